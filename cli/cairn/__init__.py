@@ -1,0 +1,1 @@
+"""The command line of Cairn: everything behind ./cairn."""

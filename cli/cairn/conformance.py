@@ -1,0 +1,166 @@
+"""./cairn conformance: the packaged test suites against our plug-in, compared with the ledger."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from cairn import files, ledger, mtr, packages, plugin, prefix
+from cairn.errors import CairnError
+from cairn.paths import LEDGER, VAR, shown
+from cairn.prefix import Server
+from cairn.report import Reporter, say
+
+STOCK_SUITES = ("rocksdb", "rocksdb_sys_vars", "rocksdb_rpl")
+# How many tests of each kind the summary names; the result file has them all.
+SHOWN = 40
+
+
+@dataclass(frozen=True)
+class Options:
+    plugin_name: str
+    repeat: int
+    combination: str
+    all_combinations: bool
+    parallel: int
+    update_ledger: bool
+
+
+def run(wanted: tuple[str, ...], options: Options) -> int:
+    """Runs the tests, writes a result file, returns the exit status."""
+    reporter = Reporter()
+    with reporter.phase("Packages") as phase:
+        packages.ensure((packages.SERVER, packages.SQL_TESTS), phase)
+    server = prefix.require()
+    library = _plugin(server, options.plugin_name)
+    tests = select(
+        server, wanted or STOCK_SUITES, None if options.all_combinations else options.combination
+    )
+    say(f"  {len(tests)} tests against {shown(library)}")
+    seen = 0
+
+    with reporter.phase("Conformance") as phase:
+
+        def on_outcome(outcome: mtr.Outcome) -> None:
+            nonlocal seen
+            seen += 1
+            phase.progress(f"{seen} done, last {outcome.key}: {outcome.state}")
+            if outcome.state == "fail":
+                phase.note(f"fail  {outcome.key}  {outcome.reason[:100]}")
+
+        outcomes = mtr.run(
+            server,
+            library,
+            options.plugin_name,
+            [f"--repeat={options.repeat}", *tests],
+            parallel=options.parallel,
+            on_outcome=on_outcome,
+        )
+        phase.summary = f"{len(outcomes)} tests"
+    return _conclude(server, library, outcomes, options)
+
+
+def select(server: Server, wanted: tuple[str, ...], combination: str | None) -> list[str]:
+    """Names tests one by one, since the framework can choose a variant only for a named test."""
+    tests: list[str] = []
+    for name in wanted:
+        suite, _, test = name.partition(".")
+        directory = _suite_directory(server, suite)
+        names = [test] if test else _tests_in(directory)
+        variants = directory / "combinations"
+        suffix = ""
+        known = variants.read_text(encoding="utf-8") if variants.exists() else ""
+        if "," not in test and f"[{combination}]" in known:
+            suffix = f",{combination}"
+        for each in names:
+            if (
+                not (directory / f"{each.partition(',')[0]}.test").exists()
+                and not (directory / "t" / f"{each.partition(',')[0]}.test").exists()
+            ):
+                raise CairnError(f"There is no test {suite}.{each}: ./cairn conformance --help.")
+            tests.append(f"{suite}.{each}{suffix}")
+    return tests
+
+
+def _suite_directory(server: Server, suite: str) -> Path:
+    base = server.prefix / "usr" / "share" / "mysql" / "mysql-test"
+    places = [base / suite, base / "suite" / suite, *sorted(base.glob(f"plugin/*/{suite}"))]
+    for place in places:
+        if suite and _tests_in(place):
+            return place
+    raise CairnError(
+        f"There is no packaged suite '{suite}': the suites are the directories of "
+        f"{base / 'suite'} and {base / 'plugin'}/*, and main."
+    )
+
+
+def _tests_in(directory: Path) -> list[str]:
+    found = [*directory.glob("*.test"), *directory.glob("t/*.test")]
+    return sorted(path.stem for path in found)
+
+
+def _plugin(server: Server, name: str) -> Path:
+    library = server.stock_plugin if name == "stock" else plugin.library()
+    if not library.exists():
+        raise CairnError("The plug-in is not built yet: run ./cairn build.")
+    return library
+
+
+def _conclude(server: Server, library: Path, outcomes: list[mtr.Outcome], options: Options) -> int:
+    entries = ledger.load(LEDGER)
+    comparison = ledger.compare(outcomes, entries)
+    _write_result(server, library, outcomes, options)
+    totals = mtr.totals(outcomes)
+    _list("skipped", [o for o in outcomes if o.state == "skip"])
+    if options.plugin_name == "stock":
+        # The yardstick has no ledger; its failures are facts about the packages.
+        _list("failed", [o for o in outcomes if o.state == "fail"])
+        regressions = 0
+    elif options.update_ledger:
+        ledger.save(LEDGER, ledger.update(entries, outcomes))
+        say(f"  {shown(LEDGER)} now says what came out; review it before committing.")
+        regressions = 0
+    else:
+        _list("failed, as the ledger says", comparison.known)
+        _list("passed, against the ledger (use --update-ledger)", comparison.surprises)
+        _list("failed or skipped, against the ledger", comparison.regressions)
+        regressions = len(comparison.regressions)
+    say(f"  {totals['skip']} skipped, {regressions} worse than the ledger")
+    say(f"{totals['pass']} passed, {totals['fail']} failed")
+    return 1 if regressions else 0
+
+
+def _list(title: str, outcomes: list[mtr.Outcome] | tuple[mtr.Outcome, ...]) -> None:
+    if not outcomes:
+        return
+    say(f"  {title}: {len(outcomes)}")
+    for outcome in outcomes[:SHOWN]:
+        say(f"    {outcome.key:<56} {outcome.reason[:100]}")
+    if len(outcomes) > SHOWN:
+        say(f"    and {len(outcomes) - SHOWN} more: see var/conformance/latest.json")
+
+
+def _write_result(
+    server: Server, library: Path, outcomes: list[mtr.Outcome], options: Options
+) -> None:
+    result = {
+        "time": time.strftime("%Y-%m-%d %H:%M:%S"),
+        "server": server.version,
+        "plugin": plugin_facts(library),
+        "options": asdict(options),
+        "totals": dict(mtr.totals(outcomes)),
+        "tests": [
+            {"test": o.key, "variant": list(o.variant), "state": o.state, "reason": o.reason}
+            for o in sorted(outcomes, key=lambda outcome: outcome.key)
+        ],
+    }
+    directory = VAR / "conformance"
+    stamp = time.strftime("%Y%m%d-%H%M%S")
+    files.write_json(directory / f"{options.plugin_name}-{stamp}.json", result)
+    files.write_json(directory / "latest.json", result)
+
+
+def plugin_facts(library: Path) -> dict[str, object]:
+    """Which plug-in a result is about."""
+    return {"file": str(library), "bytes": library.stat().st_size}

@@ -1,0 +1,94 @@
+"""A client that writes until the server dies, and knows what the server acknowledged."""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections.abc import Callable
+from typing import Any, TextIO
+
+# What a client may be told when two transactions meet: try again.
+CONFLICTS = (1020, 1205, 1213)
+# The server went away: what PyMySQL says when the process at the other end is gone.
+LOST = (0, 2003, 2006, 2013, 2014)
+
+Connect = Callable[[], Any]
+
+
+class Writer(threading.Thread):
+    """Repeats `step` on one connection.
+
+    A subclass keeps two things apart: what was acknowledged, and the one change under way, of
+    which a crash may leave all or nothing. It moves a change from the second to the first after the
+    server's answer and never before.
+    """
+
+    def __init__(
+        self, name: str, connect: Connect, journal: TextIO, random_numbers: random.Random
+    ) -> None:
+        super().__init__(name=name, daemon=True)
+        self.random = random_numbers
+        self.ready = threading.Event()
+        self.acknowledged = 0
+        self.error = ""
+        self._connect = connect
+        self._journal = journal
+        self._ended = False
+
+    def run(self) -> None:
+        import pymysql
+
+        try:
+            connection = self._connect()
+        except pymysql.MySQLError as error:
+            self.error = f"{self.name} cannot connect: {error}"
+            self.ready.set()
+            return
+        cursor = connection.cursor()
+        self.ready.set()
+        while not self._ended:
+            try:
+                self.step(cursor)
+            except pymysql.MySQLError as error:
+                if error.args and error.args[0] in LOST:
+                    return
+                if not (error.args and error.args[0] in CONFLICTS):
+                    self.error = f"{self.name}: {error} (statement: {_last(cursor)})"
+                    return
+                try:
+                    cursor.execute("ROLLBACK")
+                except pymysql.MySQLError:
+                    return
+                self.refused()
+
+    def end(self) -> None:
+        """Asks for an end after the current step."""
+        self._ended = True
+
+    def acknowledge(self, what: str) -> None:
+        """Notes an acknowledgement in the client's journal, which outlives the client too."""
+        self.acknowledged += 1
+        self._journal.write(f"{self.name} {what}\n")
+        self._journal.flush()
+
+    def step(self, cursor: Any) -> None:
+        """One transaction."""
+        raise NotImplementedError
+
+    def refused(self) -> None:
+        """The server refused the current transaction because of a conflict; it is rolled back."""
+        raise NotImplementedError
+
+
+def _last(cursor: Any) -> str:
+    statement = getattr(cursor, "_executed", None) or ""
+    if isinstance(statement, bytes):
+        statement = statement.decode("utf-8", "replace")
+    return statement[:200]
+
+
+def brief(values: Any, limit: int = 8) -> str:
+    """The first of many values, for a message."""
+    listed = sorted(values)
+    more = f" and {len(listed) - limit} more" if len(listed) > limit else ""
+    return f"{', '.join(map(str, listed[:limit]))}{more}"

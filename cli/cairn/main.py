@@ -1,0 +1,300 @@
+"""The commands of ./cairn; each imports what it needs when it runs, so that --help is quick."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from typing import Any
+
+import click
+
+from cairn.errors import CairnError
+from cairn.report import say
+
+PRESETS = ("release", "debug", "asan", "tsan")
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+def cli() -> None:
+    """Cairn: tables on RocksDB in MariaDB.
+
+    Start with ./cairn up; it prepares everything and starts a server of its own.
+    """
+
+
+@cli.command()
+@click.option("--no-sample", is_flag=True, help="Do not load the sample database.")
+def up(no_sample: bool) -> None:
+    """Prepare what is missing, start the server, load the sample database."""
+    from cairn import up as command
+
+    command.run(with_sample=not no_sample)
+
+
+@cli.command()
+def down() -> None:
+    """Stop the server."""
+    from cairn import server
+    from cairn.report import Reporter
+
+    found = server.running()
+    if found is None:
+        say("The server is not running.")
+        return
+    with Reporter().phase("Server") as phase:
+        server.stop(found, phase)
+        phase.summary = f"stopped, pid {found.pid}"
+
+
+@cli.command()
+@click.option("--json", "as_json", is_flag=True, help="For scripts: one JSON object.")
+def status(as_json: bool) -> None:
+    """Show the server, its engine and the size of its data (exit status 3: not running)."""
+    from cairn import status as command
+
+    sys.exit(command.show(as_json=as_json))
+
+
+@cli.command(
+    context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
+)
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def sql(arguments: tuple[str, ...]) -> None:
+    """Open the server's client, connected; ARGUMENTS go to it.
+
+    For example: ./cairn sql -e 'SELECT COUNT(*) FROM word' (the database sample is preselected).
+    """
+    from cairn import prefix, server
+
+    mariadb = prefix.require()
+    server.require()
+    client = mariadb.tool("mariadb")
+    schema = ["--database=sample"] if (server.DATA / "sample").is_dir() else []
+    command = [str(client), f"--defaults-file={server.CONFIGURATION}", *schema, *arguments]
+    os.execve(client, command, dict(os.environ, **mariadb.environment()))
+
+
+@cli.command()
+@click.option(
+    "--preset",
+    type=click.Choice(PRESETS),
+    default="release",
+    show_default=True,
+    help="Which build: asan is the address and undefined-behaviour sanitizers, tsan threads.",
+)
+def build(preset: str) -> None:
+    """Build the plug-in and the unit tests."""
+    from cairn import packages, plugin, prefix, rocksdb
+    from cairn.report import Reporter
+
+    reporter = Reporter()
+    with reporter.phase("Packages") as phase:
+        packages.ensure((packages.BUILD, packages.COMPRESSION, packages.UNIT_TESTS), phase)
+    with reporter.phase("MariaDB server") as phase:
+        mariadb = prefix.ensure(phase)
+    with reporter.phase("Server headers") as phase:
+        prefix.ensure_headers(phase, mariadb)
+    with reporter.phase("RocksDB") as phase:
+        library = rocksdb.ensure(phase, plugin.sanitizer_of(preset))
+    with reporter.phase("Build") as phase:
+        plugin.build(phase, preset, mariadb, library)
+
+
+@cli.command()
+@click.argument("part", type=click.Choice(["unit", "sql", "lint", "all"]), default="all")
+def test(part: str) -> None:
+    """Run the tests: unit (two builds, one with sanitizers), sql (over a server), lint, or all."""
+    from cairn import testing
+
+    sys.exit(testing.run(part))
+
+
+@cli.command("format")
+def format_code() -> None:
+    """Lay out the code with clang-format and ruff."""
+    from cairn import testing
+    from cairn.report import Reporter
+
+    testing.lay_out(Reporter())
+
+
+@cli.command()
+@click.argument("tests", nargs=-1, metavar="[SUITE[.TEST]]...")
+@click.option(
+    "--plugin",
+    "plugin_name",
+    type=click.Choice(["cairn", "stock"]),
+    default="cairn",
+    show_default=True,
+    help="The plug-in to test: ours, or the distribution's as the yardstick.",
+)
+@click.option("--repeat", type=click.IntRange(1), default=1, help="Run each test this many times.")
+@click.option(
+    "--combination",
+    default="write_committed",
+    show_default=True,
+    help="Run the suites' variant of this name, where they have variants.",
+)
+@click.option("--all-combinations", is_flag=True, help="Run every variant.")
+@click.option("--parallel", type=click.IntRange(1), default=2, show_default=True)
+@click.option("--update-ledger", is_flag=True, help="Write what came out into the ledger.")
+def conformance(tests: tuple[str, ...], **options: Any) -> None:
+    """Run packaged test suites of the server and of the stock plug-in.
+
+    Without arguments: the suites of the stock plug-in. The outcome is compared with
+    tests/conformance/ledger.tsv; a test that does worse than it says makes the exit status 1.
+    """
+    from cairn import conformance as command
+
+    sys.exit(command.run(tests, command.Options(**options)))
+
+
+@cli.command(
+    context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
+)
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def sysbench(arguments: tuple[str, ...]) -> None:
+    """Run the distribution's sysbench against the server; ARGUMENTS go to it.
+
+    For example: ./cairn sysbench oltp_read_write --tables=4 --table-size=100000 prepare. The
+    connection, the database sbtest and ENGINE=ROCKSDB are preset; later arguments override them.
+    """
+    from cairn import sysbench as command
+
+    command.run(arguments)
+
+
+@cli.group()
+def sample() -> None:
+    """The sample database: load it, or compare it with InnoDB."""
+
+
+@sample.command("load")
+def sample_load() -> None:
+    """Load the tables that are not there or not complete."""
+    from cairn import prefix, server
+    from cairn.report import Reporter
+    from cairn.sample import load
+
+    with Reporter().phase("Sample database") as phase:
+        load.ensure(phase, prefix.require(), server.require())
+
+
+@sample.command("verify")
+@click.option("--kill", is_flag=True, help="Kill the server, restart it and compare again.")
+def sample_verify(kill: bool) -> None:
+    """Load the same data into InnoDB and compare CHECKSUM TABLE of every table."""
+    from cairn import prefix, server
+    from cairn.report import Reporter
+    from cairn.sample import verify
+
+    different = verify.run(Reporter(), prefix.require(), server.require(), kill=kill)
+    sys.exit(1 if different else 0)
+
+
+@cli.command()
+@click.option("--rounds", type=click.IntRange(1), default=20, show_default=True)
+@click.option("--seed", type=int, help="Repeat the choices of an earlier run.")
+@click.option("--binlog", is_flag=True, help="With the binary log on.")
+def crash(rounds: int, seed: int | None, binlog: bool) -> None:
+    """Kill a server under load again and again, and check what it had acknowledged.
+
+    The server is one of its own, with data below var/crash/; that of ./cairn up is not touched. The
+    first failure ends the run and keeps the data.
+    """
+    from cairn.crash import command
+
+    sys.exit(command.run(rounds, seed, binlog=binlog))
+
+
+@cli.group()
+def acceptance() -> None:
+    """Longer checks on servers of their own, with data below var/acceptance/."""
+
+
+@acceptance.command("sysbench")
+@click.option("--seconds", type=click.IntRange(1), default=30, show_default=True)
+@click.option("--threads", default="1,4,16", show_default=True, help="A list of numbers.")
+@click.option("--rows", type=click.IntRange(1), default=100_000, show_default=True)
+@click.option("--only", metavar="SCRIPT", help="Run one script.")
+def acceptance_sysbench(seconds: int, threads: str, rows: int, only: str | None) -> None:
+    """Run every bundled script of sysbench; an error other than a conflict fails it."""
+    from cairn.acceptance import sysbench as command
+
+    sys.exit(command.run(seconds, threads, rows, only))
+
+
+@acceptance.command("bad-input")
+@click.argument("cases", nargs=-1)
+@click.option("--list", "list_cases", is_flag=True, help="List the cases.")
+def acceptance_bad_input(cases: tuple[str, ...], list_cases: bool) -> None:
+    """Full and read-only disks, locked, damaged and foreign files, wrong options.
+
+    CASES are names from --list; all without. Those that mount a volume need root.
+    """
+    from cairn.acceptance import bad_input as command
+
+    sys.exit(command.run(cases, list_cases=list_cases))
+
+
+@acceptance.command("disk-full")
+def acceptance_disk_full() -> None:
+    """Fill a small volume until writes fail, free it and write on: bad-input disk-full."""
+    from cairn.acceptance import bad_input as command
+
+    sys.exit(command.run(("disk-full",), list_cases=False))
+
+
+@cli.command()
+@click.option("--cache", "with_cache", is_flag=True, help="The cache of server and RocksDB too.")
+@click.option("--yes", "assume_yes", is_flag=True, help="Do not ask.")
+def clean(with_cache: bool, assume_yes: bool) -> None:
+    """Remove build/ and var/, the data directory included."""
+    from cairn import clean as command
+
+    command.run(with_cache=with_cache, assume_yes=assume_yes)
+
+
+def main() -> None:
+    """Runs a command; what goes wrong becomes a sentence and an exit status."""
+    interrupted = False
+
+    def interrupt(*_: object) -> None:
+        nonlocal interrupted
+        interrupted = True
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, interrupt)
+    # Being terminated then unwinds like an interrupt does, which stops what was started.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    try:
+        result = cli.main(prog_name="./cairn", standalone_mode=False)
+        sys.exit(result if isinstance(result, int) else 0)
+    except click.exceptions.NoArgsIsHelpError as error:
+        print(error.format_message())
+    except click.UsageError as error:
+        command = error.ctx.command_path if error.ctx else "./cairn"
+        _fail(f"{error.format_message().rstrip('.')}. See {command} --help.", 2)
+    except click.Abort:
+        _fail("Interrupted: run the same command again to continue.", 130)
+    except KeyboardInterrupt:
+        _fail("Interrupted: run the same command again to continue.", 130)
+    except click.ClickException as error:
+        _fail(error.format_message(), error.exit_code)
+    except CairnError as error:
+        _fail(str(error), 1)
+    except Exception as error:
+        # PyMySQL reports an interrupt as a lost connection. It is not imported here only to name
+        # its class of errors.
+        if interrupted:
+            _fail("Interrupted: run the same command again to continue.", 130)
+        if not type(error).__module__.startswith("pymysql"):
+            raise
+        number, text = (*error.args, "", "")[:2]
+        _fail(f"The server answered with error {number}: {text}. Its log: var/log/error.log", 1)
+
+
+def _fail(text: str, status: int) -> None:
+    print(f"cairn: {text}", file=sys.stderr, flush=True)
+    sys.exit(status)

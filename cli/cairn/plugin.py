@@ -1,0 +1,76 @@
+"""Building the plug-in and its unit tests through the presets of CMakePresets.json."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+from cairn import files, prefix, process, rocksdb
+from cairn.errors import CairnError
+from cairn.paths import BUILD, LOG, ROOT
+from cairn.report import Phase
+
+PRESETS = ("release", "debug", "asan", "tsan")
+LIBRARY = "ha_rocksdb.so"
+
+
+def library() -> Path:
+    """The plug-in that our server loads.
+
+    CAIRN_PLUGIN, a switch for developers, names another one: any build, or the stock plug-in.
+    """
+    if named := os.environ.get("CAIRN_PLUGIN"):
+        path = Path(named).absolute()
+        if path.name != LIBRARY or not path.is_file():
+            raise CairnError(f"CAIRN_PLUGIN={named}: name an existing file called {LIBRARY}.")
+        return path
+    return BUILD / "release" / LIBRARY
+
+
+def is_replaced() -> bool:
+    """Whether CAIRN_PLUGIN takes the place of the plug-in that this checkout builds."""
+    return bool(os.environ.get("CAIRN_PLUGIN"))
+
+
+def sanitizer_of(preset: str) -> str:
+    """The sanitizer that RocksDB itself must be built with for a preset.
+
+    The thread sanitizer must see every lock, RocksDB's too; the address sanitizer works on our
+    code alone, so its preset shares the ordinary library.
+    """
+    return "thread" if preset == "tsan" else ""
+
+
+def build(phase: Phase, preset: str, server: prefix.Server, library_dir: Path) -> None:
+    """Configures when something it depends on changed, then builds; ninja knows what is stale."""
+    directory = BUILD / preset
+    log = LOG / f"build-{preset}.log"
+    arguments = [
+        f"-DCAIRN_ROCKSDB_ROOT={library_dir}",
+        f"-DCAIRN_SERVER_ROOT={server.headers}",
+    ]
+    stamp = directory / "cairn-arguments"
+    configured = stamp.is_file() and stamp.read_text(encoding="utf-8") == "\n".join(arguments)
+    if not configured or not (directory / "build.ninja").is_file():
+        phase.progress("configuring")
+        process.run(
+            ["cmake", "--preset", preset, *arguments], cwd=ROOT, log=log, what="Configuring Cairn"
+        )
+        files.write_atomic(stamp, "\n".join(arguments))
+    compiled = 0
+    ninja = rocksdb.ninja_progress(phase)
+
+    def on_line(line: str) -> None:
+        nonlocal compiled
+        compiled += bool(re.match(r"^\[\d+/\d+\] Building", line))
+        ninja(line)
+
+    process.run(
+        ["cmake", "--build", "--preset", preset],
+        cwd=ROOT,
+        log=log,
+        what=f"Building Cairn ({preset})",
+        on_line=on_line,
+    )
+    phase.summary = f"{preset}: {compiled} files compiled" if compiled else f"{preset}: up to date"

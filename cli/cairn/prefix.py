@@ -1,0 +1,382 @@
+"""The MariaDB server that Cairn runs: the distribution's packages unpacked into the cache.
+
+Nothing is installed into the system. Beside the server lie the stock plug-in's package (a yardstick
+for conformance and benchmarks, in a directory that our server never loads from) and the headers of
+the source package of exactly the same version.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from cairn import files, process, versions
+from cairn.errors import CairnError
+from cairn.paths import LOG, cache
+from cairn.report import Phase
+
+SOURCE_PACKAGE = "mariadb"
+SERVER_PACKAGES = (
+    "libmariadb3",
+    "mariadb-backup",
+    "mariadb-client",
+    "mariadb-client-core",
+    "mariadb-common",
+    "mariadb-server",
+    "mariadb-server-core",
+    "mariadb-test",
+    "mariadb-test-data",
+)
+HEADER_PACKAGES = ("libmariadb-dev", "libmariadbd-dev")
+STOCK_PACKAGE = "mariadb-plugin-rocksdb"
+# The packaged tests of the stock plug-in look into its files with sst_dump and ldb.
+TOOL_PACKAGES = ("rocksdb-tools", "librocksdb7.8")
+# Installed into the system, sysbench would bring MariaDB's client library and configuration along.
+SYSBENCH_PACKAGES = ("sysbench", "libluajit2-5.1-2", "libpq5")
+
+# What the headers' consumers cannot do without; a package that lost one of them is reported.
+GENERATED_HEADERS = ("my_config.h", "mysql_version.h", "mysqld_ername.h", "mysqld_error.h")
+
+
+@dataclass(frozen=True)
+class Server:
+    """One server version in the cache."""
+
+    version: str
+    root: Path
+
+    @property
+    def prefix(self) -> Path:
+        return self.root / "prefix"
+
+    @property
+    def headers(self) -> Path:
+        return self.root / "headers"
+
+    @property
+    def stock_plugin(self) -> Path:
+        return self.root / "stock" / "usr" / "lib" / "mysql" / "plugin" / "ha_rocksdb.so"
+
+    @property
+    def sysbench(self) -> Path:
+        """Where sysbench is unpacked, once something has asked for it."""
+        return self.root / "sysbench"
+
+    @property
+    def daemon(self) -> Path:
+        return self.prefix / "usr" / "sbin" / "mariadbd"
+
+    def tool(self, name: str) -> Path:
+        return self.prefix / "usr" / "bin" / name
+
+    def environment(self) -> dict[str, str]:
+        """The tools find the libraries that came with them before those of the system."""
+        libraries = [
+            str(path)
+            for root in (self.prefix, self.sysbench)
+            for path in sorted((root / "usr" / "lib").glob("*-linux-*"))
+        ]
+        if inherited := os.environ.get("LD_LIBRARY_PATH"):
+            libraries.append(inherited)
+        return {"LD_LIBRARY_PATH": ":".join(libraries)}
+
+
+def current() -> Server | None:
+    """The server that an earlier run chose and finished; needs no network."""
+    version = files.read_json(_choice()).get("version")
+    if not version:
+        return None
+    server = _server(version)
+    return server if server.daemon.exists() and server.stock_plugin.exists() else None
+
+
+def require() -> Server:
+    """The chosen server, for commands that cannot do without."""
+    server = current()
+    if server is None:
+        raise CairnError("There is no MariaDB server yet: run ./cairn up.")
+    return server
+
+
+def ensure(phase: Phase) -> Server:
+    """The server's packages, unpacked; fetched first when the cache lacks them."""
+    server = current()
+    if server is not None:
+        phase.summary = f"{_bare(server.version)}: in the cache"
+        return server
+    with files.exclusive(cache() / "server" / ".lock", "obtaining the server"):
+        version, packages = _download(phase)
+        server = _server(version)
+        phase.progress("unpacking")
+        names = [*SERVER_PACKAGES, *TOOL_PACKAGES]
+        _unpack([packages[name] for name in names], server.prefix)
+        _unpack([packages[STOCK_PACKAGE]], server.root / "stock")
+        files.write_json(_choice(), {"version": version, "chosen": time.strftime("%Y-%m-%d")})
+    phase.summary = f"{_bare(version)}: unpacked into the cache"
+    return server
+
+
+def ensure_headers(phase: Phase, server: Server) -> None:
+    """The headers of the server's version, from its source package and its -dev packages."""
+    if server.headers.is_dir():
+        phase.summary = f"{_bare(server.version)}: in the cache"
+        return
+    with files.exclusive(cache() / "server" / ".lock", "obtaining the server"):
+        if not _is_downloaded(server.version):
+            _refresh_lists(phase)
+            _download_version(phase, server.version)
+        _make_headers(phase, server)
+        # Source and packages together take 200 MB and are not needed again.
+        files.remove(_downloads(server.version))
+    phase.summary = f"{_bare(server.version)}: from the source package"
+
+
+def ensure_sysbench(phase: Phase, server: Server) -> None:
+    """The benchmark program of the distribution, unpacked beside the server."""
+    if server.sysbench.is_dir():
+        phase.summary = "in the cache"
+        return
+    with files.exclusive(cache() / "server" / ".lock", "obtaining the server"):
+        _refresh_lists(phase)
+        target = files.fresh_directory(cache() / "server" / "download" / "sysbench")
+        process.run(
+            _apt("apt-get", "download", *SYSBENCH_PACKAGES),
+            cwd=target,
+            log=LOG / "server.log",
+            what="Downloading sysbench",
+        )
+        _unpack(sorted(target.glob("*.deb")), server.sysbench)
+        files.remove(target)
+    phase.summary = "unpacked into the cache"
+
+
+def _choice() -> Path:
+    return cache() / "server" / "chosen.json"
+
+
+def _bare(version: str) -> str:
+    return version.partition(":")[2] or version
+
+
+def _server(version: str) -> Server:
+    return Server(version, cache() / "server" / _bare(version))
+
+
+def _downloads(version: str) -> Path:
+    return cache() / "server" / "download" / _bare(version)
+
+
+def _is_downloaded(version: str) -> bool:
+    return (_downloads(version) / "complete").exists()
+
+
+# ---- fetching ----------------------------------------------------------------------------------
+
+
+def _apt(*arguments: str) -> list[str]:
+    """An apt command with sources and lists of our own: it needs no root and changes no system."""
+    home = cache() / "server" / "apt"
+    (home / "lists" / "partial").mkdir(parents=True, exist_ok=True)
+    (home / "archives" / "partial").mkdir(parents=True, exist_ok=True)
+    options = [
+        f"Dir::Etc::sourcelist={home / 'sources.list'}",
+        "Dir::Etc::sourceparts=-",
+        f"Dir::State::lists={home / 'lists'}",
+        f"Dir::Cache={home}",
+        f"Dir::Cache::archives={home / 'archives'}",
+        # The unprivileged user that apt downloads as has no access to the cache.
+        "APT::Sandbox::User=root",
+        "Acquire::IndexTargets::deb::DEP-11::DefaultEnabled=false",
+    ]
+    tool, *rest = arguments
+    return [tool, *(part for option in options for part in ("-o", option)), *rest]
+
+
+def _refresh_lists(phase: Phase) -> None:
+    """Package lists, with the source packages', of those archives that offer the server."""
+    phase.progress("reading the package lists")
+    offers = versions.parse_madison(process.output(["apt-cache", "madison", "mariadb-server"]))
+    wanted = set(versions.candidates(offers))
+    archives = sorted({(o.site, o.suite, o.component) for o in offers if o.version in wanted})
+    if not archives:
+        raise CairnError(
+            f"apt knows no mariadb-server {versions.SERIES}: run 'apt-get update' as root on a "
+            "Debian 12 (bookworm) machine, then try again."
+        )
+    keyring = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
+    signed = f"[signed-by={keyring}] " if keyring.exists() else ""
+    lines = [
+        f"{kind} {signed}{site} {suite} {component}\n"
+        for site, suite, component in archives
+        for kind in ("deb", "deb-src")
+    ]
+    files.write_if_changed(cache() / "server" / "apt" / "sources.list", "".join(lines))
+    process.run(_apt("apt-get", "update"), log=LOG / "server.log", what="Reading package lists")
+
+
+def _download(phase: Phase) -> tuple[str, dict[str, Path]]:
+    """Fetches the newest version of which source and packages both exist.
+
+    An archive may list a version before, or after, its files are there, so a version counts only
+    once everything of it is downloaded.
+    """
+    for earlier in sorted((cache() / "server" / "download").glob("*/complete")):
+        version = earlier.read_text(encoding="utf-8").strip()
+        return version, _packages(version)
+    _refresh_lists(phase)
+    listed = process.output(_apt("apt-cache", "madison", "mariadb-server"))
+    tried = []
+    for version in versions.candidates(versions.parse_madison(listed)):
+        try:
+            _download_version(phase, version)
+        except CairnError:
+            tried.append(version)
+            phase.note(f"{_bare(version)} is listed but cannot be downloaded whole: trying older")
+            files.remove(_downloads(version))
+            continue
+        return version, _packages(version)
+    raise CairnError(
+        f"No version of mariadb-server {versions.SERIES} could be downloaded with its source "
+        f"({', '.join(map(_bare, tried)) or 'none is listed'}): check the network and "
+        f"'apt-get update', then try again. Log: {LOG / 'server.log'}"
+    )
+
+
+def _download_version(phase: Phase, version: str) -> None:
+    target = _downloads(version)
+    target.mkdir(parents=True, exist_ok=True)
+
+    def on_line(line: str) -> None:
+        if line.startswith("Get:"):
+            phase.progress(f"{_bare(version)}: {' '.join(line.split()[4:])}")
+
+    def fetch(arguments: list[str], what: str) -> None:
+        process.run(
+            _apt("apt-get", *arguments),
+            cwd=target,
+            log=LOG / "server.log",
+            what=what,
+            on_line=on_line,
+        )
+
+    fetch(
+        ["source", "--download-only", "--tar-only", f"{SOURCE_PACKAGE}={version}"],
+        f"Downloading the source of MariaDB {_bare(version)}",
+    )
+    names = [f"{name}={version}" for name in (*SERVER_PACKAGES, *HEADER_PACKAGES, STOCK_PACKAGE)]
+    fetch(
+        ["download", *names, *TOOL_PACKAGES],
+        f"Downloading the packages of MariaDB {_bare(version)}",
+    )
+    files.write_atomic(target / "complete", f"{version}\n")
+
+
+def _packages(version: str) -> dict[str, Path]:
+    """The downloaded packages by name."""
+    return {path.name.partition("_")[0]: path for path in _downloads(version).glob("*.deb")}
+
+
+# ---- unpacking ---------------------------------------------------------------------------------
+
+
+def _unpack(packages: list[Path], target: Path) -> None:
+    partial = files.fresh_directory(target.with_name(f"{target.name}.partial"))
+    for package in packages:
+        process.run(
+            ["dpkg-deb", "--extract", package, partial],
+            log=LOG / "server.log",
+            what=f"Unpacking {package.name}",
+        )
+    _keep_links_inside(partial)
+    files.install_directory(partial, target)
+
+
+def _keep_links_inside(root: Path) -> None:
+    """Turns links to absolute paths into links inside the prefix, where the target is."""
+    for folder, directories, names in os.walk(root):
+        for name in (*directories, *names):
+            link = Path(folder, name)
+            if not link.is_symlink():
+                continue
+            target = link.readlink()
+            inside = root / str(target).lstrip("/")
+            if target.is_absolute() and inside.exists():
+                link.unlink()
+                link.symlink_to(os.path.relpath(inside, link.parent))
+
+
+def _make_headers(phase: Phase, server: Server) -> None:
+    phase.progress("extracting the headers")
+    (tarball,) = _downloads(server.version).glob("*.orig.tar.*[xz]")
+    partial = files.fresh_directory(server.root / "headers.partial")
+    top = _top_directory(tarball)
+    # Members are named one by one, so that nothing else of the source tree reaches the disk; in
+    # particular no storage engine.
+    process.run(
+        [
+            *("tar", "--extract", "--file", tarball, "--directory", partial),
+            *("--strip-components=1", "--wildcards", "--no-wildcards-match-slash"),
+            *(f"{top}/{member}" for member in ("include", "wsrep-lib/include", "sql/*.h")),
+            f"{top}/wsrep-lib/wsrep-API/v26/*.h",
+        ],
+        log=LOG / "server.log",
+        what="Extracting the server's headers",
+    )
+    packages = _packages(server.version)
+    development = files.fresh_directory(server.root / "development.partial")
+    for name in HEADER_PACKAGES:
+        process.run(
+            ["dpkg-deb", "--extract", packages[name], development],
+            log=LOG / "server.log",
+            what=f"Unpacking {name}",
+        )
+    _copy_generated(partial, development)
+    files.remove(development)
+    files.install_directory(partial, server.headers)
+
+
+def _top_directory(tarball: Path) -> str:
+    """The directory that every member of the tarball is in."""
+    with subprocess.Popen(
+        ["tar", "--list", "--file", str(tarball)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    ) as listing:
+        assert listing.stdout is not None
+        first = listing.stdout.readline().strip()
+        listing.terminate()
+    top = re.match(r"[^/]+", first)
+    if top is None:
+        raise CairnError(
+            f"{tarball} is no source package: run ./cairn clean --cache and try again."
+        )
+    return top.group()
+
+
+def _copy_generated(headers: Path, development: Path) -> None:
+    """Adds what only a configured source tree has: it comes from the -dev packages."""
+    generated = headers / "generated"
+    generated.mkdir()
+    server = development / "usr" / "include" / "mariadb" / "server"
+    for base, source in ((server, headers / "include"), (server / "private", headers / "sql")):
+        for path in sorted(base.rglob("*")):
+            name = path.relative_to(base)
+            if not path.is_file() or "private" in name.parts or (source / name).exists():
+                continue
+            target = generated / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(path.read_bytes())
+    # Debian builds without DTrace: the probes are the empty macros of this template.
+    probes = headers / "include" / "probes_mysql_nodtrace.h.in"
+    (generated / "probes_mysql_nodtrace.h").write_bytes(probes.read_bytes())
+    lacking = [name for name in GENERATED_HEADERS if not (generated / name).is_file()]
+    if lacking:
+        raise CairnError(f"The -dev packages lack {', '.join(lacking)}: please report this.")
+    (services,) = development.glob("usr/lib/*/libmysqlservices.a")
+    (headers / "lib").mkdir()
+    (headers / "lib" / services.name).write_bytes(services.read_bytes())

@@ -1,0 +1,264 @@
+"""./cairn test: all tests of this repository, with one total at the end."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from cairn import mtr, packages, plugin, prefix, process, rocksdb
+from cairn.errors import CairnError
+from cairn.paths import BUILD, CLI_TESTS, LOG, ROOT, SQL_SUITE, shown
+from cairn.report import Phase, Reporter, say
+
+# The unit tests run as users get the code, and where the sanitizers can see slips.
+UNIT_PRESETS = ("release", "asan")
+FORMATTED = ("engine", "mariadb", "tests/unit")
+# How many files of a failed check are named on the screen.
+SHOWN_FILES = 20
+
+
+@dataclass
+class Total:
+    """Tests that passed and failed."""
+
+    passed: int = 0
+    failed: int = 0
+
+    def add(self, other: Total) -> None:
+        self.passed += other.passed
+        self.failed += other.failed
+
+    def __str__(self) -> str:
+        return f"{self.passed} passed, {self.failed} failed"
+
+
+def run(part: str) -> int:
+    """Runs one part or all; a part that fails does not keep the others from running."""
+    parts: dict[str, Callable[[Reporter], Total]] = {"lint": lint, "unit": unit, "sql": sql}
+    reporter = Reporter()
+    total = Total()
+    with reporter.phase("Packages") as phase:
+        packages.ensure(
+            (packages.BUILD, packages.COMPRESSION, packages.UNIT_TESTS, packages.LINT)
+            if part != "sql"
+            else (packages.BUILD, packages.COMPRESSION, packages.UNIT_TESTS, packages.SQL_TESTS),
+            phase,
+        )
+    for name in parts if part == "all" else (part,):
+        total.add(parts[name](reporter))
+    say("")
+    say(str(total))
+    return 1 if total.failed or not total.passed else 0
+
+
+# ---- unit --------------------------------------------------------------------------------------
+
+
+def unit(reporter: Reporter) -> Total:
+    """The C++ unit tests in two builds, and the tests of this command line."""
+    total = Total()
+    for preset in UNIT_PRESETS:
+        _build(reporter, preset)
+        with reporter.phase(f"Unit ({preset})") as phase:
+            total.add(_summarise(phase, _ctest(phase, preset)))
+    with reporter.phase("Command line") as phase:
+        total.add(_summarise(phase, _pytest()))
+    return total
+
+
+def _build(reporter: Reporter, preset: str) -> None:
+    server = prefix.require()
+    with reporter.phase(f"Build ({preset})") as phase:
+        library = rocksdb.ensure(phase, plugin.sanitizer_of(preset))
+        plugin.build(phase, preset, server, library)
+
+
+def _ctest(phase: Phase, preset: str) -> Total:
+    lines: list[str] = []
+
+    def on_line(line: str) -> None:
+        lines.append(line)
+        if found := re.match(r"\s*(\d+/\d+) Test\s", line):
+            phase.progress(found[1])
+
+    process.run(
+        [
+            *("ctest", "--test-dir", BUILD / preset, "--output-on-failure", "--no-tests=error"),
+            f"--parallel={os.cpu_count() or 2}",
+        ],
+        log=LOG / f"unit-{preset}.log",
+        what="ctest",
+        on_line=on_line,
+        accept=tuple(range(256)),
+    )
+    found = re.search(r"(\d+) tests failed out of (\d+)", "\n".join(lines))
+    if found is None:
+        raise CairnError(f"ctest found no unit tests in {shown(BUILD / preset)}: build it anew.")
+    failed, count = int(found[1]), int(found[2])
+    if failed:
+        _show_failures(lines, LOG / f"unit-{preset}.log")
+    return Total(count - failed, failed)
+
+
+def _show_failures(lines: list[str], log: Path) -> None:
+    """The output that ctest gives of failed tests, up to a screen or two."""
+    wanted = [
+        line
+        for line in lines
+        if not re.match(r"\s*\d+/\d+ Test\s.*Passed|\s+Start\s+\d+:", line) and line.strip()
+    ]
+    for line in wanted[:80]:
+        say(f"    {line}")
+    say(f"    Log: {shown(log)}")
+
+
+def _pytest() -> Total:
+    lines: list[str] = []
+    status = process.run(
+        [sys.executable, "-m", "pytest", "--quiet", "-p", "no:cacheprovider", CLI_TESTS],
+        cwd=ROOT,
+        log=LOG / "unit-cli.log",
+        what="pytest",
+        on_line=lines.append,
+        accept=tuple(range(256)),
+    )
+    counts = {word: int(n) for n, word in re.findall(r"(\d+) (passed|failed|error)", lines[-1])}
+    failed = counts.get("failed", 0) + counts.get("error", 0)
+    if status != 0:
+        for line in lines:
+            say(f"    {line}")
+    return Total(counts.get("passed", 0), failed or int(status != 0))
+
+
+# ---- sql ---------------------------------------------------------------------------------------
+
+
+def sql(reporter: Reporter) -> Total:
+    """Our own suite, over servers that the server's test framework starts and stops."""
+    server = prefix.require()
+    if not plugin.is_replaced():
+        _build(reporter, "release")
+    if not any(SQL_SUITE.glob("t/*.test")):
+        say(f"  {shown(SQL_SUITE)} has no tests yet.")
+        return Total()
+    failures: list[mtr.Outcome] = []
+    with reporter.phase("SQL") as phase:
+        seen = 0
+
+        def on_outcome(outcome: mtr.Outcome) -> None:
+            nonlocal seen
+            seen += 1
+            phase.progress(f"{seen} done, last {outcome.key}: {outcome.state}")
+
+        outcomes = mtr.run(
+            server, plugin.library(), "sql", [f"--suite={SQL_SUITE}"], on_outcome=on_outcome
+        )
+        failures = [outcome for outcome in outcomes if outcome.state == "fail"]
+        counts = mtr.totals(outcomes)
+        total = _summarise(phase, Total(counts["pass"], counts["fail"]))
+        if counts["skip"]:
+            phase.summary += f", {counts['skip']} skipped"
+    for outcome in failures:
+        say(f"    fail  {outcome.key}  {outcome.reason}")
+    if failures:
+        say(f"    Log: {shown(LOG / 'mtr-sql.log')}")
+    return total
+
+
+# ---- lint --------------------------------------------------------------------------------------
+
+
+_RUFF = (sys.executable, "-m", "ruff")
+_RUFF_OPTIONS = ("--no-cache", "--config", str(ROOT / "cli" / "ruff.toml"))
+
+
+def lint(reporter: Reporter) -> Total:
+    """Layout of C++ and Python code, slips in Python and in shell scripts."""
+    total = Total()
+    checks: tuple[tuple[str, Callable[[], list[str]], Iterable[Path]], ...] = (
+        ("clang-format", lambda: ["clang-format", "--dry-run", "-Werror"], _cpp_files()),
+        ("shellcheck", lambda: ["shellcheck"], _shell_files()),
+        ("ruff", lambda: [*_RUFF, "check", "--quiet", *_RUFF_OPTIONS], _python_files()),
+        ("ruff format", lambda: [*_RUFF, "format", "--check", *_RUFF_OPTIONS], _python_files()),
+    )
+    for name, command, paths in checks:
+        with reporter.phase(f"Lint ({name})") as phase:
+            total.add(_summarise(phase, _check_files(phase, name, command(), list(paths))))
+    return total
+
+
+def lay_out(reporter: Reporter) -> None:
+    """Rewrites the C++ and Python files as clang-format and ruff want them."""
+    with reporter.phase("Packages") as phase:
+        packages.ensure((packages.LINT,), phase)
+    paths = _cpp_files()
+    with reporter.phase("Format") as phase:
+        process.run(["clang-format", "-i", *paths], log=LOG / "lint.log", what="clang-format")
+        python = _python_files()
+        command = [*_RUFF, "format", "--quiet", *_RUFF_OPTIONS, *python]
+        process.run(command, log=LOG / "lint.log", what="ruff")
+        phase.summary = f"{len(paths) + len(python)} files"
+
+
+def _check_files(phase: Phase, name: str, command: list[str], paths: list[Path]) -> Total:
+    """One file is one test. All are given to one run, and singly only when that fails."""
+    if not paths:
+        return Total()
+    tool = shutil.which(command[0])
+    if tool is None:
+        raise CairnError(f"{command[0]} is missing: install it, then run ./cairn test lint again.")
+    log = LOG / "lint.log"
+    everything = tuple(range(256))
+    if process.run([*command, *paths], cwd=ROOT, log=log, what=name, accept=everything) == 0:
+        return Total(len(paths))
+    failed = 0
+    for path in paths:
+        lines: list[str] = []
+        status = process.run(
+            [*command, path],
+            cwd=ROOT,
+            log=log,
+            what=name,
+            accept=everything,
+            on_line=lines.append,
+        )
+        if status != 0:
+            failed += 1
+            if failed <= SHOWN_FILES:
+                phase.note(f"{shown(path)}: {lines[0] if lines else 'failed'}")
+    if failed > SHOWN_FILES:
+        phase.note(f"and {failed - SHOWN_FILES} more: see {shown(log)}")
+    if failed and "format" in name:
+        phase.note("./cairn format lays the files out")
+    return Total(len(paths) - failed, failed)
+
+
+def _cpp_files() -> list[Path]:
+    return sorted(
+        path
+        for folder in FORMATTED
+        for path in (ROOT / folder).rglob("*")
+        if path.suffix in (".cc", ".h")
+    )
+
+
+def _shell_files() -> list[Path]:
+    tracked = [ROOT / "cairn", ROOT / ".ci" / "run"]
+    folders = ("cli", "tests", "bench", "packaging", "cmake")
+    scripts = [path for folder in folders for path in (ROOT / folder).rglob("*.sh")]
+    return [path for path in (*tracked, *sorted(scripts)) if path.exists()]
+
+
+def _python_files() -> list[Path]:
+    folders = ("cli", "tests", "bench", "packaging")
+    return sorted(path for folder in folders for path in (ROOT / folder).rglob("*.py"))
+
+
+def _summarise(phase: Phase, total: Total) -> Total:
+    phase.summary = str(total)
+    return total

@@ -1,0 +1,37 @@
+# How Cairn's own targets are compiled: one place for warnings, visibility and sanitizers.
+
+find_package(Threads REQUIRED)
+find_package(ZLIB REQUIRED)
+
+add_library(cairn_build_options INTERFACE)
+target_include_directories(cairn_build_options INTERFACE "${PROJECT_SOURCE_DIR}")
+target_compile_options(cairn_build_options INTERFACE
+  -fno-gnu-unique
+  $<$<STREQUAL:${CMAKE_SYSTEM_PROCESSOR},x86_64>:-march=x86-64-v2>
+  $<$<BOOL:${CAIRN_SANITIZE}>:-fsanitize=${CAIRN_SANITIZE};-fno-omit-frame-pointer>
+  $<$<BOOL:${CAIRN_WERROR}>:-Werror>)
+target_link_options(cairn_build_options INTERFACE
+  $<$<BOOL:${CAIRN_SANITIZE}>:-fsanitize=${CAIRN_SANITIZE}>)
+
+add_library(cairn_warnings INTERFACE)
+target_compile_options(cairn_warnings INTERFACE -Wall -Wextra -Wno-unused-parameter)
+
+# cairn_engine_library(NAME SOURCES ... LIBRARIES ...): one folder of engine/.
+function(cairn_engine_library name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LIBRARIES")
+  add_library(${name} STATIC ${arg_SOURCES})
+  target_link_libraries(${name} PUBLIC cairn_build_options ${arg_LIBRARIES} PRIVATE cairn_warnings)
+  set_target_properties(${name} PROPERTIES
+    POSITION_INDEPENDENT_CODE ON
+    CXX_VISIBILITY_PRESET hidden
+    VISIBILITY_INLINES_HIDDEN ON)
+endfunction()
+
+# cairn_unit_test(NAME SOURCES ... LIBRARIES ...): one GoogleTest program, registered test by test.
+function(cairn_unit_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LIBRARIES")
+  add_executable(${name} ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE
+    ${arg_LIBRARIES} cairn_warnings GTest::gmock GTest::gtest GTest::gtest_main)
+  add_test(NAME ${name} COMMAND ${name} --gtest_brief=1)
+endfunction()

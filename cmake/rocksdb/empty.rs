@@ -1,0 +1,1 @@
+// Cargo wants a target; this package exists only for its dependency.

@@ -1,0 +1,76 @@
+#include "engine/base/status.h"
+
+namespace cairn {
+
+std::string_view ToString(StatusCode code) {
+  switch (code) {
+    case StatusCode::kOk:
+      return "ok";
+    case StatusCode::kNotFound:
+      return "not found";
+    case StatusCode::kEndOfRange:
+      return "end of range";
+    case StatusCode::kDuplicateKey:
+      return "duplicate key";
+    case StatusCode::kAlreadyExists:
+      return "already exists";
+    case StatusCode::kLockTimeout:
+      return "lock wait timeout";
+    case StatusCode::kDeadlock:
+      return "deadlock";
+    case StatusCode::kSnapshotConflict:
+      return "snapshot conflict";
+    case StatusCode::kLockLimit:
+      return "row lock limit reached";
+    case StatusCode::kInterrupted:
+      return "interrupted";
+    case StatusCode::kAborted:
+      return "aborted";
+    case StatusCode::kBusy:
+      return "busy";
+    case StatusCode::kInvalidArgument:
+      return "invalid argument";
+    case StatusCode::kNotSupported:
+      return "not supported";
+    case StatusCode::kKeyTooLong:
+      return "key too long";
+    case StatusCode::kRowTooLong:
+      return "row too long";
+    case StatusCode::kAutoIncrementExhausted:
+      return "auto-increment exhausted";
+    case StatusCode::kRollbackOnly:
+      return "transaction can only be rolled back";
+    case StatusCode::kReadOnly:
+      return "read only";
+    case StatusCode::kCorruption:
+      return "corruption";
+    case StatusCode::kChecksumMismatch:
+      return "checksum mismatch";
+    case StatusCode::kMetadataMismatch:
+      return "metadata mismatch";
+    case StatusCode::kIoError:
+      return "I/O error";
+    case StatusCode::kNoSpace:
+      return "no space left";
+    case StatusCode::kShutdown:
+      return "shutting down";
+    case StatusCode::kInternal:
+      return "internal error";
+  }
+  return "unknown status";
+}
+
+std::string Status::ToString() const {
+  std::string text(cairn::ToString(code_));
+  if (message_) text.append(": ").append(*message_);
+  return text;
+}
+
+Status Status::WithContext(std::string_view context) const {
+  if (ok()) return Status();
+  std::string text(context);
+  if (message_) text.append(": ").append(*message_);
+  return Status(code_, std::move(text));
+}
+
+}  // namespace cairn

@@ -1,0 +1,139 @@
+// Status and Result: how fallible functions of the engine report what happened.
+//
+// Expected outcomes (not found, duplicate key, lock timeout, ...) are codes that callers branch on and
+// cost no allocation. Damage carries a message that says which table, index, file or key it concerns.
+// mariadb/error.cc alone turns a Status into a server error.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "engine/base/assert.h"
+
+namespace cairn {
+
+enum class StatusCode {
+  kOk,
+  // Expected outcomes.
+  kNotFound,          // No such key, table or index.
+  kEndOfRange,        // A cursor has passed the last entry of its range.
+  kDuplicateKey,      // A unique key is taken.
+  kAlreadyExists,     // A table of that name exists in the dictionary.
+  kLockTimeout,       // A row lock was not granted in time.
+  kDeadlock,          // Waiting would have closed a cycle.
+  kSnapshotConflict,  // The row changed after the transaction's snapshot.
+  kLockLimit,         // The transaction holds as many row locks as it may.
+  kInterrupted,       // The statement was killed.
+  kAborted,           // RocksDB gave the operation up, for example a write batch over its limit.
+  kBusy,              // Another process or thread holds what is needed.
+  // Wrong input.
+  kInvalidArgument,
+  kNotSupported,
+  kKeyTooLong,
+  kRowTooLong,
+  kAutoIncrementExhausted,
+  kRollbackOnly,  // The transaction can only be rolled back.
+  kReadOnly,      // The engine or the transaction accepts no writes.
+  // Damage.
+  kCorruption,        // Stored bytes do not decode.
+  kChecksumMismatch,  // A row's own checksum differs.
+  kMetadataMismatch,  // Dictionary and table definition disagree.
+  kIoError,
+  kNoSpace,
+  kShutdown,  // The engine is closing.
+  kInternal,  // A bug of ours or a RocksDB status without a better name.
+};
+
+// A short English name of `code`, for messages and logs ("corruption").
+std::string_view ToString(StatusCode code);
+
+// The outcome of an operation. Movable and copyable; an ok Status is two words and no allocation.
+class [[nodiscard]] Status {
+ public:
+  Status() = default;
+  explicit Status(StatusCode code) : code_(code) {}
+  Status(StatusCode code, std::string message)
+      : code_(code), message_(std::make_unique<std::string>(std::move(message))) {}
+  Status(const Status& other) { *this = other; }
+  Status(Status&&) noexcept = default;
+  Status& operator=(const Status& other) {
+    code_ = other.code_;
+    message_ = other.message_ ? std::make_unique<std::string>(*other.message_) : nullptr;
+    return *this;
+  }
+  Status& operator=(Status&&) noexcept = default;
+
+  bool ok() const { return code_ == StatusCode::kOk; }
+  StatusCode code() const { return code_; }
+  // The message without the code; empty when there is none.
+  std::string_view message() const {
+    return message_ ? std::string_view(*message_) : std::string_view();
+  }
+  // "corruption: index 260: ..."
+  std::string ToString() const;
+  // The same outcome with `context` and ": " in front of its message. An ok Status stays ok.
+  Status WithContext(std::string_view context) const;
+
+ private:
+  StatusCode code_ = StatusCode::kOk;
+  std::unique_ptr<std::string> message_;
+};
+
+// A value or the Status that says why there is none.
+template <typename T>
+class [[nodiscard]] Result {
+ public:
+  Result(T value) : value_(std::move(value)) {}         // NOLINT(google-explicit-constructor)
+  Result(Status status) : status_(std::move(status)) {  // NOLINT(google-explicit-constructor)
+    CAIRN_ASSERT(!status_.ok());
+  }
+
+  bool ok() const { return value_.has_value(); }
+  const Status& status() const { return status_; }
+  T& value() & {
+    CAIRN_ASSERT(ok());
+    return *value_;
+  }
+  const T& value() const& {
+    CAIRN_ASSERT(ok());
+    return *value_;
+  }
+  T&& value() && {
+    CAIRN_ASSERT(ok());
+    return std::move(*value_);
+  }
+  T& operator*() & { return value(); }
+  const T& operator*() const& { return value(); }
+  T&& operator*() && { return std::move(*this).value(); }
+  T* operator->() { return &value(); }
+  const T* operator->() const { return &value(); }
+
+ private:
+  Status status_;
+  std::optional<T> value_;
+};
+
+#define CAIRN_CONCAT_INNER(a, b) a##b
+#define CAIRN_CONCAT(a, b) CAIRN_CONCAT_INNER(a, b)
+
+// Returns the Status of `expression` from the enclosing function unless it is ok.
+#define CAIRN_RETURN_IF_ERROR(expression)         \
+  do {                                            \
+    ::cairn::Status cairn_status_ = (expression); \
+    if (!cairn_status_.ok()) [[unlikely]]         \
+      return cairn_status_;                       \
+  } while (false)
+
+// Evaluates a Result, returns its Status on failure, else assigns or declares `target`.
+#define CAIRN_ASSIGN_OR_RETURN(target, expression) \
+  CAIRN_ASSIGN_OR_RETURN_INNER(CAIRN_CONCAT(cairn_result_, __LINE__), target, expression)
+#define CAIRN_ASSIGN_OR_RETURN_INNER(result, target, expression) \
+  auto result = (expression);                                    \
+  if (!result.ok()) [[unlikely]]                                 \
+    return result.status();                                      \
+  target = std::move(result).value()
+
+}  // namespace cairn

@@ -1,0 +1,86 @@
+// What IndexCodec and DecodePlan hold: private to the sources of IndexCodec.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/codec/damage.h"
+#include "engine/codec/index_codec.h"
+#include "engine/codec/key_part.h"
+#include "engine/codec/row_codec.h"
+
+namespace cairn {
+
+// One step through the parts of a stored key. Neighbouring parts of constant size are passed at
+// once.
+struct KeyStep {
+  enum class Kind : uint8_t {
+    kSkipBytes,     // `bytes` bytes.
+    kSkip,          // The part.
+    kSkipWithInfo,  // The part and its data in unpack_info.
+    kFill,          // The part, into the record.
+  };
+  Kind kind = Kind::kSkipBytes;
+  uint32_t bytes = 0;
+  const KeyPart* part = nullptr;
+};
+
+struct DecodePlan::Steps {
+  bool walks_key = false;
+  bool checks_key_end = false;  // After the steps exactly `key_tail_bytes` bytes remain.
+  bool reads_value = false;
+  bool verifies = false;  // Key and value are walked whole and the checksums compared.
+  uint32_t key_tail_bytes = 0;
+  std::vector<KeyStep> key_steps;
+  std::vector<ColumnStep> column_steps;
+};
+
+struct IndexCodec::Compiled {
+  static constexpr uint32_t kNoPart = UINT32_MAX;
+  static constexpr size_t kMaxStoredParts = 65;  // Twice the server's 32, and a hidden key.
+
+  IndexLayout layout;
+  std::string label;           // "table db.t, index `k` (260)"
+  std::vector<KeyPart> parts;  // Own parts, then the suffix.
+  size_t own_part_count = 0;
+  std::vector<uint32_t> part_of_column;  // The part that restores each column, or kNoPart.
+  size_t max_key_bytes = 0;
+  size_t scratch_bytes = 0;  // For the longest weight string.
+  bool writes_unpack_info = false;
+  bool has_primary_block = false;  // Primary key: every value has an unpack_info block.
+  bool may_leave_codes = false;    // unpack_info may hold more codes than the key explains (4.8).
+  RowCodec row;                    // Primary and hidden primary key.
+
+  // The primary key inside a stored key.
+  uint32_t primary_number = 0;
+  bool hidden_primary = false;
+  std::vector<uint32_t> primary_parts;  // The stored part of each of its parts.
+  bool primary_is_tail = false;         // They are the key's last parts, in order, as they are.
+  std::vector<KeyStep> head_steps;      // Over what precedes the tail, and over the tail.
+  std::vector<KeyStep> tail_steps;
+  SegmentFormat segment_format = SegmentFormat::kCurrent;
+  SegmentFormat primary_segment_format = SegmentFormat::kCurrent;
+
+  bool is_primary() const { return layout.kind != IndexKind::kSecondary; }
+
+  // Compiling.
+  void DescribeParts(size_t column_count);
+  void LocatePrimaryKey(const IndexLayout& primary);
+
+  // Reading.
+  Damage ConsumeIndexNumber(ByteReader* key) const;
+  Damage DecodeEntry(const DecodePlan::Steps& steps, std::string_view key, std::string_view value,
+                     uint8_t* record, bool* checksums_match) const;
+  Damage VerifyLeftover(std::string_view leftover, std::string_view key, std::string_view value,
+                        bool* checksums_match) const;
+  Damage AppendPrimaryTail(std::string_view key, std::string* primary_key) const;
+  Damage AppendPrimaryParts(std::string_view key, std::string* primary_key) const;
+  Status Corruption(Damage damage, std::string_view key) const;
+};
+
+// The steps that pass over parts [first, last).
+std::vector<KeyStep> CompileSkips(const std::vector<KeyPart>& parts, size_t first, size_t last);
+
+}  // namespace cairn

@@ -1,0 +1,86 @@
+// Records of the data dictionary in the column family `__system__` (spec/on-disk-format.md, 11 and
+// 12).
+//
+// Pure bytes: reading and writing them to RocksDB is catalog/'s business. Every Decode checks
+// length and version and answers kCorruption or kNotSupported with what it found and what it knows.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/base/status.h"
+#include "engine/codec/table_layout.h"
+
+namespace cairn {
+
+enum class DictionaryRecordType : uint32_t {  // Persisted: first 4 bytes of the key.
+  kTable = 1,
+  kIndex = 2,
+  kColumnFamily = 3,
+  kBinlogPosition = 4,
+  kIndexDropOngoing = 5,
+  kIndexStatistics = 6,
+  kMaxIndexNumber = 7,
+  kIndexCreateOngoing = 8,
+  kAutoIncrement = 9,
+  kTableVersion = 20,
+};
+
+inline constexpr uint32_t kFirstUserIndexNumber = 256;  // Persisted.
+
+// Identifies an index in the dictionary. Ordered as the keys are.
+struct IndexId {
+  uint32_t column_family = 0;
+  uint32_t index_number = 0;
+  auto operator<=>(const IndexId&) const = default;
+};
+
+// Flags of a column family definition (section 11.3). Persisted.
+inline constexpr uint32_t kColumnFamilyReverse = 1;
+inline constexpr uint32_t kColumnFamilyAuto = 2;  // Obsolete.
+inline constexpr uint32_t kColumnFamilyPerPartition = 4;
+
+struct IndexInfo {  // Type 2.
+  IndexKind kind = IndexKind::kPrimary;
+  uint16_t format_version = 13;
+  bool has_ttl_stamp = false;
+  uint64_t ttl_seconds = 0;
+  bool operator==(const IndexInfo&) const = default;
+};
+
+// Keys.
+std::string DictionaryPrefix(DictionaryRecordType type);
+std::string TableKey(std::string_view table_name);            // "db.table", file-name encoded
+std::string IndexKey(DictionaryRecordType type, IndexId id);  // types 2, 5, 6, 8, 9
+std::string ColumnFamilyKey(uint32_t column_family);
+std::string MaxIndexNumberKey();
+std::string TableVersionKey(std::string_view path);  // "./db/table"
+
+Result<std::string> DecodeTableKey(std::string_view key);  // kCorruption: empty name, other type
+Result<IndexId> DecodeIndexKey(DictionaryRecordType type, std::string_view key);
+Result<uint32_t> DecodeColumnFamilyKey(std::string_view key);
+
+// Values.
+std::string EncodeTable(const std::vector<IndexId>& indexes);
+Result<std::vector<IndexId>> DecodeTable(std::string_view value);
+std::string EncodeIndexInfo(const IndexInfo& info);         // Always version 6.
+Result<IndexInfo> DecodeIndexInfo(std::string_view value);  // Versions 3, 4, 5, 6.
+std::string EncodeColumnFamily(uint32_t flags);
+Result<uint32_t> DecodeColumnFamily(std::string_view value);
+std::string EncodeMaxIndexNumber(uint32_t number);
+Result<uint32_t> DecodeMaxIndexNumber(std::string_view value);
+std::string EncodeOngoingMark();  // Types 5 and 8: version 1.
+Status DecodeOngoingMark(std::string_view value);
+std::string EncodeAutoIncrement(uint64_t next_value);
+Result<uint64_t> DecodeAutoIncrement(std::string_view value);
+std::string EncodeTableVersion(uint64_t version);
+Result<uint64_t> DecodeTableVersion(std::string_view value);
+
+// The merge operator's arithmetic: whether `key` may be merged (type 9, 12 bytes), and the larger
+// of two type-9 values. Errors: kCorruption for any other length or version.
+bool IsMergeableKey(std::string_view key);
+Result<std::string> MergeAutoIncrement(std::string_view left, std::string_view right);
+
+}  // namespace cairn

@@ -1,0 +1,161 @@
+// IndexCodec: from records and search keys to keys and values.
+#include <algorithm>
+#include <cstring>
+
+#include "engine/codec/checksum_chunk.h"
+#include "engine/codec/compiled_index.h"
+#include "engine/codec/unpack_info.h"
+
+namespace cairn {
+namespace {
+
+// Keys are built on the stack and then copied once; longer ones are built in the caller's string.
+constexpr size_t kStackKeyBytes = 8192;
+
+// Replaces `*key` by what `fill(to, scratch)` writes from `to` on; it returns the end. `to` has
+// room for `max_key_bytes` bytes, `scratch` for `scratch_bytes`.
+template <typename Fill>
+void BuildKey(size_t max_key_bytes, size_t scratch_bytes, std::string* key, Fill fill) {
+  if (max_key_bytes + scratch_bytes <= kStackKeyBytes) {
+    uint8_t buffer[kStackKeyBytes];
+    const uint8_t* end = fill(buffer, buffer + max_key_bytes);
+    CAIRN_ASSERT(end <= buffer + max_key_bytes);
+    key->assign(reinterpret_cast<const char*>(buffer), static_cast<size_t>(end - buffer));
+    return;
+  }
+  key->resize(max_key_bytes + scratch_bytes);
+  auto* buffer = reinterpret_cast<uint8_t*>(key->data());
+  const uint8_t* end = fill(buffer, buffer + max_key_bytes);
+  CAIRN_ASSERT(end <= buffer + max_key_bytes);
+  key->resize(static_cast<size_t>(end - buffer));
+}
+
+uint8_t* WriteIndexNumber(uint32_t number, uint8_t* to) {
+  StoreBigEndian(to, number);
+  return to + kIndexNumberBytes;
+}
+
+// What a search key holds for one part.
+struct SearchValue {
+  bool is_null = false;
+  std::string_view data;
+};
+
+SearchValue ReadSearchValue(const KeyPart& part, const uint8_t* at) {
+  SearchValue value;
+  if (part.nullable()) value.is_null = *at++ != 0;
+  size_t data_bytes = part.length_bytes;
+  if (part.variable_length) {
+    uint16_t length;
+    std::memcpy(&length, at, sizeof length);
+    at += sizeof length;
+    data_bytes = std::min<size_t>(length, part.length_bytes);
+  }
+  value.data = {reinterpret_cast<const char*>(at), data_bytes};
+  return value;
+}
+
+}  // namespace
+
+void IndexCodec::EncodeKey(const uint8_t* record, uint64_t hidden_key, std::string* key,
+                           std::string* unpack_info) const {
+  const Compiled& index = *compiled_;
+  unpack_info->clear();
+  std::string* const info = index.writes_unpack_info ? unpack_info : nullptr;
+  BuildKey(index.max_key_bytes, index.scratch_bytes, key, [&](uint8_t* to, uint8_t* scratch) {
+    to = WriteIndexNumber(index.layout.index_number, to);
+    for (const KeyPart& part : index.parts) {
+      if (part.encoding == KeyEncoding::kHiddenKey) {
+        StoreBigEndian(to, hidden_key);
+        to += kHiddenKeyBytes;
+        continue;
+      }
+      if (part.nullable()) {
+        const bool is_null = part.IsNull(record);
+        *to++ = is_null ? 0 : 1;
+        if (is_null) continue;
+      }
+      to = EncodePart(part, DataInRecord(part, record), to, scratch, info);
+    }
+    return to;
+  });
+}
+
+void IndexCodec::EncodeRow(const uint8_t* record, std::string_view unpack_info, uint64_t ttl_stamp,
+                           std::string* value) const {
+  const Compiled& index = *compiled_;
+  CAIRN_ASSERT(index.is_primary());
+  value->clear();
+  if (index.layout.has_ttl_stamp) AppendBigEndian(ttl_stamp, value);
+  index.row.AppendNullBits(record, value);
+  if (index.has_primary_block) AppendPrimaryUnpackInfo(unpack_info, value);
+  index.row.AppendColumns(record, value);
+}
+
+void IndexCodec::EncodeSecondaryValue(std::string_view unpack_info, uint64_t ttl_stamp,
+                                      std::string* value) const {
+  value->clear();
+  if (compiled_->layout.has_ttl_stamp) AppendBigEndian(ttl_stamp, value);
+  AppendSecondaryUnpackInfo(unpack_info, value);
+}
+
+void IndexCodec::AppendChecksums(std::string_view key, std::string* value) {
+  AppendChecksumChunk(key, value);
+}
+
+bool IndexCodec::EncodeUniquePrefix(const uint8_t* record, std::string* prefix) const {
+  const Compiled& index = *compiled_;
+  const auto own_end = index.parts.begin() + static_cast<ptrdiff_t>(index.own_part_count);
+  const bool any_null = std::any_of(index.parts.begin(), own_end, [&](const KeyPart& part) {
+    return part.nullable() && part.IsNull(record);
+  });
+  if (any_null) return false;
+  BuildKey(index.max_key_bytes, index.scratch_bytes, prefix, [&](uint8_t* to, uint8_t* scratch) {
+    to = WriteIndexNumber(index.layout.index_number, to);
+    for (auto part = index.parts.begin(); part != own_end; ++part) {
+      if (part->nullable()) *to++ = 1;
+      const std::string_view data = DataInRecord(*part, record);
+      if (part->EndsMatch()) return EncodeUniqueBytes(*part, data, to);
+      to = EncodePart(*part, data, to, scratch, nullptr);
+    }
+    return to;
+  });
+  return true;
+}
+
+bool IndexCodec::UniquePrefixIsExact() const {
+  const Compiled& index = *compiled_;
+  for (size_t i = 0; i < index.own_part_count; ++i) {
+    const KeyPart& part = index.parts[i];
+    // The bytes of a BLOB that end in zeros look like those of a shorter one.
+    if (part.EndsMatch())
+      return i + 1 == index.own_part_count && part.encoding != KeyEncoding::kBlob;
+  }
+  return true;
+}
+
+uint32_t IndexCodec::EncodeSearchKey(const uint8_t* search_key, uint32_t part_count,
+                                     std::string* prefix) const {
+  const Compiled& index = *compiled_;
+  uint32_t encoded = 0;
+  BuildKey(index.max_key_bytes, index.scratch_bytes, prefix, [&](uint8_t* to, uint8_t* scratch) {
+    to = WriteIndexNumber(index.layout.index_number, to);
+    for (; encoded < std::min<size_t>(part_count, index.parts.size()); ++encoded) {
+      const KeyPart& part = index.parts[encoded];
+      if (part.encoding == KeyEncoding::kHiddenKey) return to;  // The server does not know it.
+      const SearchValue value = ReadSearchValue(part, search_key);
+      search_key += part.SearchBytes();
+      if (part.nullable()) *to++ = value.is_null ? 0 : 1;
+      if (value.is_null) continue;
+      if (part.EndsMatch()) {
+        ++encoded;
+        return EncodeMatchingBytes(part, value.data, to);
+      }
+      to = EncodePart(part, value.data, to, scratch, nullptr);
+    }
+    return to;
+  });
+  return encoded;
+}
+
+}  // namespace cairn

@@ -1,0 +1,76 @@
+#include "engine/codec/layout_check.h"
+
+#include <string>
+
+#include "engine/codec/format_version.h"
+
+namespace cairn {
+namespace {
+
+Status Invalid(std::string text) { return Status(StatusCode::kInvalidArgument, std::move(text)); }
+
+bool HasPossibleSizes(const ColumnLayout& column) {
+  switch (column.type) {
+    case ColumnType::kVarchar:
+      return (column.length_bytes == 1 || column.length_bytes == 2) &&
+             column.image_bytes >= column.length_bytes &&
+             column.max_bytes <= column.image_bytes - column.length_bytes &&
+             (column.length_bytes == 2 || column.max_bytes <= UINT8_MAX);
+    case ColumnType::kBlob:
+      return column.length_bytes >= 1 && column.length_bytes <= 4 &&
+             column.image_bytes == column.length_bytes + sizeof(const char*);
+    case ColumnType::kChar:
+      return column.max_bytes == column.image_bytes;
+    default:
+      return true;
+  }
+}
+
+Status CheckColumn(const TableLayout& table, const ColumnLayout& column) {
+  if (column.offset > table.record_bytes ||
+      column.image_bytes > table.record_bytes - column.offset) {
+    return Invalid("column `" + column.name + "` lies outside the record");
+  }
+  if (column.nullable() && column.null_offset >= table.record_bytes) {
+    return Invalid("the NULL bit of column `" + column.name + "` lies outside the record");
+  }
+  if (!HasPossibleSizes(column)) {
+    return Invalid("column `" + column.name + "` has impossible sizes for its type");
+  }
+  return Status();
+}
+
+}  // namespace
+
+Status CheckTableLayout(const TableLayout& table) {
+  for (const ColumnLayout& column : table.columns) {
+    CAIRN_RETURN_IF_ERROR(CheckColumn(table, column));
+  }
+  return Status();
+}
+
+Status CheckIndexLayout(const TableLayout& table, const IndexLayout& primary,
+                        const IndexLayout& index) {
+  if (!IsKnownFormatVersion(index.format_version)) {
+    return Status(StatusCode::kNotSupported, UnknownFormatVersion(index.format_version));
+  }
+  if (primary.kind == IndexKind::kSecondary) return Invalid("its primary key is a secondary index");
+  if (index.kind != IndexKind::kSecondary && index.index_number != primary.index_number) {
+    return Invalid("a primary key must be described as its own primary key");
+  }
+  if ((index.kind == IndexKind::kHiddenPrimary) != index.parts.empty()) {
+    return Invalid("a hidden primary key has no key parts, every other index has some");
+  }
+  if ((primary.kind == IndexKind::kHiddenPrimary) != primary.parts.empty()) {
+    return Invalid("its primary key has no key parts");
+  }
+  for (const KeyPartLayout& part : primary.parts) {
+    if (part.column < table.columns.size() && table.columns[part.column].nullable()) {
+      return Invalid("column `" + table.columns[part.column].name +
+                     "` of the primary key may be NULL");
+    }
+  }
+  return Status();
+}
+
+}  // namespace cairn

@@ -1,0 +1,85 @@
+// Where the columns of a table lie in the server's record image, and which columns its indexes
+// have.
+//
+// The adapter fills a TableLayout once when a table is opened or created; everything in the codec
+// is compiled from it. A record image is the server's row buffer: NULL bits and column images at
+// fixed offsets, little-endian numbers, BLOBs as length and pointer.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/codec/collation.h"
+
+namespace cairn {
+
+enum class ColumnType : uint8_t {
+  kSignedInteger,    // 1, 2, 3, 4 or 8 bytes, little-endian
+  kUnsignedInteger,  // the same, unsigned
+  kFloat,            // IEEE, little-endian, 4 bytes
+  kDouble,           // IEEE, little-endian, 8 bytes
+  kFixedImage,    // DECIMAL, YEAR, TIME/DATETIME/TIMESTAMP of the mysql56 format: image is the key
+  kDate,          // 3 bytes little-endian, unsigned; the key is the image reversed
+  kOldTimestamp,  // TIMESTAMP(0), DATETIME(0) of the old format: image reversed; not restorable
+  kOldTime,       // TIME(0) of the old format: 3 bytes signed, reversed; not restorable
+  kOldTimeFraction,  // TIME(f>0) of the old format: top bit of byte 0 flipped; not restorable
+  kOpaqueFixed,  // BIT (big-endian), UUID, INET4/6, old DATETIME(f), TIMESTAMP(f): the image is the
+                 // key; not restorable
+  kEnum,         // ENUM and SET: 1, 2, 3, 4 or 8 bytes little-endian; not restorable
+  kChar,         // CHAR, BINARY: the full padded field
+  kVarchar,      // VARCHAR, VARBINARY: length in 1 or 2 bytes, then data
+  kBlob,         // BLOB and TEXT kinds, JSON: length in 1..4 bytes, then a pointer to the data
+};
+
+struct ColumnLayout {
+  std::string name;
+  ColumnType type = ColumnType::kSignedInteger;
+  uint32_t offset = 0;        // Of the image in the record.
+  uint32_t image_bytes = 0;   // Of the image in the record, length bytes and BLOB pointer included.
+  uint32_t length_bytes = 0;  // kVarchar: 1 or 2; kBlob: 1 to 4; else 0.
+  uint32_t max_bytes = 0;  // kChar, kVarchar: the most data bytes (declared characters x mbmaxlen).
+  uint32_t null_offset = 0;  // Byte of the record that holds the NULL bit.
+  uint8_t null_mask = 0;     // Its bit; 0 for a NOT NULL column. A set bit means NULL.
+  // kChar, kVarchar, kBlob; null for other types. COMPRESSED columns are kVarchar/kBlob as well:
+  // their image is stored as it is, and the server never indexes them.
+  const Collation* collation = nullptr;
+
+  bool nullable() const { return null_mask != 0; }
+};
+
+// One column of an index.
+struct KeyPartLayout {
+  uint32_t column = 0;  // Position in TableLayout::columns.
+  uint32_t length_bytes =
+      0;  // Bytes of the column that are indexed, before weights (server's length).
+  bool is_prefix = false;  // The part covers only a proper prefix of the column. BLOBs always do.
+};
+
+enum class IndexKind : uint8_t {  // Persisted: index type of a type-2 record.
+  kPrimary = 1,
+  kSecondary = 2,
+  kHiddenPrimary = 3,
+};
+
+struct IndexLayout {
+  std::string name;
+  IndexKind kind = IndexKind::kPrimary;
+  bool unique = false;               // Primary keys and UNIQUE secondary indexes.
+  uint32_t index_number = 0;         // Persisted, first 4 bytes of every key.
+  uint16_t format_version = 13;      // kv format version (section 10); below 12: legacy segments.
+  bool has_ttl_stamp = false;        // Values start with an 8-byte stamp.
+  std::vector<KeyPartLayout> parts;  // Own parts only: no primary key suffix. Empty when hidden.
+};
+
+struct TableLayout {
+  std::string name;  // "db.table", for messages.
+  std::vector<ColumnLayout> columns;
+  uint32_t record_bytes = 0;
+  uint32_t null_bytes = 0;  // The record starts with this many bytes of NULL bits.
+};
+
+// Columns by position in TableLayout::columns.
+using ColumnSet = std::vector<bool>;
+
+}  // namespace cairn

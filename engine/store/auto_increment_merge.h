@@ -1,0 +1,13 @@
+// The merge operator of the column family `__system__`: auto-increment records, the maximum wins
+// (spec/on-disk-format.md, 12).
+#pragma once
+
+#include <memory>
+
+#include "rocksdb/merge_operator.h"
+
+namespace cairn {
+
+std::shared_ptr<rocksdb::MergeOperator> MakeAutoIncrementMerge();
+
+}  // namespace cairn

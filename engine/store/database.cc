@@ -1,0 +1,206 @@
+#include "engine/store/database.h"
+
+#include <algorithm>
+#include <mutex>
+#include <utility>
+
+#include "engine/base/bytes.h"
+#include "engine/store/comparator.h"
+#include "engine/store/rocksdb_status.h"
+#include "rocksdb/convenience.h"
+
+namespace cairn {
+namespace {
+
+// Says in plain words why RocksDB refused a directory. RocksDB reports most of this as "IO error".
+Status ExplainOpenFailure(const rocksdb::Status& status, const std::string& directory) {
+  const Status ours = FromRocksDb(status);
+  const std::string text = status.ToString();
+  const auto mentions = [&text](std::string_view part) {
+    return text.find(part) != std::string::npos;
+  };
+  if (status.IsIOError() && mentions("lock") &&
+      (mentions("Resource temporarily unavailable") || mentions("lock hold by current process") ||
+       mentions("already held"))) {
+    return Status(StatusCode::kBusy, "the directory " + directory +
+                                         " is in use by another process (its LOCK file is held); " +
+                                         text);
+  }
+  if (status.IsIOError() && (mentions("Permission denied") || mentions("Read-only file system"))) {
+    return Status(StatusCode::kReadOnly,
+                  "the directory " + directory + " cannot be written; " + text);
+  }
+  return ours.WithContext("cannot open " + directory);
+}
+
+// Names of the families in the directory; only `default` when there is no database yet.
+Result<std::vector<std::string>> ListFamilies(const DatabaseOptions& options) {
+  std::vector<std::string> names;
+  rocksdb::Env* env = options.db.env;
+  const rocksdb::Status exists = env->FileExists(options.directory + "/CURRENT");
+  if (exists.IsNotFound()) {
+    names.emplace_back(kDefaultColumnFamily);
+    return names;
+  }
+  if (!exists.ok()) return ExplainOpenFailure(exists, options.directory);
+  const rocksdb::Status listed =
+      rocksdb::DB::ListColumnFamilies(options.db, options.directory, &names);
+  if (!listed.ok()) return ExplainOpenFailure(listed, options.directory);
+  return names;
+}
+
+}  // namespace
+
+Database::Database(DatabaseOptions options, ColumnFamilyOptionSource family_options,
+                   std::shared_ptr<DroppedIndexes> dropped_indexes, Log* log)
+    : options_(std::move(options)),
+      family_options_(std::move(family_options)),
+      dropped_indexes_(std::move(dropped_indexes)),
+      log_(log) {}
+
+Result<std::unique_ptr<Database>> Database::Open(DatabaseOptions options, Log* log) {
+  auto dropped_indexes = std::make_shared<DroppedIndexes>();
+  CAIRN_ASSIGN_OR_RETURN(
+      ColumnFamilyOptionSource family_options,
+      ColumnFamilyOptionSource::Parse(options.column_family, options.default_column_family_text,
+                                      options.override_column_family_text, dropped_indexes));
+  CAIRN_ASSIGN_OR_RETURN(const std::vector<std::string> names, ListFamilies(options));
+
+  std::vector<rocksdb::ColumnFamilyDescriptor> descriptors;
+  descriptors.reserve(names.size());
+  for (const std::string& name : names) descriptors.emplace_back(name, family_options.For(name));
+
+  std::vector<rocksdb::ColumnFamilyHandle*> handles;
+  rocksdb::TransactionDB* db = nullptr;
+  const rocksdb::Status opened = rocksdb::TransactionDB::Open(
+      options.db, options.transaction, options.directory, descriptors, &handles, &db);
+  if (!opened.ok()) return ExplainOpenFailure(opened, options.directory);
+
+  std::unique_ptr<Database> database(
+      new Database(std::move(options), std::move(family_options), std::move(dropped_indexes), log));
+  database->db_.reset(db);
+  for (rocksdb::ColumnFamilyHandle* handle : handles) database->Adopt(handle);
+  database->default_family_ = database->FindFamily(kDefaultColumnFamily);
+  CAIRN_ASSIGN_OR_RETURN(database->system_family_,
+                         database->FindOrCreateFamily(kSystemColumnFamily));
+  return database;
+}
+
+Database::~Database() {
+  const Status closed = Close();
+  if (!closed.ok()) log_->Write(Severity::kError, "closing the database: " + closed.ToString());
+}
+
+const ColumnFamily* Database::Adopt(rocksdb::ColumnFamilyHandle* handle) {
+  auto family = std::make_unique<ColumnFamily>();
+  family->handle = handle;
+  family->name = handle->GetName();
+  family->id = handle->GetID();
+  family->reverse = IsReverseColumnFamily(family->name);
+  const ColumnFamily* adopted = family.get();
+  families_.emplace(family->name, std::move(family));
+  return adopted;
+}
+
+const ColumnFamily* Database::FindFamily(std::string_view name) const {
+  std::shared_lock lock(families_mutex_);
+  const auto found = families_.find(name);
+  return found == families_.end() ? nullptr : found->second.get();
+}
+
+const ColumnFamily* Database::FindFamily(uint32_t id) const {
+  std::shared_lock lock(families_mutex_);
+  for (const auto& [name, family] : families_) {
+    if (family->id == id) return family.get();
+  }
+  return nullptr;
+}
+
+Result<const ColumnFamily*> Database::FindOrCreateFamily(std::string_view name) {
+  if (const ColumnFamily* found = FindFamily(name)) return found;
+  std::unique_lock lock(families_mutex_);
+  const auto found = families_.find(name);
+  if (found != families_.end()) return static_cast<const ColumnFamily*>(found->second.get());
+  rocksdb::ColumnFamilyHandle* handle = nullptr;
+  const Status created =
+      FromRocksDb(db_->CreateColumnFamily(family_options_.For(name), std::string(name), &handle));
+  if (!created.ok()) {
+    return created.WithContext("creating the column family \"" + std::string(name) + "\"");
+  }
+  log_->Write(Severity::kNote, "created the column family " + std::string(name));
+  return Adopt(handle);
+}
+
+std::vector<const ColumnFamily*> Database::Families() const {
+  std::shared_lock lock(families_mutex_);
+  std::vector<const ColumnFamily*> families;
+  families.reserve(families_.size());
+  for (const auto& [name, family] : families_) families.push_back(family.get());
+  std::sort(families.begin(), families.end(),
+            [](const ColumnFamily* a, const ColumnFamily* b) { return a->id < b->id; });
+  return families;
+}
+
+Status Database::FlushMemtables() {
+  std::vector<rocksdb::ColumnFamilyHandle*> handles;
+  for (const ColumnFamily* family : Families()) handles.push_back(family->handle);
+  return FromRocksDb(db_->Flush(rocksdb::FlushOptions(), handles));
+}
+
+Status Database::Compact(const ColumnFamily& family) {
+  rocksdb::CompactRangeOptions options;
+  options.bottommost_level_compaction = rocksdb::BottommostLevelCompaction::kForceOptimized;
+  return FromRocksDb(db_->CompactRange(options, family.handle, nullptr, nullptr));
+}
+
+Status Database::CompactIndex(const ColumnFamily& family, uint32_t index_number) {
+  std::string first;
+  std::string end;
+  AppendBigEndian(index_number, &first);
+  AppendBigEndian(index_number + 1, &end);
+  if (family.reverse) std::swap(first, end);
+  const rocksdb::Slice begin_slice(first);
+  const rocksdb::Slice end_slice(end);
+  rocksdb::CompactRangeOptions options;
+  options.exclusive_manual_compaction = false;
+  options.bottommost_level_compaction = rocksdb::BottommostLevelCompaction::kForceOptimized;
+  return FromRocksDb(db_->CompactRange(options, family.handle, &begin_slice, &end_slice));
+}
+
+Status Database::CompactLevelZero() {
+  for (const ColumnFamily* family : Families()) {
+    rocksdb::ColumnFamilyMetaData metadata;
+    db_->GetColumnFamilyMetaData(family->handle, &metadata);
+    std::vector<std::string> files;
+    for (const rocksdb::SstFileMetaData& file : metadata.levels[0].files) {
+      if (!file.being_compacted) files.push_back(file.name);
+    }
+    if (files.empty()) continue;
+    const rocksdb::Status compacted =
+        db_->CompactFiles(rocksdb::CompactionOptions(), family->handle, files, /*output_level=*/1);
+    // A background compaction took some of the files in the meantime: they leave level 0 as well.
+    if (!compacted.ok() && !compacted.IsInvalidArgument() && !compacted.IsAborted()) {
+      return FromRocksDb(compacted);
+    }
+  }
+  return Status();
+}
+
+Status Database::SyncLog() { return FromRocksDb(db_->FlushWAL(/*sync=*/true)); }
+
+Status Database::Close() {
+  if (db_ == nullptr) return Status();
+  rocksdb::CancelAllBackgroundWork(db_.get(), /*wait=*/true);
+  Status result = SyncLog();
+  for (auto& [name, family] : families_) {
+    const rocksdb::Status destroyed = db_->DestroyColumnFamilyHandle(family->handle);
+    if (result.ok()) result = FromRocksDb(destroyed);
+  }
+  families_.clear();
+  const rocksdb::Status closed = db_->Close();
+  if (result.ok()) result = FromRocksDb(closed);
+  db_.reset();
+  return result;
+}
+
+}  // namespace cairn

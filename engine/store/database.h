@@ -1,0 +1,96 @@
+// The one RocksDB instance: opened with every column family, closed with nothing left in memory.
+//
+// RocksDB itself is not hidden: callers use rocksdb() directly. This class owns what has to be right
+// once: which options a directory is opened with, which column families exist, durability and shutdown.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <shared_mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/base/log.h"
+#include "engine/base/status.h"
+#include "engine/store/column_family_options.h"
+#include "rocksdb/options.h"
+#include "rocksdb/utilities/transaction_db.h"
+
+namespace cairn {
+
+// A column family of the open database. Lives as long as the Database; immutable.
+struct ColumnFamily {
+  rocksdb::ColumnFamilyHandle* handle = nullptr;
+  std::string name;
+  uint32_t id = 0;       // RocksDB's number, persisted in the dictionary.
+  bool reverse = false;  // Keys sort in descending order.
+};
+
+struct DatabaseOptions {
+  std::string directory;
+  rocksdb::DBOptions db;
+  rocksdb::ColumnFamilyOptions column_family;  // Base of every family, table factory included.
+  std::string default_column_family_text;      // rocksdb_default_cf_options
+  std::string override_column_family_text;     // rocksdb_override_cf_options
+  rocksdb::TransactionDBOptions transaction;
+};
+
+// Thread-safe, but for Close(). Mutex: families_mutex_ guards families_ and is held while a family is
+// created.
+class Database {
+ public:
+  // Opens or creates the database. `log` outlives the result.
+  // Errors: kBusy (another process has the directory open), kInvalidArgument (options),
+  // kNotSupported (written by a version that this one does not know), kCorruption, kIoError,
+  // kNoSpace, kReadOnly (no permission to write). Nothing is changed when opening fails.
+  static Result<std::unique_ptr<Database>> Open(DatabaseOptions options, Log* log);
+  ~Database();
+
+  rocksdb::TransactionDB* rocksdb() const { return db_.get(); }
+  const std::string& directory() const { return options_.directory; }
+  Log& log() const { return *log_; }
+  DroppedIndexes& dropped_indexes() { return *dropped_indexes_; }
+
+  const ColumnFamily& default_family() const { return *default_family_; }
+  const ColumnFamily& system_family() const { return *system_family_; }
+  // Null when there is none. The pointer stays valid as long as the Database.
+  const ColumnFamily* FindFamily(std::string_view name) const;
+  const ColumnFamily* FindFamily(uint32_t id) const;
+  // The family of that name, created when missing. Errors: those of RocksDB.
+  Result<const ColumnFamily*> FindOrCreateFamily(std::string_view name);
+  std::vector<const ColumnFamily*> Families() const;
+
+  // Writes all memtables to files and waits for it.
+  Status FlushMemtables();
+  // Compacts a whole family, or the files of level 0 of every family into level 1.
+  Status Compact(const ColumnFamily& family);
+  Status CompactLevelZero();
+  // Compacts the keys of one index.
+  Status CompactIndex(const ColumnFamily& family, uint32_t index_number);
+  // Writes the log's buffer to the file and syncs it.
+  Status SyncLog();
+
+  // Stops background work, syncs the log and closes; no other call may run or follow. Memtables stay in
+  // the log: callers that want them in files call FlushMemtables() first. Called by the destructor too,
+  // which logs errors.
+  Status Close();
+
+ private:
+  Database(DatabaseOptions options, ColumnFamilyOptionSource family_options,
+           std::shared_ptr<DroppedIndexes> dropped_indexes, Log* log);
+
+  const ColumnFamily* Adopt(rocksdb::ColumnFamilyHandle* handle);
+
+  DatabaseOptions options_;
+  ColumnFamilyOptionSource family_options_;
+  std::shared_ptr<DroppedIndexes> dropped_indexes_;
+  Log* log_;
+  std::unique_ptr<rocksdb::TransactionDB> db_;
+  mutable std::shared_mutex families_mutex_;
+  std::map<std::string, std::unique_ptr<ColumnFamily>, std::less<>> families_;
+  const ColumnFamily* default_family_ = nullptr;
+  const ColumnFamily* system_family_ = nullptr;
+};
+
+}  // namespace cairn

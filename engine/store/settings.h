@@ -1,0 +1,56 @@
+// From plain settings to the options that RocksDB is opened with: the one place that decides them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "engine/base/status.h"
+#include "engine/store/database.h"
+
+namespace cairn {
+
+// What a user may set. Sizes are bytes.
+struct StoreSettings {
+  std::string directory;
+  std::string log_directory;  // Of the write-ahead log; empty: `directory`.
+  bool create_if_missing = true;
+  uint64_t block_cache_bytes = 512 << 20;
+  uint64_t block_bytes = 4096;
+  bool cache_index_and_filter_blocks = true;
+  uint64_t write_buffer_bytes = 0;  // Of all memtables together; 0: no limit.
+  int max_open_files = -1;          // -1: all.
+  uint64_t max_log_bytes = 0;       // 0: RocksDB decides.
+  bool direct_reads = false;
+  bool direct_writes = false;
+  uint64_t bytes_per_sync = 0;
+  uint64_t log_bytes_per_sync = 0;
+  bool paranoid_checks = true;
+  int background_jobs = 2;
+  uint32_t subcompactions = 1;
+  bool manual_log_flush = true;
+  bool two_write_queues = true;
+  uint32_t log_recovery_mode = 1;  // 0..3, RocksDB's WALRecoveryMode.
+  bool write_prepared = false;
+  int info_log_level = 3;  // 0 debug .. 4 fatal.
+  uint64_t kept_info_logs = 1000;
+  uint32_t remembered_deadlocks = 5;
+  std::string default_column_family_text;
+  std::string override_column_family_text;
+};
+
+// Options that refer to objects which outlive one setting: the cache and the logger can be changed later.
+struct StoreOptions {
+  DatabaseOptions database;
+  std::shared_ptr<rocksdb::Cache> block_cache;
+  std::shared_ptr<rocksdb::Logger> info_log;
+};
+
+// Creates the directory when it may and has to. Errors: kInvalidArgument, kReadOnly, kIoError, kNoSpace.
+Result<StoreOptions> MakeStoreOptions(const StoreSettings& settings);
+
+void SetBlockCacheBytes(StoreOptions* options, uint64_t bytes);
+// 0 debug .. 4 fatal.
+void SetInfoLogLevel(StoreOptions* options, int level);
+
+}  // namespace cairn

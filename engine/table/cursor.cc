@@ -1,0 +1,278 @@
+#include "engine/table/cursor.h"
+
+#include <utility>
+
+#include "engine/base/bytes.h"
+#include "engine/txn/interruptible_mutex.h"
+
+namespace cairn {
+
+Cursor::Cursor(const Table* table)
+    : table_(table), plans_(table->indexes().size()), condition_plans_(table->indexes().size()) {}
+
+Status Cursor::UsePlan(uint32_t index, const ColumnSet& columns, CachedPlan* cache,
+                       const DecodePlan** plan) {
+  if (cache->plan == nullptr || cache->columns != columns) {
+    CAIRN_ASSIGN_OR_RETURN(
+        cache->plan, table_->index(index).codec->MakePlan(columns, IndexCodec::Checksums::kIgnore));
+    cache->columns = columns;
+  }
+  *plan = cache->plan.get();
+  return Status();
+}
+
+Status Cursor::Open(Transaction* transaction, const CursorAccess& access) {
+  Close();
+  access_ = access;
+  CAIRN_RETURN_IF_ERROR(BindColumns());
+  transaction_ = transaction;
+  return Status();
+}
+
+Status Cursor::ChangeColumns(const ColumnSet* columns) {
+  access_.columns = columns;
+  return BindColumns();
+}
+
+// Chooses the plans for the wanted columns: from the index entry alone, if it has them all and no row is
+// to be locked, else from the row.
+Status Cursor::BindColumns() {
+  const CursorAccess& access = access_;
+  row_plan_ = entry_plan_ = condition_plan_ = nullptr;
+  const uint32_t primary = table_->primary_position();
+  if (access.index != primary && !access.lock.has_value()) {
+    bool covered = true;
+    const IndexCodec& codec = *current_index().codec;
+    for (uint32_t i = 0; i < access.columns->size() && covered; ++i) {
+      covered = !(*access.columns)[i] || codec.Covers(i);
+    }
+    if (covered) {
+      CAIRN_RETURN_IF_ERROR(
+          UsePlan(access.index, *access.columns, &plans_[access.index], &entry_plan_));
+    }
+  }
+  if (entry_plan_ == nullptr) {
+    CAIRN_RETURN_IF_ERROR(UsePlan(primary, *access.columns, &plans_[primary], &row_plan_));
+  }
+  if (access.index != primary) {
+    // A pushed condition reads what the index holds.
+    ColumnSet covered(access.columns->size());
+    for (uint32_t i = 0; i < covered.size(); ++i) covered[i] = current_index().codec->Covers(i);
+    CAIRN_RETURN_IF_ERROR(
+        UsePlan(access.index, covered, &condition_plans_[access.index], &condition_plan_));
+  }
+  return Status();
+}
+
+void Cursor::Close() {
+  transaction_ = nullptr;
+  iterator_.reset();
+  row_value_.Reset();
+  has_primary_key_ = on_entry_ = row_locked_ = false;
+}
+
+void Cursor::EnsureIterator() {
+  if (iterator_.has_value() && iterator_->IsCurrent(*transaction_)) return;
+  iterator_.emplace(current_index().entry, transaction_, Transaction::View::kSnapshot);
+}
+
+// After a row was fetched without the iterator, puts the iterator on its entry.
+Status Cursor::EnsurePositioned() {
+  if (on_entry_) return Status();
+  if (!has_primary_key_ || access_.index != table_->primary_position()) {
+    return Status(StatusCode::kInternal, "the cursor has no position to move from");
+  }
+  EnsureIterator();
+  iterator_->SeekAtOrAfter(primary_key_);
+  return iterator_->status();
+}
+
+Status Cursor::AsEndOfRange(Status status) const {
+  return status.code() == StatusCode::kNotFound ? Status(StatusCode::kEndOfRange)
+                                                : std::move(status);
+}
+
+// Fills the record from the iterator's entry or the first suitable one behind it. kNotFound: none left.
+Status Cursor::Fetch(Direction direction, bool exact, uint8_t* record) {
+  const bool is_primary = access_.index == table_->primary_position();
+  has_primary_key_ = on_entry_ = row_locked_ = false;
+  while (true) {
+    if (!iterator_->Valid()) {
+      CAIRN_RETURN_IF_ERROR(iterator_->status());
+      return Status(StatusCode::kNotFound);
+    }
+    if (exact && !iterator_->key().starts_with(exact_prefix_)) return Status(StatusCode::kNotFound);
+    const Status fetched = is_primary ? FetchPrimaryEntry(record) : FetchSecondaryEntry(record);
+    if (fetched.code() == StatusCode::kEndOfRange) return Status(StatusCode::kNotFound);
+    if (fetched.code() != StatusCode::kNotFound) {
+      on_entry_ = true;
+      return fetched;
+    }
+    if (WaitInterrupted()) return Status(StatusCode::kInterrupted);
+    if (direction == Direction::kForward) {
+      iterator_->Next();
+    } else {
+      iterator_->Previous();
+    }
+  }
+}
+
+// kNotFound means that the entry is to be passed over; likewise below.
+Status Cursor::FetchPrimaryEntry(uint8_t* record) {
+  primary_key_.assign(iterator_->key());
+  has_primary_key_ = true;
+  if (access_.lock.has_value()) return FetchRow(record);
+  std::string_view value = iterator_->value();
+  if (transaction_->has_writes()) {
+    // The value may lie in the write batch, which moves when something is written.
+    row_value_.PinSelf(rocksdb::Slice(value.data(), value.size()));
+    value = row_value_.ToStringView();
+  }
+  return table_->primary().codec->Decode(*row_plan_, primary_key_, value, record);
+}
+
+Status Cursor::FetchSecondaryEntry(uint8_t* record) {
+  const IndexCodec& codec = *current_index().codec;
+  has_primary_key_ = false;
+  if (access_.condition != nullptr) {
+    CAIRN_RETURN_IF_ERROR(
+        codec.Decode(*condition_plan_, iterator_->key(), iterator_->value(), record));
+    switch (access_.condition->Check()) {
+      case IndexCondition::Verdict::kMatch:
+        break;
+      case IndexCondition::Verdict::kSkip:
+        return Status(StatusCode::kNotFound);
+      case IndexCondition::Verdict::kEndOfRange:
+        return Status(StatusCode::kEndOfRange);
+      case IndexCondition::Verdict::kAbort:
+        return Status(StatusCode::kInterrupted);
+    }
+  }
+  if (entry_plan_ != nullptr) {
+    return codec.Decode(*entry_plan_, iterator_->key(), iterator_->value(), record);
+  }
+  CAIRN_RETURN_IF_ERROR(codec.ExtractPrimaryKey(iterator_->key(), &primary_key_));
+  has_primary_key_ = true;
+  const Status fetched = FetchRow(record);
+  if (fetched.code() == StatusCode::kNotFound && !access_.lock.has_value()) {
+    return Status(StatusCode::kCorruption,
+                  "table " + table_->definition().name + ", index " + codec.layout().name +
+                      ": no row belongs to the entry " + ToHex(iterator_->key()));
+  }
+  if (!fetched.ok() || !access_.lock.has_value()) return fetched;
+  // The row is locked now, but may have changed after the entry was found.
+  CAIRN_ASSIGN_OR_RETURN(const uint64_t hidden_key, HiddenKey());
+  codec.EncodeKey(record, hidden_key, &recomputed_key_, &recomputed_unpack_info_);
+  if (recomputed_key_ == iterator_->key()) return Status();
+  UnlockRow();
+  return Status(StatusCode::kNotFound);
+}
+
+// The row of primary_key_, by itself.
+Status Cursor::FetchRow(uint8_t* record) {
+  const TableIndex& primary = table_->primary();
+  row_value_.Reset();
+  const Status read =
+      access_.lock.has_value()
+          ? transaction_->GetForUpdate(primary.family(), primary_key_, *access_.lock, &row_value_)
+          : transaction_->Get(primary.family(), primary_key_, Transaction::View::kSnapshot,
+                              &row_value_);
+  row_locked_ = access_.lock.has_value() && (read.ok() || read.code() == StatusCode::kNotFound);
+  if (read.code() == StatusCode::kNotFound && iterator_.has_value()) UnlockRow();
+  CAIRN_RETURN_IF_ERROR(read);
+  return primary.codec->Decode(*row_plan_, primary_key_, row_value_.ToStringView(), record);
+}
+
+Status Cursor::Read(std::string_view prefix, Start start, uint8_t* record) {
+  EnsureIterator();
+  exact_prefix_.assign(prefix);
+  const bool exact = start == Start::kExact || start == Start::kLastExact;
+  switch (start) {
+    case Start::kExact:
+    case Start::kAtOrAfter:
+      iterator_->SeekAtOrAfter(prefix);
+      return Fetch(Direction::kForward, exact, record);
+    case Start::kBefore:
+      iterator_->SeekBefore(prefix);
+      return Fetch(Direction::kBackward, exact, record);
+    case Start::kAfter:
+      if (!PrefixSuccessor(prefix, &recomputed_key_)) return Status(StatusCode::kNotFound);
+      iterator_->SeekAtOrAfter(recomputed_key_);
+      return Fetch(Direction::kForward, exact, record);
+    case Start::kLastExact:
+    case Start::kAtOrBefore:
+      if (PrefixSuccessor(prefix, &recomputed_key_)) {
+        iterator_->SeekBefore(recomputed_key_);
+      } else {
+        iterator_->SeekToLast();
+      }
+      return Fetch(Direction::kBackward, exact, record);
+  }
+  return Status(StatusCode::kInternal, "unknown start of a read");
+}
+
+Status Cursor::ReadFirst(uint8_t* record) {
+  EnsureIterator();
+  iterator_->SeekToFirst();
+  return AsEndOfRange(Fetch(Direction::kForward, /*exact=*/false, record));
+}
+
+Status Cursor::ReadLast(uint8_t* record) {
+  EnsureIterator();
+  iterator_->SeekToLast();
+  return AsEndOfRange(Fetch(Direction::kBackward, /*exact=*/false, record));
+}
+
+Status Cursor::ReadNext(uint8_t* record) {
+  CAIRN_RETURN_IF_ERROR(EnsurePositioned());
+  if (on_entry_ || (iterator_->Valid() && iterator_->key() == primary_key_)) iterator_->Next();
+  return AsEndOfRange(Fetch(Direction::kForward, /*exact=*/false, record));
+}
+
+Status Cursor::ReadPrevious(uint8_t* record) {
+  CAIRN_RETURN_IF_ERROR(EnsurePositioned());
+  if (on_entry_) {
+    iterator_->Previous();
+  } else {
+    iterator_->SeekBefore(primary_key_);
+  }
+  return AsEndOfRange(Fetch(Direction::kBackward, /*exact=*/false, record));
+}
+
+Status Cursor::ReadNextExact(uint8_t* record) {
+  CAIRN_RETURN_IF_ERROR(EnsurePositioned());
+  if (on_entry_ || (iterator_->Valid() && iterator_->key() == primary_key_)) iterator_->Next();
+  return AsEndOfRange(Fetch(Direction::kForward, /*exact=*/true, record));
+}
+
+Status Cursor::ReadRow(std::string_view primary_key, uint8_t* record) {
+  primary_key_.assign(primary_key);
+  exact_prefix_.assign(primary_key);
+  has_primary_key_ = true;
+  on_entry_ = false;
+  return FetchRow(record);
+}
+
+Result<std::string_view> Cursor::PrimaryKey() {
+  if (!has_primary_key_) {
+    if (!on_entry_) return Status(StatusCode::kInternal, "the cursor has no current row");
+    CAIRN_RETURN_IF_ERROR(
+        current_index().codec->ExtractPrimaryKey(iterator_->key(), &primary_key_));
+    has_primary_key_ = true;
+  }
+  return std::string_view(primary_key_);
+}
+
+Result<uint64_t> Cursor::HiddenKey() {
+  if (!table_->has_hidden_key()) return uint64_t{0};
+  CAIRN_ASSIGN_OR_RETURN(const std::string_view key, PrimaryKey());
+  return table_->primary().codec->HiddenKey(key);
+}
+
+void Cursor::UnlockRow() {
+  if (!row_locked_) return;
+  transaction_->Unlock(table_->primary().family(), primary_key_);
+  row_locked_ = false;
+}
+
+}  // namespace cairn

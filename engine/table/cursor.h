@@ -1,0 +1,121 @@
+// Finds and fetches rows of one table through any of its indexes.
+//
+// A cursor belongs to one handler. Open() binds it to an index, a set of columns and a lock mode for one
+// statement; Read... position it and fill the server's record; Close() releases what it pins.
+//
+// A locking cursor returns the latest version of each row, locked. A row that vanished, or that no longer
+// belongs at the index entry through which it was found, is passed over.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/base/status.h"
+#include "engine/table/ordered_iterator.h"
+#include "engine/table/table.h"
+#include "engine/txn/transaction.h"
+
+namespace cairn {
+
+// A condition that is evaluated on an index entry before its row is fetched.
+class IndexCondition {
+ public:
+  virtual ~IndexCondition() = default;
+  enum class Verdict { kMatch, kSkip, kEndOfRange, kAbort };
+  // The columns of the index stand in the record that the cursor was given.
+  virtual Verdict Check() = 0;
+};
+
+// How a statement reads through a cursor.
+struct CursorAccess {
+  uint32_t index = 0;                   // Position in Table::indexes().
+  const ColumnSet* columns = nullptr;   // Wanted columns.
+  std::optional<LockMode> lock;         // None: a consistent read.
+  IndexCondition* condition = nullptr;  // Secondary indexes only; outlives the statement.
+};
+
+class Cursor {
+ public:
+  // Where a Read starts. "Prefix" is the encoded beginning of a key, index number first.
+  enum class Start : uint8_t {
+    kExact,       // the first entry that starts with the prefix
+    kAtOrAfter,   // the first entry that starts with it or follows
+    kAfter,       // the first entry behind all that start with it
+    kLastExact,   // the last entry that starts with it
+    kAtOrBefore,  // the last entry that starts with it or precedes
+    kBefore,      // the last entry before all that start with it
+  };
+
+  explicit Cursor(const Table* table);
+
+  // Errors: kInvalidArgument (a bug of the caller).
+  Status Open(Transaction* transaction, const CursorAccess& access);
+  // Wants other columns from the next row on; the position stays.
+  Status ChangeColumns(const ColumnSet* columns);
+  bool is_open() const { return transaction_ != nullptr; }
+  uint32_t index() const { return access_.index; }
+  void SetCondition(IndexCondition* condition) { access_.condition = condition; }
+  void Close();
+
+  // All Read functions fill `record` with the wanted columns; BLOBs are valid until the next call.
+  // Errors: kNotFound (Read, ReadRow), kEndOfRange (the others), those of Transaction, kCorruption,
+  // kChecksumMismatch.
+  Status Read(std::string_view prefix, Start start, uint8_t* record);
+  Status ReadFirst(uint8_t* record);
+  Status ReadLast(uint8_t* record);
+  Status ReadNext(uint8_t* record);
+  Status ReadPrevious(uint8_t* record);
+  // As ReadNext, but ends behind the entries that start with the prefix of the last Read.
+  Status ReadNextExact(uint8_t* record);
+  // The row with this complete primary key (index number first), without an iterator.
+  Status ReadRow(std::string_view primary_key, uint8_t* record);
+
+  // The primary key of the current row, index number first; valid until the next call.
+  Result<std::string_view> PrimaryKey();
+  // The hidden primary key of the current row; 0 in tables without one.
+  Result<uint64_t> HiddenKey();
+  // Releases the lock on the current row if this statement took it and nothing was written under it.
+  void UnlockRow();
+
+ private:
+  enum class Direction : uint8_t { kForward, kBackward };
+  struct CachedPlan {
+    ColumnSet columns;
+    std::unique_ptr<const DecodePlan> plan;
+  };
+
+  const TableIndex& current_index() const { return table_->index(access_.index); }
+  Status UsePlan(uint32_t index, const ColumnSet& columns, CachedPlan* cache,
+                 const DecodePlan** plan);
+  Status BindColumns();
+  void EnsureIterator();
+  Status EnsurePositioned();
+  Status Fetch(Direction direction, bool exact, uint8_t* record);
+  Status FetchPrimaryEntry(uint8_t* record);
+  Status FetchSecondaryEntry(uint8_t* record);
+  Status FetchRow(uint8_t* record);
+  Status AsEndOfRange(Status status) const;
+
+  const Table* const table_;
+  std::vector<CachedPlan> plans_;            // By index: its entry decoded alone, or the row.
+  std::vector<CachedPlan> condition_plans_;  // By index: all covered columns.
+  Transaction* transaction_ = nullptr;
+  CursorAccess access_;
+  const DecodePlan* row_plan_ = nullptr;    // Decodes the primary entry.
+  const DecodePlan* entry_plan_ = nullptr;  // Decodes the secondary entry; null unless covering.
+  const DecodePlan* condition_plan_ = nullptr;  // Null without a condition.
+  std::optional<OrderedIterator> iterator_;
+  std::string exact_prefix_;
+  std::string primary_key_;  // Of the current row, when has_primary_key_.
+  std::string recomputed_key_;
+  std::string recomputed_unpack_info_;
+  rocksdb::PinnableSlice row_value_;
+  bool has_primary_key_ = false;
+  bool on_entry_ = false;  // The iterator stands on the current row's entry.
+  bool row_locked_ = false;
+};
+
+}  // namespace cairn

@@ -1,0 +1,81 @@
+#include "engine/table/table.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/table/ordered_iterator.h"
+
+namespace cairn {
+namespace {
+
+bool PrimaryKeyHasEveryColumn(const TableLayout& table, const IndexLayout& primary) {
+  ColumnSet seen(table.columns.size(), false);
+  for (const KeyPartLayout& part : primary.parts) seen[part.column] = true;
+  return std::find(seen.begin(), seen.end(), false) == seen.end();
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const Table>> Table::Open(std::shared_ptr<const TableDefinition> definition,
+                                                 TableLayout layout,
+                                                 std::vector<IndexLayout> indexes) {
+  if (definition->indexes.size() != indexes.size()) {
+    return Status(StatusCode::kMetadataMismatch,
+                  "table " + definition->name + " has " + std::to_string(indexes.size()) +
+                      " indexes in its definition and " +
+                      std::to_string(definition->indexes.size()) + " in the data dictionary");
+  }
+  std::shared_ptr<Table> table(new Table());
+  for (size_t i = 0; i < indexes.size(); ++i) {
+    const IndexEntry& entry = definition->indexes[i];
+    if (entry.info.kind != indexes[i].kind) {
+      return Status(StatusCode::kMetadataMismatch,
+                    "table " + definition->name + ", index " + indexes[i].name +
+                        ": definition and data dictionary disagree on what kind of index it is");
+    }
+    indexes[i].index_number = entry.id.index_number;
+    indexes[i].format_version = entry.info.format_version;
+    indexes[i].has_ttl_stamp = entry.info.has_ttl_stamp;
+    if (indexes[i].kind != IndexKind::kSecondary)
+      table->primary_position_ = static_cast<uint32_t>(i);
+  }
+  const IndexLayout& primary = indexes[table->primary_position_];
+  for (size_t i = 0; i < indexes.size(); ++i) {
+    CAIRN_ASSIGN_OR_RETURN(std::unique_ptr<const IndexCodec> codec,
+                           IndexCodec::Make(layout, primary, indexes[i]));
+    table->indexes_.push_back(TableIndex{definition->indexes[i], std::move(codec)});
+  }
+  table->all_columns_in_primary_key_ =
+      primary.kind == IndexKind::kPrimary && PrimaryKeyHasEveryColumn(layout, primary);
+  table->primary_key_has_blob_ =
+      std::any_of(primary.parts.begin(), primary.parts.end(), [&layout](const KeyPartLayout& part) {
+        return layout.columns[part.column].type == ColumnType::kBlob;
+      });
+  table->definition_ = std::move(definition);
+  table->layout_ = std::move(layout);
+  return std::shared_ptr<const Table>(std::move(table));
+}
+
+Result<uint64_t> Table::NextHiddenKey(Database* database) const {
+  TableCounters& counters = *definition_->counters;
+  if (counters.next_hidden_key.load(std::memory_order_acquire) == 0) {
+    std::lock_guard lock(counters.initialise);
+    if (counters.next_hidden_key.load(std::memory_order_relaxed) == 0) {
+      Transaction transaction(database);
+      transaction.Start(TransactionSettings());
+      OrderedIterator iterator(primary().entry, &transaction, Transaction::View::kLatest);
+      iterator.SeekToLast();
+      uint64_t next = 1;
+      if (iterator.Valid()) {
+        CAIRN_ASSIGN_OR_RETURN(const uint64_t largest, primary().codec->HiddenKey(iterator.key()));
+        next = largest + 1;
+      } else {
+        CAIRN_RETURN_IF_ERROR(iterator.status());
+      }
+      counters.next_hidden_key.store(next, std::memory_order_release);
+    }
+  }
+  return counters.next_hidden_key.fetch_add(1, std::memory_order_relaxed);
+}
+
+}  // namespace cairn

@@ -1,0 +1,60 @@
+// An open table: its definition in the dictionary joined with its layout, ready to read and write.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/base/status.h"
+#include "engine/catalog/dictionary.h"
+#include "engine/codec/index_codec.h"
+
+namespace cairn {
+
+struct TableIndex {
+  IndexEntry entry;
+  std::unique_ptr<const IndexCodec> codec;
+
+  const IndexLayout& layout() const { return codec->layout(); }
+  const ColumnFamily& family() const { return *entry.family; }
+};
+
+// Immutable; shared by all handlers that have the table open.
+class Table {
+ public:
+  // Joins `definition` with what the server says of the table. `indexes` are in the server's key order,
+  // a hidden primary key last; numbers, kinds and format versions come from the definition.
+  // Errors: kMetadataMismatch (another number or kind of indexes), those of IndexCodec::Make.
+  static Result<std::shared_ptr<const Table>> Open(
+      std::shared_ptr<const TableDefinition> definition, TableLayout layout,
+      std::vector<IndexLayout> indexes);
+
+  const TableDefinition& definition() const { return *definition_; }
+  const TableLayout& layout() const { return layout_; }
+  const std::vector<TableIndex>& indexes() const { return indexes_; }
+  const TableIndex& index(uint32_t position) const { return indexes_[position]; }
+  uint32_t primary_position() const { return primary_position_; }
+  const TableIndex& primary() const { return indexes_[primary_position_]; }
+  bool has_hidden_key() const { return primary().layout().kind == IndexKind::kHiddenPrimary; }
+  // Every column belongs to the primary key: its entries are then removed by SingleDelete
+  // (spec/on-disk-format.md, 1.4).
+  bool all_columns_in_primary_key() const { return all_columns_in_primary_key_; }
+
+  // The primary key indexes only the beginning of a BLOB or TEXT: what is unique is less than its key.
+  bool primary_key_has_blob() const { return primary_key_has_blob_; }
+
+  // The next number of the hidden primary key. `database` is read once, at the first call since start.
+  Result<uint64_t> NextHiddenKey(Database* database) const;
+
+ private:
+  Table() = default;
+
+  std::shared_ptr<const TableDefinition> definition_;
+  TableLayout layout_;
+  std::vector<TableIndex> indexes_;
+  uint32_t primary_position_ = 0;
+  bool all_columns_in_primary_key_ = false;
+  bool primary_key_has_blob_ = false;
+};
+
+}  // namespace cairn

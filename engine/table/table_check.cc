@@ -1,0 +1,113 @@
+#include "engine/table/table_check.h"
+
+#include <memory>
+#include <string_view>
+#include <utility>
+
+#include "engine/base/bytes.h"
+#include "engine/table/ordered_iterator.h"
+#include "engine/txn/interruptible_mutex.h"
+
+namespace cairn {
+namespace {
+
+class Checker {
+ public:
+  Checker(const Table& table, Transaction* transaction, uint8_t* record)
+      : table_(table), transaction_(transaction), record_(record) {}
+
+  Result<TableCheckReport> Run() {
+    CAIRN_RETURN_IF_ERROR(CheckRows());
+    for (const TableIndex& index : table_.indexes()) {
+      if (index.layout().kind == IndexKind::kSecondary && !full()) {
+        CAIRN_RETURN_IF_ERROR(CountEntries(index));
+      }
+    }
+    return std::move(report_);
+  }
+
+ private:
+  bool full() const { return report_.problems.size() >= TableCheckReport::kMaxProblems; }
+
+  void Report(const TableIndex& index, std::string_view what, std::string_view key) {
+    report_.problems.push_back("index " + index.layout().name + ", key " + ToHex(key) + ": " +
+                               std::string(what));
+  }
+
+  Status CheckRows() {
+    const TableIndex& primary = table_.primary();
+    const ColumnSet all_columns(table_.layout().columns.size(), true);
+    CAIRN_ASSIGN_OR_RETURN(const std::unique_ptr<DecodePlan> plan,
+                           primary.codec->MakePlan(all_columns, IndexCodec::Checksums::kVerify));
+    OrderedIterator iterator(primary.entry, transaction_, Transaction::View::kSnapshot);
+    for (iterator.SeekToFirst(); iterator.Valid() && !full(); iterator.Next()) {
+      if (WaitInterrupted()) return Status(StatusCode::kInterrupted);
+      ++report_.row_count;
+      const Status decoded =
+          primary.codec->Decode(*plan, iterator.key(), iterator.value(), record_);
+      if (!decoded.ok()) {
+        Report(primary, decoded.ToString(), iterator.key());
+        continue;
+      }
+      CAIRN_RETURN_IF_ERROR(CheckEntriesOfRow(iterator.key()));
+    }
+    return iterator.status();
+  }
+
+  Status CheckEntriesOfRow(std::string_view primary_key) {
+    uint64_t hidden_key = 0;
+    if (table_.has_hidden_key()) {
+      CAIRN_ASSIGN_OR_RETURN(hidden_key, table_.primary().codec->HiddenKey(primary_key));
+    }
+    for (const TableIndex& index : table_.indexes()) {
+      if (index.layout().kind != IndexKind::kSecondary) continue;
+      index.codec->EncodeKey(record_, hidden_key, &key_, &unpack_info_);
+      index.codec->EncodeSecondaryValue(unpack_info_, 0, &expected_value_);
+      rocksdb::PinnableSlice value;
+      const Status read =
+          transaction_->Get(index.family(), key_, Transaction::View::kSnapshot, &value);
+      if (read.code() == StatusCode::kNotFound) {
+        Report(index, "the entry of a row is missing", key_);
+      } else if (!read.ok()) {
+        return read;
+      } else if (!index.layout().has_ttl_stamp &&
+                 !value.ToStringView().starts_with(expected_value_)) {
+        Report(index, "the entry differs from its row", key_);
+      }
+      if (full()) break;
+    }
+    return Status();
+  }
+
+  Status CountEntries(const TableIndex& index) {
+    uint64_t entry_count = 0;
+    OrderedIterator iterator(index.entry, transaction_, Transaction::View::kSnapshot);
+    for (iterator.SeekToFirst(); iterator.Valid(); iterator.Next()) {
+      if (WaitInterrupted()) return Status(StatusCode::kInterrupted);
+      ++entry_count;
+    }
+    CAIRN_RETURN_IF_ERROR(iterator.status());
+    if (entry_count != report_.row_count) {
+      report_.problems.push_back("index " + index.layout().name + ": " +
+                                 std::to_string(entry_count) + " entries for " +
+                                 std::to_string(report_.row_count) + " rows");
+    }
+    return Status();
+  }
+
+  const Table& table_;
+  Transaction* const transaction_;
+  uint8_t* const record_;
+  TableCheckReport report_;
+  std::string key_;
+  std::string unpack_info_;
+  std::string expected_value_;
+};
+
+}  // namespace
+
+Result<TableCheckReport> CheckTable(const Table& table, Transaction* transaction, uint8_t* record) {
+  return Checker(table, transaction, record).Run();
+}
+
+}  // namespace cairn

@@ -1,0 +1,146 @@
+#include "engine/table/table_writer.h"
+
+#include "engine/table/ordered_iterator.h"
+
+namespace cairn {
+namespace {
+
+constexpr uint64_t kNoTtlStamp = 0;
+
+}  // namespace
+
+void TableWriter::EncodeRow(const uint8_t* record, uint64_t hidden_key, Entry* entry) {
+  const IndexCodec& codec = *table_->primary().codec;
+  codec.EncodeKey(record, hidden_key, &entry->key, &entry->unpack_info);
+  codec.EncodeRow(record, entry->unpack_info, kNoTtlStamp, &entry->value);
+}
+
+void TableWriter::EncodeSecondary(const TableIndex& index, const uint8_t* record,
+                                  uint64_t hidden_key, Entry* entry) {
+  index.codec->EncodeKey(record, hidden_key, &entry->key, &entry->unpack_info);
+  index.codec->EncodeSecondaryValue(entry->unpack_info, kNoTtlStamp, &entry->value);
+}
+
+Status TableWriter::CheckPrimaryKey(Transaction* transaction, std::string_view key) {
+  rocksdb::PinnableSlice existing;
+  const Status read =
+      transaction->GetForUpdate(table_->primary().family(), key, LockMode::kExclusive, &existing);
+  if (read.code() == StatusCode::kNotFound) return Status();
+  if (!read.ok()) return read;
+  duplicate_index_ = table_->primary_position();
+  return Status(StatusCode::kDuplicateKey);
+}
+
+// Locks the row's value in a unique index and checks that no other row has it. With `old_record` the row
+// replaces that one: its entry does not count, and its value is locked as well, so that nobody takes it
+// before this transaction ends.
+Status TableWriter::CheckUnique(Transaction* transaction, uint32_t position, const uint8_t* record,
+                                const uint8_t* old_record, uint64_t hidden_key) {
+  const TableIndex& index = table_->index(position);
+  const IndexCodec& codec = *index.codec;
+  const bool may_collide = codec.EncodeUniquePrefix(record, &unique_prefix_);
+  const bool exact = codec.UniquePrefixIsExact();
+  if (old_record != nullptr && codec.EncodeUniquePrefix(old_record, &old_unique_prefix_)) {
+    if (may_collide && exact && unique_prefix_ == old_unique_prefix_) return Status();
+    CAIRN_RETURN_IF_ERROR(
+        transaction->Lock(index.family(), old_unique_prefix_, LockMode::kExclusive));
+  }
+  if (!may_collide) return Status();
+  CAIRN_RETURN_IF_ERROR(transaction->Lock(index.family(), unique_prefix_, LockMode::kExclusive));
+  old_unique_key_.clear();
+  if (old_record != nullptr && !exact) {
+    codec.EncodeKey(old_record, hidden_key, &old_unique_key_, &old_entry_.unpack_info);
+  }
+  // What is committed now counts, not what the snapshot shows.
+  OrderedIterator iterator(index.entry, transaction, Transaction::View::kLatest);
+  for (iterator.SeekAtOrAfter(unique_prefix_);
+       iterator.Valid() && iterator.key().starts_with(unique_prefix_); iterator.Next()) {
+    if (!exact) {  // With a BLOB part, entries that start alike are only candidates.
+      if (iterator.key() == old_unique_key_) continue;
+      CAIRN_ASSIGN_OR_RETURN(const bool equal, codec.HasUniqueValueOf(record, iterator.key()));
+      if (!equal) continue;
+    }
+    duplicate_index_ = position;
+    return Status(StatusCode::kDuplicateKey);
+  }
+  return iterator.status();
+}
+
+// All unique indexes but a primary key whose whole key says what is unique.
+Status TableWriter::CheckUniqueIndexes(Transaction* transaction, const uint8_t* record,
+                                       const uint8_t* old_record, uint64_t hidden_key) {
+  for (uint32_t i = 0; i < table_->indexes().size(); ++i) {
+    const IndexLayout& layout = table_->index(i).layout();
+    if (layout.kind == IndexKind::kSecondary ? layout.unique : table_->primary_key_has_blob()) {
+      CAIRN_RETURN_IF_ERROR(CheckUnique(transaction, i, record, old_record, hidden_key));
+    }
+  }
+  return Status();
+}
+
+Status TableWriter::Insert(Transaction* transaction, const uint8_t* record) {
+  uint64_t hidden_key = 0;
+  if (table_->has_hidden_key()) {
+    CAIRN_ASSIGN_OR_RETURN(hidden_key, table_->NextHiddenKey(database_));
+  }
+  EncodeRow(record, hidden_key, &new_entry_);
+  if (!table_->has_hidden_key()) {
+    CAIRN_RETURN_IF_ERROR(CheckPrimaryKey(transaction, new_entry_.key));
+  }
+  CAIRN_RETURN_IF_ERROR(CheckUniqueIndexes(transaction, record, nullptr, hidden_key));
+
+  CAIRN_RETURN_IF_ERROR(
+      transaction->Put(table_->primary().family(), new_entry_.key, new_entry_.value));
+  for (const TableIndex& index : table_->indexes()) {
+    if (index.layout().kind != IndexKind::kSecondary) continue;
+    EncodeSecondary(index, record, hidden_key, &new_entry_);
+    CAIRN_RETURN_IF_ERROR(transaction->Put(index.family(), new_entry_.key, new_entry_.value));
+  }
+  return Status();
+}
+
+Status TableWriter::Update(Transaction* transaction, const uint8_t* old_record,
+                           const uint8_t* new_record, uint64_t hidden_key) {
+  EncodeRow(old_record, hidden_key, &old_entry_);
+  EncodeRow(new_record, hidden_key, &new_entry_);
+  const bool key_changes = old_entry_.key != new_entry_.key;
+  if (key_changes) CAIRN_RETURN_IF_ERROR(CheckPrimaryKey(transaction, new_entry_.key));
+  CAIRN_RETURN_IF_ERROR(CheckUniqueIndexes(transaction, new_record, old_record, hidden_key));
+
+  const ColumnFamily& primary_family = table_->primary().family();
+  if (table_->all_columns_in_primary_key()) {
+    // Entries are put once and removed by SingleDelete; a Put over the old one would break that.
+    if (key_changes || old_entry_.value != new_entry_.value) {
+      CAIRN_RETURN_IF_ERROR(transaction->SingleDelete(primary_family, old_entry_.key));
+      CAIRN_RETURN_IF_ERROR(transaction->Put(primary_family, new_entry_.key, new_entry_.value));
+    }
+  } else {
+    if (key_changes) CAIRN_RETURN_IF_ERROR(transaction->Delete(primary_family, old_entry_.key));
+    CAIRN_RETURN_IF_ERROR(transaction->Put(primary_family, new_entry_.key, new_entry_.value));
+  }
+  for (const TableIndex& index : table_->indexes()) {
+    if (index.layout().kind != IndexKind::kSecondary) continue;
+    EncodeSecondary(index, old_record, hidden_key, &old_entry_);
+    EncodeSecondary(index, new_record, hidden_key, &new_entry_);
+    if (old_entry_.key == new_entry_.key && old_entry_.value == new_entry_.value) continue;
+    CAIRN_RETURN_IF_ERROR(transaction->SingleDelete(index.family(), old_entry_.key));
+    CAIRN_RETURN_IF_ERROR(transaction->Put(index.family(), new_entry_.key, new_entry_.value));
+  }
+  return Status();
+}
+
+Status TableWriter::Delete(Transaction* transaction, const uint8_t* record, uint64_t hidden_key) {
+  const TableIndex& primary = table_->primary();
+  primary.codec->EncodeKey(record, hidden_key, &old_entry_.key, &old_entry_.unpack_info);
+  CAIRN_RETURN_IF_ERROR(table_->all_columns_in_primary_key()
+                            ? transaction->SingleDelete(primary.family(), old_entry_.key)
+                            : transaction->Delete(primary.family(), old_entry_.key));
+  for (const TableIndex& index : table_->indexes()) {
+    if (index.layout().kind != IndexKind::kSecondary) continue;
+    index.codec->EncodeKey(record, hidden_key, &old_entry_.key, &old_entry_.unpack_info);
+    CAIRN_RETURN_IF_ERROR(transaction->SingleDelete(index.family(), old_entry_.key));
+  }
+  return Status();
+}
+
+}  // namespace cairn

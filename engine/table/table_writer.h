@@ -1,0 +1,61 @@
+// Inserts, updates and deletes rows with all their index entries.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "engine/base/status.h"
+#include "engine/table/table.h"
+#include "engine/txn/transaction.h"
+
+namespace cairn {
+
+// Belongs to one handler; its buffers are reused from row to row. All checks of a row come before its
+// first write, so that a refused row leaves nothing behind.
+class TableWriter {
+ public:
+  // Both outlive the writer.
+  TableWriter(Database* database, const Table* table) : database_(database), table_(table) {}
+
+  // Errors: kDuplicateKey (duplicate_index() says where), kLockTimeout, kDeadlock, kSnapshotConflict,
+  // kLockLimit, kInterrupted, kAborted (the write batch is full), kIoError.
+  Status Insert(Transaction* transaction, const uint8_t* record);
+
+  // `old_record` is the row as it is now, complete and locked by this transaction; `hidden_key` is its
+  // key in a table without primary key. Errors as Insert.
+  Status Update(Transaction* transaction, const uint8_t* old_record, const uint8_t* new_record,
+                uint64_t hidden_key);
+
+  // `record` as `old_record` of Update. Errors: kAborted.
+  Status Delete(Transaction* transaction, const uint8_t* record, uint64_t hidden_key);
+
+  // Position of the index whose uniqueness the last kDuplicateKey is about.
+  uint32_t duplicate_index() const { return duplicate_index_; }
+
+ private:
+  struct Entry {
+    std::string key;
+    std::string value;
+    std::string unpack_info;
+  };
+
+  Status CheckPrimaryKey(Transaction* transaction, std::string_view key);
+  Status CheckUnique(Transaction* transaction, uint32_t position, const uint8_t* record,
+                     const uint8_t* old_record, uint64_t hidden_key);
+  Status CheckUniqueIndexes(Transaction* transaction, const uint8_t* record,
+                            const uint8_t* old_record, uint64_t hidden_key);
+  void EncodeRow(const uint8_t* record, uint64_t hidden_key, Entry* entry);
+  void EncodeSecondary(const TableIndex& index, const uint8_t* record, uint64_t hidden_key,
+                       Entry* entry);
+
+  Database* const database_;
+  const Table* const table_;
+  uint32_t duplicate_index_ = 0;
+  Entry new_entry_;
+  Entry old_entry_;
+  std::string unique_prefix_;
+  std::string old_unique_prefix_;
+  std::string old_unique_key_;
+};
+
+}  // namespace cairn

@@ -1,0 +1,36 @@
+// Mutexes and condition variables for RocksDB's row locks whose waits end when the statement is killed.
+#pragma once
+
+#include <memory>
+
+#include "rocksdb/utilities/transaction_db_mutex.h"
+
+namespace cairn {
+
+// Asked by a thread that waits for a row lock, several times a second, on that thread.
+class WaitObserver {
+ public:
+  virtual ~WaitObserver() = default;
+  // Whether the wait must end now.
+  virtual bool Interrupted() = 0;
+};
+
+// Makes `observer` the one of the calling thread while it lives; null for none.
+class ScopedWaitObserver {
+ public:
+  explicit ScopedWaitObserver(WaitObserver* observer);
+  ~ScopedWaitObserver();
+  ScopedWaitObserver(const ScopedWaitObserver&) = delete;
+  ScopedWaitObserver& operator=(const ScopedWaitObserver&) = delete;
+
+ private:
+  WaitObserver* const previous_;
+};
+
+// Whether the calling thread's observer wants it to stop waiting.
+bool WaitInterrupted();
+
+// For TransactionDBOptions::custom_mutex_factory. An interrupted wait answers TimedOut.
+std::shared_ptr<rocksdb::TransactionDBMutexFactory> MakeInterruptibleMutexFactory();
+
+}  // namespace cairn

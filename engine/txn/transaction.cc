@@ -1,0 +1,295 @@
+#include "engine/txn/transaction.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/store/rocksdb_status.h"
+#include "engine/txn/interruptible_mutex.h"
+
+namespace cairn {
+namespace {
+
+rocksdb::Slice ToSlice(std::string_view bytes) {
+  return rocksdb::Slice(bytes.data(), bytes.size());
+}
+
+}  // namespace
+
+Transaction::Transaction(Database* database) : database_(database) {}
+
+Transaction::~Transaction() {
+  if (prepared_) {
+    Detach();
+  } else if (started_) {
+    const Status rolled_back = Rollback();
+    if (!rolled_back.ok()) {
+      database_->log().Write(Severity::kError,
+                             "rolling back an open transaction: " + rolled_back.ToString());
+    }
+  }
+}
+
+void Transaction::Start(const TransactionSettings& settings) {
+  if (started_) {
+    if (settings_.lock_wait_timeout_ms != settings.lock_wait_timeout_ms) {
+      settings_.lock_wait_timeout_ms = settings.lock_wait_timeout_ms;
+      rocksdb_->SetLockTimeout(settings.lock_wait_timeout_ms);
+    }
+    return;
+  }
+  settings_ = settings;
+  rocksdb::TransactionOptions options;
+  options.lock_timeout = settings.lock_wait_timeout_ms;
+  options.deadlock_detect = settings.deadlock_detect;
+  options.deadlock_detect_depth = settings.deadlock_detect_depth;
+  options.max_write_batch_size = settings.max_write_batch_bytes;
+  rocksdb_.reset(
+      database_->rocksdb()->BeginTransaction(rocksdb::WriteOptions(), options, rocksdb_.release()));
+  started_ = true;
+  ++epoch_;
+}
+
+bool Transaction::has_writes() const {
+  return started_ && rocksdb_->GetWriteBatch()->GetWriteBatch()->Count() > 0;
+}
+
+bool Transaction::RepeatsReads() const {
+  return settings_.isolation == IsolationLevel::kRepeatableRead && !settings_.autocommit;
+}
+
+void Transaction::ReleaseStatementSnapshot() {
+  if (statement_snapshot_ == nullptr) return;
+  database_->rocksdb()->ReleaseSnapshot(statement_snapshot_);
+  statement_snapshot_ = nullptr;
+}
+
+// Everything that ends with the transaction, but for the RocksDB object, which is reused.
+void Transaction::Finish() {
+  ReleaseStatementSnapshot();
+  auto_increment_raises_.clear();
+  lock_count_ = 0;
+  ++epoch_;
+  started_ = prepared_ = rollback_only_ = in_statement_ = statement_savepoint_ = false;
+}
+
+Status Transaction::AddAutoIncrementMerges() {
+  rocksdb::ColumnFamilyHandle* const system = database_->system_family().handle;
+  for (const AutoIncrementRaise& raise : auto_increment_raises_) {
+    CAIRN_RETURN_IF_ERROR(FromRocksDb(rocksdb_->GetWriteBatch()->Merge(
+        system, raise.key, EncodeAutoIncrement(raise.next_value))));
+  }
+  auto_increment_raises_.clear();
+  return Status();
+}
+
+Status Transaction::Commit(Durability durability) {
+  if (!started_) return Status();
+  if (rollback_only_) {
+    const Status rolled_back = Rollback();
+    return rolled_back.ok() ? Status(StatusCode::kRollbackOnly) : rolled_back;
+  }
+  if (!prepared_ && !has_writes()) return Rollback();  // Nothing to log, nothing to sync.
+  Status result = prepared_ ? Status() : AddAutoIncrementMerges();
+  if (result.ok()) {
+    rocksdb_->GetWriteOptions()->sync = durability == Durability::kSync;
+    result = FromRocksDb(rocksdb_->Commit());
+  }
+  if (!result.ok()) {
+    const rocksdb::Status rolled_back = rocksdb_->Rollback();
+    if (!rolled_back.ok()) rocksdb_.reset();  // Its destructor releases the locks.
+    result = result.WithContext("the transaction was rolled back");
+  }
+  Finish();
+  return result;
+}
+
+Status Transaction::Rollback() {
+  if (!started_) return Status();
+  const Status result = FromRocksDb(rocksdb_->Rollback());
+  if (!result.ok()) rocksdb_.reset();
+  Finish();
+  return result;
+}
+
+Status Transaction::Prepare(const TransactionId& id, Durability durability) {
+  CAIRN_ASSERT(started_ && !prepared_);
+  if (rollback_only_) return Status(StatusCode::kRollbackOnly);
+  CAIRN_RETURN_IF_ERROR(AddAutoIncrementMerges());
+  CAIRN_RETURN_IF_ERROR(FromRocksDb(rocksdb_->SetName(EncodeTransactionName(id))));
+  rocksdb_->GetWriteOptions()->sync = durability == Durability::kSync;
+  CAIRN_RETURN_IF_ERROR(FromRocksDb(rocksdb_->Prepare()));
+  prepared_ = true;
+  return Status();
+}
+
+void Transaction::Detach() {
+  CAIRN_ASSERT(prepared_);
+  rocksdb_.release();  // NOLINT(bugprone-unused-return-value): found again by its name.
+  Finish();
+}
+
+void Transaction::BeginStatement() { in_statement_ = true; }
+
+void Transaction::EndStatement() {
+  if (statement_savepoint_) {
+    // It exists, so that taking it off cannot fail.
+    rocksdb_->PopSavePoint().PermitUncheckedError();
+    statement_savepoint_ = false;
+  }
+  in_statement_ = false;
+  ReleaseStatementSnapshot();
+  ++epoch_;
+}
+
+Status Transaction::RollbackStatement() {
+  Status result;
+  if (statement_savepoint_) {
+    result = FromRocksDb(rocksdb_->RollbackToSavePoint());
+    statement_savepoint_ = false;
+  }
+  EndStatement();
+  return result;
+}
+
+void Transaction::EnsureSnapshot() {
+  CAIRN_ASSERT(started_);
+  if (RepeatsReads()) {
+    PinSnapshot();
+  } else if (statement_snapshot_ == nullptr && rocksdb_->GetSnapshot() == nullptr) {
+    statement_snapshot_ = database_->rocksdb()->GetSnapshot();
+  }
+}
+
+void Transaction::PinSnapshot() {
+  if (rocksdb_->GetSnapshot() == nullptr) rocksdb_->SetSnapshot();
+}
+
+Status Transaction::Get(const ColumnFamily& family, std::string_view key, View view,
+                        rocksdb::PinnableSlice* value) {
+  rocksdb::ReadOptions options;
+  if (view == View::kSnapshot) {
+    EnsureSnapshot();
+    options.snapshot =
+        statement_snapshot_ != nullptr ? statement_snapshot_ : rocksdb_->GetSnapshot();
+  }
+  return FromRocksDb(has_writes()
+                         ? rocksdb_->Get(options, family.handle, ToSlice(key), value)
+                         : database_->rocksdb()->Get(options, family.handle, ToSlice(key), value));
+}
+
+std::unique_ptr<rocksdb::Iterator> Transaction::NewIterator(const ColumnFamily& family,
+                                                            rocksdb::ReadOptions options,
+                                                            View view) {
+  if (view == View::kSnapshot) {
+    EnsureSnapshot();
+    options.snapshot =
+        statement_snapshot_ != nullptr ? statement_snapshot_ : rocksdb_->GetSnapshot();
+  }
+  return std::unique_ptr<rocksdb::Iterator>(
+      has_writes() ? rocksdb_->GetIterator(options, family.handle)
+                   : database_->rocksdb()->NewIterator(options, family.handle));
+}
+
+Status Transaction::Lock(const ColumnFamily& family, std::string_view key, LockMode mode) {
+  return GetForUpdateImpl(family, key, mode, nullptr);
+}
+
+Status Transaction::GetForUpdate(const ColumnFamily& family, std::string_view key, LockMode mode,
+                                 rocksdb::PinnableSlice* value) {
+  CAIRN_RETURN_IF_ERROR(GetForUpdateImpl(family, key, mode, value));
+  // In REPEATABLE READ a first statement that locks sees the row as it is now, and so does every later
+  // read: the snapshot follows the lock.
+  if (RepeatsReads()) PinSnapshot();
+  return Status();
+}
+
+Status Transaction::GetForUpdateImpl(const ColumnFamily& family, std::string_view key,
+                                     LockMode mode, rocksdb::PinnableSlice* value) {
+  CAIRN_ASSERT(started_);
+  if (lock_count_ >= settings_.max_row_locks) {
+    return Status(StatusCode::kLockLimit,
+                  "Failed to acquire lock due to rocksdb_max_row_locks limit");
+  }
+  // Whether the row changed since the snapshot matters only when reads repeat; the transaction has a
+  // snapshot of its own only then.
+  const rocksdb::Status locked =
+      rocksdb_->GetForUpdate(rocksdb::ReadOptions(), family.handle, ToSlice(key), value,
+                             /*exclusive=*/mode == LockMode::kExclusive, /*do_validate=*/true);
+  if (locked.ok() || locked.IsNotFound()) ++lock_count_;
+  if (locked.IsTimedOut() && WaitInterrupted()) return Status(StatusCode::kInterrupted);
+  return FromRocksDb(locked);
+}
+
+void Transaction::Unlock(const ColumnFamily& family, std::string_view key) {
+  if (lock_count_ > 0) --lock_count_;
+  rocksdb_->UndoGetForUpdate(family.handle, ToSlice(key));
+}
+
+rocksdb::WriteBatchWithIndex& Transaction::BatchForWrite() {
+  CAIRN_ASSERT(started_);
+  // The first write of a statement puts the savepoint that the statement can be rolled back to. An
+  // autocommitted statement needs none: it is rolled back whole.
+  if (in_statement_ && !statement_savepoint_ && !settings_.autocommit) {
+    rocksdb_->SetSavePoint();
+    statement_savepoint_ = true;
+  }
+  // Straight into the batch: the row's lock is held already, and entries of secondary indexes need none.
+  return *rocksdb_->GetWriteBatch();
+}
+
+Status Transaction::Put(const ColumnFamily& family, std::string_view key, std::string_view value) {
+  return FromRocksDb(BatchForWrite().Put(family.handle, ToSlice(key), ToSlice(value)));
+}
+
+Status Transaction::Delete(const ColumnFamily& family, std::string_view key) {
+  return FromRocksDb(BatchForWrite().Delete(family.handle, ToSlice(key)));
+}
+
+Status Transaction::SingleDelete(const ColumnFamily& family, std::string_view key) {
+  return FromRocksDb(BatchForWrite().SingleDelete(family.handle, ToSlice(key)));
+}
+
+void Transaction::RaiseAutoIncrement(const TableDefinition& table, uint64_t next_value) {
+  const std::string key = Dictionary::AutoIncrementKey(table);
+  for (AutoIncrementRaise& raise : auto_increment_raises_) {
+    if (raise.key == key) {
+      raise.next_value = std::max(raise.next_value, next_value);
+      return;
+    }
+  }
+  auto_increment_raises_.push_back(AutoIncrementRaise{key, next_value});
+}
+
+Result<std::vector<TransactionId>> ListPreparedTransactions(Database* database) {
+  std::vector<rocksdb::Transaction*> prepared;
+  database->rocksdb()->GetAllPreparedTransactions(&prepared);
+  std::vector<TransactionId> ids;
+  for (rocksdb::Transaction* transaction : prepared) {
+    CAIRN_ASSIGN_OR_RETURN(ids.emplace_back(), DecodeTransactionName(transaction->GetName()));
+  }
+  return ids;
+}
+
+namespace {
+
+Status DecidePrepared(Database* database, const TransactionId& id,
+                      rocksdb::Status (rocksdb::Transaction::*decide)()) {
+  rocksdb::Transaction* const found =
+      database->rocksdb()->GetTransactionByName(EncodeTransactionName(id));
+  if (found == nullptr) return Status(StatusCode::kNotFound);
+  const std::unique_ptr<rocksdb::Transaction> transaction(found);
+  transaction->GetWriteOptions()->sync = true;
+  return FromRocksDb((transaction.get()->*decide)());
+}
+
+}  // namespace
+
+Status CommitPrepared(Database* database, const TransactionId& id) {
+  return DecidePrepared(database, id, &rocksdb::Transaction::Commit);
+}
+
+Status RollbackPrepared(Database* database, const TransactionId& id) {
+  return DecidePrepared(database, id, &rocksdb::Transaction::Rollback);
+}
+
+}  // namespace cairn

@@ -1,0 +1,163 @@
+// A transaction of one session: what it sees, which rows it locks, what it will write.
+//
+// One object serves a session from connect to disconnect; it starts lazily and is reused. The rules of
+// isolation live here and nowhere else:
+//   READ COMMITTED    each statement reads at its own snapshot; a locking read takes the latest version.
+//   REPEATABLE READ   all statements read at the snapshot of the first read; locking or writing a row
+//                     that changed since gives kSnapshotConflict. An autocommitted statement has nothing
+//                     to repeat and takes the latest version of the rows it locks.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/base/status.h"
+#include "engine/catalog/dictionary.h"
+#include "engine/store/database.h"
+#include "engine/txn/transaction_id.h"
+#include "rocksdb/utilities/transaction.h"
+#include "rocksdb/utilities/write_batch_with_index.h"
+
+namespace cairn {
+
+enum class IsolationLevel : uint8_t { kReadCommitted, kRepeatableRead };
+enum class LockMode : uint8_t { kShared, kExclusive };
+enum class Durability : uint8_t {
+  kSync,     // The log is on disk when Commit returns.
+  kDelayed,  // The log reaches the disk within about a second (upkeep/).
+};
+
+struct TransactionSettings {
+  IsolationLevel isolation = IsolationLevel::kRepeatableRead;
+  bool autocommit = true;  // The transaction is this one statement.
+  int64_t lock_wait_timeout_ms = 1000;
+  bool deadlock_detect = true;
+  int64_t deadlock_detect_depth = 50;
+  uint64_t max_row_locks = 1 << 20;
+  uint64_t max_write_batch_bytes = 0;  // 0: no limit.
+};
+
+// Used by one thread at a time, but for the server's commit ordering, which may move it to another
+// thread between calls.
+class Transaction {
+ public:
+  // `database` outlives the transaction.
+  explicit Transaction(Database* database);
+  ~Transaction();  // Rolls back what is open; a prepared transaction stays prepared.
+  Transaction(const Transaction&) = delete;
+  Transaction& operator=(const Transaction&) = delete;
+
+  // --- Life ----------------------------------------------------------------------------------------
+
+  bool started() const { return started_; }
+  // Starts the transaction if it is not started; a started one takes over the time-out.
+  void Start(const TransactionSettings& settings);
+  // Whether anything would be written at commit.
+  bool has_writes() const;
+
+  // Ends the transaction; locks and snapshots are released whatever happens. After an error of
+  // Commit() everything is rolled back.
+  Status Commit(Durability durability);
+  Status Rollback();
+
+  // Two-phase commit: makes the changes durable under a name; then Commit() or Rollback() decides.
+  Status Prepare(const TransactionId& id, Durability durability);
+  bool prepared() const { return prepared_; }
+  // Leaves a prepared transaction to be decided by name, by anybody. This object is free again.
+  void Detach();
+
+  // Marks the transaction as one that can only be rolled back: Commit() gives kRollbackOnly.
+  void SetRollbackOnly() { rollback_only_ = true; }
+  bool rollback_only() const { return rollback_only_; }
+
+  // --- Statements ----------------------------------------------------------------------------------
+
+  // A statement begins. What it writes can be undone by RollbackStatement.
+  void BeginStatement();
+  // The statement is over; its snapshot, if it has its own, is released.
+  void EndStatement();
+  // Undoes the writes of the current statement and ends it.
+  Status RollbackStatement();
+
+  // --- Reading -------------------------------------------------------------------------------------
+
+  // Takes the snapshot that this statement reads at, if there is none yet.
+  void EnsureSnapshot();
+  // The transaction's snapshot is taken now and kept (START TRANSACTION WITH CONSISTENT SNAPSHOT).
+  void PinSnapshot();
+
+  enum class View : uint8_t {
+    kSnapshot,  // What this statement sees: its snapshot and the transaction's own changes.
+    kLatest,    // What is committed now and the transaction's own changes.
+  };
+  // Errors: kNotFound, kCorruption, kIoError.
+  Status Get(const ColumnFamily& family, std::string_view key, View view,
+             rocksdb::PinnableSlice* value);
+  // An iterator over a family. `options` brings bounds and caching; its snapshot is set here. Valid
+  // until the end of the statement.
+  std::unique_ptr<rocksdb::Iterator> NewIterator(const ColumnFamily& family,
+                                                 rocksdb::ReadOptions options, View view);
+
+  // --- Locking -------------------------------------------------------------------------------------
+
+  // Locks a key without reading it. Errors: kLockTimeout, kDeadlock, kSnapshotConflict, kLockLimit,
+  // kInterrupted when the thread's WaitObserver says so.
+  Status Lock(const ColumnFamily& family, std::string_view key, LockMode mode);
+  // Locks a key and reads its latest version. With kNotFound the lock is held too.
+  Status GetForUpdate(const ColumnFamily& family, std::string_view key, LockMode mode,
+                      rocksdb::PinnableSlice* value);
+  // Releases a lock that the current statement took, if nothing was written under it.
+  void Unlock(const ColumnFamily& family, std::string_view key);
+
+  // --- Writing -------------------------------------------------------------------------------------
+
+  // The caller holds the locks that the write needs. Errors: kAborted (the write batch is full).
+  Status Put(const ColumnFamily& family, std::string_view key, std::string_view value);
+  Status Delete(const ColumnFamily& family, std::string_view key);
+  Status SingleDelete(const ColumnFamily& family, std::string_view key);
+
+  // Raises the stored auto-increment value of a table at commit.
+  void RaiseAutoIncrement(const TableDefinition& table, uint64_t next_value);
+
+  // Changes whenever iterators of earlier calls may have become invalid or stale.
+  uint64_t epoch() const { return epoch_; }
+  uint64_t lock_count() const { return lock_count_; }
+
+ private:
+  Status GetForUpdateImpl(const ColumnFamily& family, std::string_view key, LockMode mode,
+                          rocksdb::PinnableSlice* value);
+  rocksdb::WriteBatchWithIndex& BatchForWrite();
+  Status AddAutoIncrementMerges();
+  bool RepeatsReads() const;
+  void ReleaseStatementSnapshot();
+  void Finish();
+
+  struct AutoIncrementRaise {
+    std::string key;
+    uint64_t next_value;
+  };
+
+  Database* const database_;
+  std::unique_ptr<rocksdb::Transaction> rocksdb_;  // Reused by Start().
+  TransactionSettings settings_;
+  const rocksdb::Snapshot* statement_snapshot_ = nullptr;
+  std::vector<AutoIncrementRaise> auto_increment_raises_;
+  uint64_t lock_count_ = 0;
+  uint64_t epoch_ = 0;
+  bool started_ = false;
+  bool prepared_ = false;
+  bool rollback_only_ = false;
+  bool in_statement_ = false;
+  bool statement_savepoint_ = false;
+};
+
+// The prepared transactions that recovery found in the log.
+Result<std::vector<TransactionId>> ListPreparedTransactions(Database* database);
+// Decides one. Errors: kNotFound.
+Status CommitPrepared(Database* database, const TransactionId& id);
+Status RollbackPrepared(Database* database, const TransactionId& id);
+
+}  // namespace cairn

@@ -1,0 +1,124 @@
+#include "engine/upkeep/upkeep.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "engine/base/bytes.h"
+#include "engine/store/rocksdb_status.h"
+#include "rocksdb/convenience.h"
+
+namespace cairn {
+namespace {
+
+constexpr std::chrono::milliseconds kLogSyncInterval(1000);
+constexpr std::chrono::milliseconds kRemovalInterval(60'000);
+
+}  // namespace
+
+bool Upkeep::Alarm::Wait(std::chrono::milliseconds at_most) {
+  std::unique_lock lock(mutex_);
+  condition_.wait_for(lock, at_most, [this] { return rung_ || stopped_; });
+  rung_ = false;
+  return !stopped_;
+}
+
+void Upkeep::Alarm::Ring() {
+  std::lock_guard lock(mutex_);
+  rung_ = true;
+  condition_.notify_all();
+}
+
+void Upkeep::Alarm::Stop() {
+  std::lock_guard lock(mutex_);
+  stopped_ = true;
+  condition_.notify_all();
+}
+
+Upkeep::Upkeep(Database* database, Dictionary* dictionary)
+    : database_(database), dictionary_(dictionary) {
+  sync_thread_ = std::thread([this] { SyncLogLoop(); });
+  removal_thread_ = std::thread([this] { RemoveDroppedIndexesLoop(); });
+}
+
+Upkeep::~Upkeep() {
+  cancel_compaction_ = true;
+  sync_alarm_.Stop();
+  removal_alarm_.Stop();
+  sync_thread_.join();
+  removal_thread_.join();
+}
+
+void Upkeep::RemoveDroppedIndexes() { removal_alarm_.Ring(); }
+
+// Bounds what a crash can lose of transactions that committed without a sync of their own.
+void Upkeep::SyncLogLoop() {
+  bool failing = false;
+  while (sync_alarm_.Wait(kLogSyncInterval)) {
+    const Status synced = database_->SyncLog();
+    if (!synced.ok() && !failing) {
+      database_->log().Write(Severity::kError, "syncing the log: " + synced.ToString());
+    }
+    failing = !synced.ok();
+  }
+}
+
+void Upkeep::RemoveDroppedIndexesLoop() {
+  do {
+    for (const IndexId id : dictionary_->PendingDrops()) {
+      if (removal_alarm_.stopped()) return;
+      const Status removed = RemoveIndex(id);
+      if (!removed.ok() && !removal_alarm_.stopped()) {
+        database_->log().Write(Severity::kWarning,
+                               "removing the entries of the dropped index " +
+                                   std::to_string(id.index_number) +
+                                   " (will be tried again): " + removed.ToString());
+      }
+    }
+  } while (removal_alarm_.Wait(kRemovalInterval));
+}
+
+// Deletes whole files inside the index's range, lets compactions filter the rest, and forgets the index
+// when no entry is left.
+Status Upkeep::RemoveIndex(IndexId id) {
+  const ColumnFamily* family = database_->FindFamily(id.column_family);
+  if (family == nullptr) return dictionary_->ForgetDroppedIndex(id);
+  std::string first;
+  std::string end;
+  AppendBigEndian(id.index_number, &first);
+  AppendBigEndian(id.index_number + 1, &end);
+  if (family->reverse) std::swap(first, end);
+  const rocksdb::Slice begin_slice(first);
+  const rocksdb::Slice end_slice(end);
+  rocksdb::TransactionDB* const db = database_->rocksdb();
+
+  const auto is_empty = [&]() -> Result<bool> {
+    rocksdb::ReadOptions options;
+    options.total_order_seek = true;
+    options.fill_cache = false;
+    options.iterate_lower_bound = &begin_slice;
+    options.iterate_upper_bound = &end_slice;
+    std::unique_ptr<rocksdb::Iterator> iterator(db->NewIterator(options, family->handle));
+    iterator->SeekToFirst();
+    if (iterator->Valid()) return false;
+    CAIRN_RETURN_IF_ERROR(FromRocksDb(iterator->status()));
+    return true;
+  };
+
+  CAIRN_ASSIGN_OR_RETURN(bool empty, is_empty());
+  if (!empty) {
+    CAIRN_RETURN_IF_ERROR(FromRocksDb(rocksdb::DeleteFilesInRange(
+        db->GetBaseDB(), family->handle, &begin_slice, &end_slice, /*include_end=*/false)));
+    rocksdb::CompactRangeOptions options;
+    options.exclusive_manual_compaction = false;
+    options.bottommost_level_compaction = rocksdb::BottommostLevelCompaction::kForceOptimized;
+    options.canceled = &cancel_compaction_;
+    CAIRN_RETURN_IF_ERROR(
+        FromRocksDb(db->CompactRange(options, family->handle, &begin_slice, &end_slice)));
+    CAIRN_ASSIGN_OR_RETURN(empty, is_empty());
+  }
+  // A transaction that was open during the drop may still hold entries; the next round looks again.
+  return empty ? dictionary_->ForgetDroppedIndex(id) : Status();
+}
+
+}  // namespace cairn

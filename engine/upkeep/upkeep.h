@@ -1,0 +1,57 @@
+// What runs behind the sessions: the once-a-second log sync, and the removal of dropped indexes.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+#include "engine/catalog/dictionary.h"
+#include "engine/store/database.h"
+
+namespace cairn {
+
+// Owns two threads from construction to destruction. All functions may be called from any thread.
+class Upkeep {
+ public:
+  // Both outlive this.
+  Upkeep(Database* database, Dictionary* dictionary);
+  ~Upkeep();
+  Upkeep(const Upkeep&) = delete;
+  Upkeep& operator=(const Upkeep&) = delete;
+
+  // Asks for the removal of the entries of dropped indexes now; returns at once.
+  void RemoveDroppedIndexes();
+
+ private:
+  // A thread's alarm clock: wakes when rung, when time is up, or for good at the end.
+  class Alarm {
+   public:
+    // False when the thread has to end.
+    bool Wait(std::chrono::milliseconds at_most);
+    void Ring();
+    void Stop();
+    bool stopped() const { return stopped_.load(std::memory_order_relaxed); }
+
+   private:
+    std::mutex mutex_;
+    std::condition_variable condition_;
+    bool rung_ = false;
+    std::atomic<bool> stopped_{false};
+  };
+
+  void SyncLogLoop();
+  void RemoveDroppedIndexesLoop();
+  Status RemoveIndex(IndexId id);
+
+  Database* const database_;
+  Dictionary* const dictionary_;
+  Alarm sync_alarm_;
+  Alarm removal_alarm_;
+  std::atomic<bool> cancel_compaction_{false};
+  std::thread sync_thread_;
+  std::thread removal_thread_;
+};
+
+}  // namespace cairn

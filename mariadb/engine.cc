@@ -1,0 +1,59 @@
+#include "mariadb/engine.h"
+
+#include <utility>
+
+#include "mariadb/server_headers.h"
+
+namespace cairn {
+namespace {
+
+class ErrorLog final : public Log {
+ public:
+  void Write(Severity severity, std::string_view message) override {
+    const int length = static_cast<int>(message.size());
+    switch (severity) {
+      case Severity::kNote:
+        sql_print_information("RocksDB: %.*s", length, message.data());
+        break;
+      case Severity::kWarning:
+        sql_print_warning("RocksDB: %.*s", length, message.data());
+        break;
+      case Severity::kError:
+        sql_print_error("RocksDB: %.*s", length, message.data());
+        break;
+    }
+  }
+};
+
+std::unique_ptr<Engine> running_engine;
+
+}  // namespace
+
+Result<std::unique_ptr<Engine>> Engine::Open(DatabaseOptions options, Log* log) {
+  std::unique_ptr<Engine> engine(new Engine());
+  CAIRN_ASSIGN_OR_RETURN(engine->database_, Database::Open(std::move(options), log));
+  CAIRN_ASSIGN_OR_RETURN(engine->dictionary_, Dictionary::Load(engine->database_.get()));
+  engine->upkeep_ = std::make_unique<Upkeep>(engine->database_.get(), engine->dictionary_.get());
+  return engine;
+}
+
+Engine::~Engine() {
+  upkeep_.reset();
+  if (dictionary_ != nullptr) {  // Else opening failed, and nothing was written.
+    const Status flushed = database_->FlushMemtables();
+    if (!flushed.ok()) {
+      database_->log().Write(Severity::kError, "flushing at shutdown: " + flushed.ToString());
+    }
+  }
+}
+
+Engine* RunningEngine() { return running_engine.get(); }
+
+void SetRunningEngine(std::unique_ptr<Engine> engine) { running_engine = std::move(engine); }
+
+Log* ServerLog() {
+  static ErrorLog log;
+  return &log;
+}
+
+}  // namespace cairn

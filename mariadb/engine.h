@@ -1,0 +1,42 @@
+// The running engine: database, dictionary and upkeep. Made when the plug-in is initialised, gone when it
+// is deinitialised; the one mutable global of the plug-in.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "engine/base/log.h"
+#include "engine/base/status.h"
+#include "engine/catalog/dictionary.h"
+#include "engine/store/database.h"
+#include "engine/upkeep/upkeep.h"
+
+namespace cairn {
+
+class Engine {
+ public:
+  // Errors: those of Database::Open and Dictionary::Load.
+  static Result<std::unique_ptr<Engine>> Open(DatabaseOptions options, Log* log);
+  // Stops upkeep, writes the memtables to files and closes the database.
+  ~Engine();
+
+  Database& database() { return *database_; }
+  Dictionary& dictionary() { return *dictionary_; }
+  Upkeep& upkeep() { return *upkeep_; }
+
+ private:
+  Engine() = default;
+  // In the order of construction.
+  std::unique_ptr<Database> database_;
+  std::unique_ptr<Dictionary> dictionary_;
+  std::unique_ptr<Upkeep> upkeep_;
+};
+
+// The running engine; null before initialisation and when RocksDB could not be opened.
+Engine* RunningEngine();
+void SetRunningEngine(std::unique_ptr<Engine> engine);
+
+// Messages of the engine go to the server's error log.
+Log* ServerLog();
+
+}  // namespace cairn

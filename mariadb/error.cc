@@ -1,0 +1,121 @@
+#include "mariadb/error.h"
+
+#include <utility>
+
+#include "mariadb/server_headers.h"
+
+namespace cairn {
+namespace {
+
+thread_local std::string kept_message;
+
+bool IsDamage(StatusCode code) {
+  return code == StatusCode::kCorruption || code == StatusCode::kChecksumMismatch ||
+         code == StatusCode::kMetadataMismatch || code == StatusCode::kIoError ||
+         code == StatusCode::kNoSpace || code == StatusCode::kInternal;
+}
+
+}  // namespace
+
+int ToHandlerCode(StatusCode code) {
+  switch (code) {
+    case StatusCode::kOk:
+      return 0;
+    case StatusCode::kNotFound:
+      return HA_ERR_KEY_NOT_FOUND;
+    case StatusCode::kEndOfRange:
+      return HA_ERR_END_OF_FILE;
+    case StatusCode::kDuplicateKey:
+      return HA_ERR_FOUND_DUPP_KEY;
+    case StatusCode::kAlreadyExists:
+      return HA_ERR_TABLE_EXIST;
+    case StatusCode::kLockTimeout:
+      return HA_ERR_LOCK_WAIT_TIMEOUT;
+    case StatusCode::kDeadlock:
+      return HA_ERR_LOCK_DEADLOCK;
+    case StatusCode::kSnapshotConflict:
+      return HA_ERR_LOCK_DEADLOCK;
+    case StatusCode::kLockLimit:
+      return kErrorLockLimit;
+    case StatusCode::kInterrupted:
+      return HA_ERR_ABORTED_BY_USER;
+    case StatusCode::kAborted:
+      return kErrorAborted;
+    case StatusCode::kBusy:
+      return HA_ERR_LOCK_WAIT_TIMEOUT;
+    case StatusCode::kInvalidArgument:
+      return kErrorInvalidArgument;
+    case StatusCode::kNotSupported:
+      return kErrorNotSupported;
+    case StatusCode::kKeyTooLong:
+      return HA_ERR_TO_BIG_ROW;
+    case StatusCode::kRowTooLong:
+      return HA_ERR_TO_BIG_ROW;
+    case StatusCode::kAutoIncrementExhausted:
+      return HA_ERR_AUTOINC_READ_FAILED;
+    case StatusCode::kRollbackOnly:
+      return HA_ERR_ROLLBACK;
+    case StatusCode::kReadOnly:
+      return HA_ERR_TABLE_READONLY;
+    case StatusCode::kCorruption:
+      return kErrorCorruption;
+    case StatusCode::kChecksumMismatch:
+      return kErrorChecksum;
+    case StatusCode::kMetadataMismatch:
+      return HA_ERR_INTERNAL_ERROR;
+    case StatusCode::kIoError:
+      return kErrorIo;
+    case StatusCode::kNoSpace:
+      return HA_ERR_DISK_FULL;
+    case StatusCode::kShutdown:
+      return kErrorShutdown;
+    case StatusCode::kInternal:
+      return HA_ERR_INTERNAL_ERROR;
+  }
+  return HA_ERR_INTERNAL_ERROR;
+}
+
+int HandlerError(const Status& status) {
+  if (status.ok()) return 0;
+  kept_message.assign(status.message());
+  if (status.code() == StatusCode::kSnapshotConflict) kept_message = "snapshot conflict";
+  if (IsDamage(status.code())) sql_print_error("RocksDB: %s", status.ToString().c_str());
+  return ToHandlerCode(status.code());
+}
+
+std::string TakeErrorMessage() { return std::exchange(kept_message, std::string()); }
+
+const char* HandlerErrorText(int code) {
+  switch (code) {
+    case kErrorDataDirectory:
+      return "Specifying DATA DIRECTORY for an individual table is not supported.";
+    case kErrorIndexDirectory:
+      return "Specifying INDEX DIRECTORY for an individual table is not supported.";
+    case kErrorCommitFailed:
+      return "RocksDB commit failed.";
+    case kErrorCorruption:
+      return "Found data corruption.";
+    case kErrorChecksum:
+      return "CRC checksum mismatch.";
+    case kErrorInvalidTable:
+      return "Invalid table.";
+    case kErrorNotSupported:
+      return "RocksDB status: not supported.";
+    case kErrorInvalidArgument:
+      return "RocksDB status: invalid argument.";
+    case kErrorIo:
+      return "RocksDB status: io error.";
+    case kErrorNoSpace:
+      return "RocksDB status: no space.";
+    case kErrorShutdown:
+      return "RocksDB status: shutdown in progress.";
+    case kErrorAborted:
+      return "RocksDB status: aborted.";
+    case kErrorLockLimit:
+      return "RocksDB status: lock limit reached.";
+    default:
+      return nullptr;
+  }
+}
+
+}  // namespace cairn

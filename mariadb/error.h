@@ -1,0 +1,43 @@
+// Turns the engine's Status into the server's handler error codes and messages. Nothing else does.
+#pragma once
+
+#include <string>
+
+#include "engine/base/status.h"
+
+class THD;
+
+namespace cairn {
+
+// The handler error code of an outcome, 0 for ok. Only the code: expected outcomes need no message, the
+// server words them.
+int ToHandlerCode(StatusCode code);
+
+// The handler error code of `status`. For damage and for refusals with a reason the message is kept for
+// this thread, where handler::get_error_message() finds it, and damage is written to the error log.
+int HandlerError(const Status& status);
+
+// Takes the kept message of this thread; empty when there is none.
+std::string TakeErrorMessage();
+
+// A text for the engine's own handler error numbers (HA_ERR_ROCKSDB_FIRST and up), else null.
+const char* HandlerErrorText(int code);
+
+// The engine's own handler error numbers; persisted in nothing, but known to tools and tests.
+enum EngineError : int {
+  kErrorDataDirectory = 202,
+  kErrorIndexDirectory = 203,
+  kErrorCommitFailed = 204,
+  kErrorCorruption = 206,
+  kErrorChecksum = 207,
+  kErrorInvalidTable = 208,
+  kErrorNotSupported = 212,
+  kErrorInvalidArgument = 213,
+  kErrorIo = 214,
+  kErrorNoSpace = 215,
+  kErrorShutdown = 218,
+  kErrorAborted = 220,
+  kErrorLockLimit = 221,
+};
+
+}  // namespace cairn

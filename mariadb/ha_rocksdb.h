@@ -1,0 +1,189 @@
+// The handler: one open table of one connection, as the server sees it.
+//
+// Declared once, defined by concern: handler_open.cc, handler_read.cc, handler_write.cc, handler_ddl.cc.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/table/cursor.h"
+#include "engine/table/table.h"
+#include "engine/table/table_statistics.h"
+#include "engine/table/table_writer.h"
+#include "mariadb/server_headers.h"
+#include "mariadb/session.h"
+
+namespace cairn {
+
+// What all handlers of one table share; lives as long as the server keeps the table's definition.
+class SharedTable final : public Handler_share {
+ public:
+  THR_LOCK lock;
+  std::shared_ptr<const Table> table;
+
+  SharedTable() { thr_lock_init(&lock); }
+  ~SharedTable() override { thr_lock_delete(&lock); }
+
+  // Sizes of the table as a whole, at most about a second old.
+  struct Sizes {
+    IndexSize primary;
+    uint64_t secondary_bytes = 0;
+    std::vector<IndexSize> indexes;
+    std::vector<std::vector<double>> rows_per_prefix;  // By index and own part.
+  };
+  std::shared_ptr<const Sizes> CurrentSizes(Database* database, bool refresh);
+  // Tells that a row was written, so that sizes are measured again soon after much changed.
+  void CountChange() { changes_.fetch_add(1, std::memory_order_relaxed); }
+
+ private:
+  std::mutex mutex_;  // Guards what follows.
+  std::shared_ptr<const Sizes> sizes_;
+  uint64_t measured_at_us_ = 0;
+  uint64_t measured_changes_ = 0;
+  std::atomic<uint64_t> changes_{0};
+};
+
+// How many parts of `key` a map names. The server's maps have no gaps; one of all ones stands for the
+// parts of the key's definition.
+uint32_t CountParts(const KEY& key, key_part_map parts);
+
+// Drops the table at the server's path from the dictionary. Returns a handler error code; -1 when there
+// is no such table.
+int DropTableByPath(const char* path);
+
+}  // namespace cairn
+
+class ha_rocksdb final : public handler {
+ public:
+  ha_rocksdb(handlerton* hton, TABLE_SHARE* share);
+  ~ha_rocksdb() override;
+
+  // What the engine can do.
+  const char* index_type(uint) override { return "LSMTREE"; }
+  ulonglong table_flags() const override;
+  ulong index_flags(uint index, uint part, bool all_parts) const override;
+  uint max_supported_keys() const override { return MAX_KEY; }
+  uint max_supported_key_parts() const override { return MAX_REF_PARTS; }
+  uint max_supported_key_length() const override { return 16384; }
+  uint max_supported_key_part_length() const override;
+  const key_map* keys_to_use_for_scanning() override { return &key_map_full; }
+  double scan_time() override;
+  double read_time(uint index, uint ranges, ha_rows rows) override;
+  ha_rows estimate_rows_upper_bound() override { return HA_POS_ERROR; }
+
+  // Opening and closing; information.
+  int open(const char* name, int mode, uint test_if_locked) override;
+  int close() override;
+  int info(uint flag) override;
+  int extra(ha_extra_function operation) override;
+  int reset() override;
+  ha_rows records_in_range(uint index, const key_range* min_key, const key_range* max_key,
+                           page_range* pages) override;
+  int analyze(THD* thd, HA_CHECK_OPT* options) override;
+  int optimize(THD* thd, HA_CHECK_OPT* options) override;
+  int check(THD* thd, HA_CHECK_OPT* options) override;
+  bool get_error_message(int error, String* buffer) override;
+  void print_error(int error, myf error_flag) override;
+
+  // Statements and locks.
+  THR_LOCK_DATA** store_lock(THD* thd, THR_LOCK_DATA** to, thr_lock_type lock_type) override;
+  int external_lock(THD* thd, int lock_type) override;
+  int start_stmt(THD* thd, thr_lock_type lock_type) override;
+  void unlock_row() override;
+  my_bool register_query_cache_table(THD*, const char*, uint, qc_engine_callback*,
+                                     ulonglong*) override {
+    return FALSE;  // Snapshots and the cache do not agree.
+  }
+
+  // Reading.
+  int index_init(uint index, bool sorted) override;
+  int index_end() override;
+  int index_read_map(uchar* record, const uchar* key, key_part_map key_parts,
+                     ha_rkey_function find_flag) override;
+  int index_next(uchar* record) override;
+  int index_prev(uchar* record) override;
+  int index_first(uchar* record) override;
+  int index_last(uchar* record) override;
+  int index_next_same(uchar* record, const uchar* key, uint key_bytes) override;
+  int rnd_init(bool scan) override;
+  int rnd_end() override;
+  int rnd_next(uchar* record) override;
+  int rnd_pos(uchar* record, uchar* position) override;
+  void position(const uchar* record) override;
+  Item* idx_cond_push(uint index, Item* condition) override;
+  void column_bitmaps_signal() override { columns_changed_ = true; }
+
+  // Writing.
+  int write_row(const uchar* record) override;
+  int update_row(const uchar* old_record, const uchar* new_record) override;
+  int delete_row(const uchar* record) override;
+  void start_bulk_insert(ha_rows rows, uint flags) override;
+  int end_bulk_insert() override;
+  void get_auto_increment(ulonglong offset, ulonglong increment, ulonglong nb_desired_values,
+                          ulonglong* first_value, ulonglong* nb_reserved_values) override;
+  int reset_auto_increment(ulonglong value) override;
+
+  // Definition.
+  int create(const char* name, TABLE* form, HA_CREATE_INFO* create_info) override;
+  int delete_table(const char* name) override;
+  int rename_table(const char* from, const char* to) override;
+  int truncate() override;
+  int delete_all_rows() override { return HA_ERR_WRONG_COMMAND; }
+  void update_create_info(HA_CREATE_INFO* create_info) override;
+  bool check_if_incompatible_data(HA_CREATE_INFO*, uint) override { return COMPATIBLE_DATA_NO; }
+
+ private:
+  // Lets the server evaluate a pushed condition on the record that the cursor just filled.
+  class PushedCondition final : public cairn::IndexCondition {
+   public:
+    explicit PushedCondition(ha_rocksdb* handler) : handler_(handler) {}
+    Verdict Check() override;
+
+   private:
+    ha_rocksdb* const handler_;
+  };
+
+  // Bytes behind a row's position that hold the key's length.
+  static constexpr uint kPositionLengthBytes = 2;
+
+  cairn::Transaction& transaction();
+  int BindTable();
+  int BeginStatement(THD* thd);
+  int PrepareCursor(uint32_t index);
+  // Runs one read of the cursor on `index` and translates its outcome.
+  template <typename ReadFunction>
+  int ReadWith(uint32_t index, ReadFunction read);
+  // Takes back the server's belief that every index holds the whole primary key, where it does not.
+  void CorrectCoveredColumns();
+  // Whether a table scan runs against the key order, because the column family sorts that way.
+  bool scans_backwards() const { return engine_table_->primary().family().reverse; }
+  uint32_t scan_index() const { return engine_table_->primary_position(); }
+  // The handler error of a failed operation; tells the server when the whole transaction is to end.
+  int OperationError(const cairn::Status& status);
+  int EnsureAutoIncrementLoaded();
+  void NoteAutoIncrement(const uchar* record);
+  int CommitCopiedRows(cairn::Durability durability);
+
+  cairn::SharedTable* shared_ = nullptr;
+  std::shared_ptr<const cairn::Table> engine_table_;
+  THR_LOCK_DATA lock_data_{};
+  std::string dictionary_name_;
+  std::unique_ptr<cairn::Cursor> cursor_;
+  std::unique_ptr<cairn::TableWriter> writer_;
+  // ALTER TABLE's copy goes to a table that nobody else sees, so that it can be committed piece by piece.
+  std::unique_ptr<cairn::Transaction> copy_transaction_;
+  uint64_t copied_rows_ = 0;
+  std::optional<cairn::LockMode> lock_mode_;
+  cairn::ColumnSet columns_;     // Wanted by the statement.
+  bool columns_changed_ = true;  // The server's column sets may differ from columns_.
+  PushedCondition pushed_condition_{this};
+  std::string search_key_;
+  // Parts of a search key that is a complete primary key; beyond reach when a BLOB part makes search keys
+  // less than that.
+  uint32_t whole_key_parts_ = UINT32_MAX;
+  bool scan_started_ = false;
+};

@@ -1,0 +1,392 @@
+// Opening and closing tables, capabilities, information, statements and locks.
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "engine/base/bytes.h"
+#include "engine/codec/index_codec.h"
+#include "engine/table/table_check.h"
+#include "mariadb/engine.h"
+#include "mariadb/error.h"
+#include "mariadb/ha_rocksdb.h"
+#include "mariadb/table_description.h"
+#include "mariadb/variables.h"
+
+using cairn::Status;
+using cairn::StatusCode;
+
+namespace cairn {
+namespace {
+
+constexpr uint64_t kSizesLifetimeUs = 1'000'000;
+
+uint64_t NowUs() {
+  return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(
+                                   std::chrono::steady_clock::now().time_since_epoch())
+                                   .count());
+}
+
+Result<SharedTable::Sizes> MeasureSizes(Database* database, const Table& table) {
+  SharedTable::Sizes sizes;
+  for (uint32_t i = 0; i < table.indexes().size(); ++i) {
+    CAIRN_ASSIGN_OR_RETURN(const IndexSize& size, EstimateIndexSize(database, table.index(i)));
+    sizes.indexes.push_back(size);
+    if (i == table.primary_position()) {
+      sizes.primary = size;
+    } else {
+      sizes.secondary_bytes += size.file_bytes + size.memtable_bytes;
+    }
+    CAIRN_ASSIGN_OR_RETURN(sizes.rows_per_prefix.emplace_back(),
+                           SampleRowsPerPrefix(database, table.index(i)));
+  }
+  return sizes;
+}
+
+}  // namespace
+
+std::shared_ptr<const SharedTable::Sizes> SharedTable::CurrentSizes(Database* database,
+                                                                    bool refresh) {
+  std::lock_guard guard(mutex_);
+  const uint64_t changes = changes_.load(std::memory_order_relaxed);
+  const uint64_t now = NowUs();
+  if (!refresh && sizes_ != nullptr && now - measured_at_us_ < kSizesLifetimeUs &&
+      changes - measured_changes_ <= 100 + sizes_->primary.row_count / 10) {
+    return sizes_;
+  }
+  auto measured = MeasureSizes(database, *table);
+  if (!measured.ok()) {
+    database->log().Write(Severity::kWarning, "measuring table " + table->definition().name + ": " +
+                                                  measured.status().ToString());
+    if (sizes_ == nullptr) sizes_ = std::make_shared<const Sizes>();
+    return sizes_;
+  }
+  sizes_ = std::make_shared<const Sizes>(std::move(measured).value());
+  measured_at_us_ = now;
+  measured_changes_ = changes;
+  return sizes_;
+}
+
+}  // namespace cairn
+
+ha_rocksdb::ha_rocksdb(handlerton* hton, TABLE_SHARE* share) : handler(hton, share) {}
+
+ha_rocksdb::~ha_rocksdb() = default;
+
+ulonglong ha_rocksdb::table_flags() const {
+  return HA_NULL_IN_KEY | HA_CAN_INDEX_BLOBS | HA_REC_NOT_IN_SEQ | HA_PARTIAL_COLUMN_READ |
+         HA_TABLE_SCAN_ON_INDEX | HA_PRIMARY_KEY_IN_READ_INDEX | HA_BINLOG_ROW_CAPABLE |
+         HA_REUSES_FILE_NAMES | HA_CONCURRENT_OPTIMIZE | HA_ONLINE_ANALYZE | HA_CRASH_SAFE;
+}
+
+ulong ha_rocksdb::index_flags(uint index, uint part, bool all_parts) const {
+  // Asked before the table is open as well, so that only the server's definition counts.
+  const KEY& key = table_share->key_info[index];
+  const bool is_primary = index == table_share->primary_key;
+  ulong flags = HA_READ_NEXT | HA_READ_PREV | HA_READ_ORDER | HA_READ_RANGE;
+  if (is_primary) {
+    flags |= HA_CLUSTERED_INDEX;
+  } else {
+    flags |= HA_DO_INDEX_COND_PUSHDOWN;
+  }
+  const uint first = all_parts ? 0 : part;
+  for (uint i = first; i <= part && i < key.ext_key_parts; ++i) {
+    const KEY_PART_INFO& key_part = key.key_part[i];
+    if (key_part.field == nullptr || !cairn::PartIsRestorable(key_part)) return flags;
+  }
+  return flags | HA_KEYREAD_ONLY;
+}
+
+uint ha_rocksdb::max_supported_key_part_length() const {
+  return cairn::global_variables.large_prefix ? 3072 : 767;
+}
+
+double ha_rocksdb::scan_time() {
+  return static_cast<double>(stats.records + stats.deleted) / 20.0 + 10.0;
+}
+
+double ha_rocksdb::read_time(uint index, uint ranges, ha_rows rows) {
+  if (index != table->s->primary_key) return handler::read_time(index, ranges, rows);
+  return static_cast<double>(rows) / 20.0 + 1.0;
+}
+
+// Joins the dictionary's definition with the server's and makes what works on it. Called again when the
+// table's index numbers changed under an open handler.
+int ha_rocksdb::BindTable() {
+  cairn::Engine* const engine = cairn::RunningEngine();
+  lock_shared_ha_data();
+  shared_ = static_cast<cairn::SharedTable*>(get_ha_share_ptr());
+  if (shared_ == nullptr) {
+    shared_ = new cairn::SharedTable();
+    set_ha_share_ptr(shared_);
+  }
+  auto definition = engine->dictionary().Find(dictionary_name_);
+  Status status;
+  if (definition == nullptr) {
+    status = Status(StatusCode::kNotFound);
+  } else if (shared_->table == nullptr || &shared_->table->definition() != definition.get()) {
+    auto description = cairn::DescribeTable(*table, dictionary_name_);
+    status = description.status();
+    if (status.ok()) {
+      auto opened = cairn::Table::Open(std::move(definition), std::move(description->layout),
+                                       std::move(description->indexes));
+      status = opened.status();
+      if (status.ok()) shared_->table = std::move(opened).value();
+    }
+  }
+  const std::shared_ptr<const cairn::Table> bound = shared_->table;
+  unlock_shared_ha_data();
+
+  if (status.code() == StatusCode::kNotFound) {
+    my_error(ER_INTERNAL_ERROR, MYF(0),
+             "Attempt to open a table that is not present in RocksDB-SE data dictionary");
+    return HA_ERR_NO_SUCH_TABLE;
+  }
+  if (!status.ok()) return cairn::HandlerError(status);
+  cursor_ = std::make_unique<cairn::Cursor>(bound.get());
+  writer_ = std::make_unique<cairn::TableWriter>(&engine->database(), bound.get());
+  engine_table_ = bound;
+  whole_key_parts_ = bound->primary_key_has_blob()
+                         ? UINT32_MAX
+                         : static_cast<uint32_t>(bound->primary().layout().parts.size());
+  return 0;
+}
+
+int ha_rocksdb::open(const char* name, int, uint) {
+  auto dictionary_name = cairn::DictionaryName(name);
+  if (!dictionary_name.ok()) return cairn::HandlerError(dictionary_name.status());
+  dictionary_name_ = std::move(dictionary_name).value();
+  if (const int error = BindTable()) return error;
+  thr_lock_data_init(&shared_->lock, &lock_data_, nullptr);
+  columns_.assign(table->s->fields, false);
+  CorrectCoveredColumns();
+  // A scan runs over the primary key: an UPDATE that changes it must not meet its own rows again.
+  key_used_on_scan = table->s->primary_key;
+  // A row's position is its primary key without the index number, zero-padded, and its length.
+  ref_length = engine_table_->has_hidden_key()
+                   ? cairn::kHiddenKeyBytes
+                   : static_cast<uint>(engine_table_->primary().codec->max_key_bytes() -
+                                       cairn::kIndexNumberBytes + kPositionLengthBytes);
+  return info(HA_STATUS_NO_LOCK | HA_STATUS_VARIABLE | HA_STATUS_CONST);
+}
+
+void ha_rocksdb::CorrectCoveredColumns() {
+  if (table->s->primary_key == MAX_KEY) return;
+  const KEY& primary = table->key_info[table->s->primary_key];
+  for (uint part = 0; part < primary.user_defined_key_parts; ++part) {
+    const uint column = primary.key_part[part].fieldnr - 1;
+    for (uint index = 0; index < table->s->keys; ++index) {
+      if (!engine_table_->index(index).codec->Covers(column)) {
+        table->field[column]->part_of_key.clear_bit(index);
+      }
+    }
+  }
+}
+
+int ha_rocksdb::close() {
+  cursor_.reset();
+  writer_.reset();
+  engine_table_.reset();
+  return 0;
+}
+
+int ha_rocksdb::info(uint flag) {
+  cairn::Database* const database = &cairn::RunningEngine()->database();
+  if (flag & (HA_STATUS_VARIABLE | HA_STATUS_CONST)) {
+    const auto sizes = shared_->CurrentSizes(database, /*refresh=*/false);
+    // Two rows at least: the optimizer takes fewer for a promise.
+    stats.records = std::max<ha_rows>(sizes->primary.row_count, 2);
+    stats.deleted = 0;
+    stats.data_file_length = sizes->primary.file_bytes + sizes->primary.memtable_bytes;
+    stats.index_file_length = sizes->secondary_bytes;
+    stats.delete_length = 0;
+    stats.mean_rec_length = static_cast<ulong>(stats.data_file_length / stats.records);
+    if (flag & HA_STATUS_CONST) {
+      stats.block_size = static_cast<uint>(cairn::global_variables.block_size);
+      for (uint i = 0; i < table->s->keys && i < sizes->rows_per_prefix.size(); ++i) {
+        KEY& key = table->key_info[i];
+        for (uint part = 0; part < key.ext_key_parts; ++part) {
+          const std::vector<double>& measured = sizes->rows_per_prefix[i];
+          const bool unique = part + 1 >= key.user_defined_key_parts && (key.flags & HA_NOSAME);
+          const double rows = unique || part >= measured.size() ? 1.0 : measured[part];
+          key.rec_per_key[part] = static_cast<ulong>(std::max(1.0, rows));
+        }
+      }
+    }
+  }
+  if (flag & HA_STATUS_ERRKEY) {
+    errkey = writer_->duplicate_index() < table->s->keys ? writer_->duplicate_index() : MAX_KEY;
+    dup_ref[0] = 0;
+  }
+  if ((flag & HA_STATUS_AUTO) && table->found_next_number_field != nullptr) {
+    if (const int error = EnsureAutoIncrementLoaded()) return error;
+    stats.auto_increment_value =
+        engine_table_->definition().counters->next_auto_increment.load(std::memory_order_relaxed);
+  }
+  return 0;
+}
+
+int ha_rocksdb::extra(ha_extra_function) { return 0; }
+
+int ha_rocksdb::reset() {
+  cursor_->Close();
+  lock_mode_.reset();
+  columns_changed_ = true;
+  cancel_pushed_idx_cond();
+  return 0;
+}
+
+// --- Statements and locks ------------------------------------------------------------------------------
+
+int ha_rocksdb::BeginStatement(THD* thd) {
+  const Status begun = cairn::Session::Of(thd).BeginStatement();
+  return begun.ok() ? 0 : HA_ERR_UNSUPPORTED;
+}
+
+THR_LOCK_DATA** ha_rocksdb::store_lock(THD* thd, THR_LOCK_DATA** to, thr_lock_type lock_type) {
+  if (lock_type != TL_IGNORE && lock_data_.type == TL_UNLOCK) {
+    const bool locks_tables = thd_in_lock_tables(thd);
+    if (lock_type >= TL_WRITE_ALLOW_WRITE) {
+      lock_mode_ = cairn::LockMode::kExclusive;
+    } else if (lock_type == TL_READ_WITH_SHARED_LOCKS) {
+      lock_mode_ = cairn::LockMode::kShared;
+    } else if (cairn::SessionLocksScannedRows(thd) && lock_type == TL_READ_NO_INSERT) {
+      lock_mode_ = cairn::LockMode::kShared;
+    } else {
+      lock_mode_.reset();
+    }
+    // Rows are locked one by one, so that writers need not exclude each other from the table.
+    if (lock_type >= TL_WRITE_CONCURRENT_INSERT && lock_type <= TL_WRITE && !locks_tables &&
+        !thd_tablespace_op(thd)) {
+      lock_type = TL_WRITE_ALLOW_WRITE;
+    }
+    if (lock_type == TL_READ_NO_INSERT && !locks_tables) lock_type = TL_READ;
+    lock_data_.type = lock_type;
+  }
+  *to++ = &lock_data_;
+  return to;
+}
+
+int ha_rocksdb::external_lock(THD* thd, int lock_type) {
+  if (lock_type == F_UNLCK) {
+    cursor_->Close();
+    return 0;
+  }
+  if (lock_type == F_WRLCK) lock_mode_ = cairn::LockMode::kExclusive;
+  return BeginStatement(thd);
+}
+
+int ha_rocksdb::start_stmt(THD* thd, thr_lock_type lock_type) {
+  if (lock_type >= TL_WRITE_ALLOW_WRITE) {
+    lock_mode_ = cairn::LockMode::kExclusive;
+  } else if (lock_type == TL_READ_WITH_SHARED_LOCKS) {
+    lock_mode_ = cairn::LockMode::kShared;
+  }
+  return BeginStatement(thd);
+}
+
+void ha_rocksdb::unlock_row() {
+  if (!cairn::SessionLocksScannedRows(ha_thd())) cursor_->UnlockRow();
+}
+
+cairn::Transaction& ha_rocksdb::transaction() {
+  return copy_transaction_ != nullptr ? *copy_transaction_
+                                      : cairn::Session::Of(ha_thd()).transaction();
+}
+
+// --- Statistics and maintenance ------------------------------------------------------------------------
+
+ha_rows ha_rocksdb::records_in_range(uint index, const key_range* min_key, const key_range* max_key,
+                                     page_range*) {
+  const cairn::TableIndex& engine_index = engine_table_->index(index);
+  const cairn::IndexCodec& codec = *engine_index.codec;
+  const auto encode = [&](const key_range& range, std::string* bytes) {
+    codec.EncodeSearchKey(range.key, cairn::CountParts(table->key_info[index], range.keypart_map),
+                          bytes);
+  };
+  std::string first;
+  std::string end;
+  std::string prefix;
+  cairn::AppendBigEndian(engine_index.entry.id.index_number, &first);
+  cairn::AppendBigEndian(engine_index.entry.id.index_number + 1, &end);
+  if (min_key != nullptr) {
+    encode(*min_key, &prefix);
+    if (min_key->flag == HA_READ_AFTER_KEY) {
+      if (!cairn::PrefixSuccessor(prefix, &first)) return 0;
+    } else {
+      first = prefix;
+    }
+  }
+  if (max_key != nullptr) {
+    encode(*max_key, &prefix);
+    if (max_key->flag == HA_READ_BEFORE_KEY) {
+      end = prefix;
+    } else if (!cairn::PrefixSuccessor(prefix, &end)) {
+      return HA_POS_ERROR;
+    }
+  }
+  cairn::Database* const database = &cairn::RunningEngine()->database();
+  const auto sizes = shared_->CurrentSizes(database, /*refresh=*/false);
+  if (index >= sizes->indexes.size()) return HA_POS_ERROR;
+  const auto rows =
+      cairn::EstimateRangeRows(database, engine_index, sizes->indexes[index], first, end);
+  if (!rows.ok()) {
+    cairn::HandlerError(rows.status());
+    return HA_POS_ERROR;
+  }
+  // Zero would be a promise, and other transactions may have rows that are not committed yet.
+  return std::max<ha_rows>(*rows, 1);
+}
+
+int ha_rocksdb::analyze(THD*, HA_CHECK_OPT*) {
+  shared_->CurrentSizes(&cairn::RunningEngine()->database(), /*refresh=*/true);
+  return HA_ADMIN_OK;
+}
+
+int ha_rocksdb::optimize(THD*, HA_CHECK_OPT*) {
+  for (const cairn::TableIndex& index : engine_table_->indexes()) {
+    const Status compacted = cairn::RunningEngine()->database().CompactIndex(
+        index.family(), index.entry.id.index_number);
+    if (!compacted.ok()) {
+      cairn::HandlerError(compacted);
+      return HA_ADMIN_FAILED;
+    }
+  }
+  return HA_ADMIN_OK;
+}
+
+int ha_rocksdb::check(THD* thd, HA_CHECK_OPT*) {
+  cairn::Session& session = cairn::Session::Of(thd);
+  cairn::ScopedWaitObserver observer(&session);
+  const auto report = cairn::CheckTable(*engine_table_, &session.transaction(), table->record[0]);
+  if (!report.ok()) {
+    cairn::HandlerError(report.status());
+    return HA_ADMIN_FAILED;
+  }
+  for (const std::string& problem : report->problems) {
+    sql_print_error("RocksDB: CHECK TABLE %s: %s", dictionary_name_.c_str(), problem.c_str());
+    push_warning(thd, Sql_condition::WARN_LEVEL_WARN, ER_GET_ERRMSG, problem.c_str());
+  }
+  return report->problems.empty() ? HA_ADMIN_OK : HA_ADMIN_CORRUPT;
+}
+
+// --- Errors --------------------------------------------------------------------------------------------
+
+bool ha_rocksdb::get_error_message(int error, String* buffer) {
+  const std::string kept = cairn::TakeErrorMessage();
+  const char* const general = cairn::HandlerErrorText(error);
+  if (!kept.empty()) {
+    buffer->append(kept.data(), kept.size());
+  } else if (general != nullptr) {
+    buffer->append(general, strlen(general));
+  }
+  return false;
+}
+
+void ha_rocksdb::print_error(int error, myf error_flag) {
+  if (error == HA_ERR_LOCK_DEADLOCK && cairn::TakeErrorMessage() == "snapshot conflict") {
+    my_printf_error(ER_LOCK_DEADLOCK, "%s (snapshot conflict)", error_flag,
+                    ER_THD(ha_thd(), ER_LOCK_DEADLOCK));
+    return;
+  }
+  handler::print_error(error, error_flag);
+}

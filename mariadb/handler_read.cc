@@ -1,0 +1,202 @@
+// Reading rows: translate the arguments, ask the cursor, translate the answer.
+#include <utility>
+
+#include "engine/base/bytes.h"
+#include "engine/codec/index_codec.h"
+#include "mariadb/engine.h"
+#include "mariadb/error.h"
+#include "mariadb/ha_rocksdb.h"
+#include "mariadb/variables.h"
+
+using cairn::Cursor;
+using cairn::Status;
+using cairn::StatusCode;
+
+namespace cairn {
+namespace {
+
+// How the server's find flags start a read of a cursor.
+Cursor::Start ToStart(ha_rkey_function find_flag) {
+  switch (find_flag) {
+    case HA_READ_KEY_EXACT:
+    case HA_READ_PREFIX:
+      return Cursor::Start::kExact;
+    case HA_READ_KEY_OR_NEXT:
+      return Cursor::Start::kAtOrAfter;
+    case HA_READ_AFTER_KEY:
+      return Cursor::Start::kAfter;
+    case HA_READ_BEFORE_KEY:
+      return Cursor::Start::kBefore;
+    case HA_READ_KEY_OR_PREV:
+    case HA_READ_PREFIX_LAST_OR_PREV:
+      return Cursor::Start::kAtOrBefore;
+    case HA_READ_PREFIX_LAST:
+      return Cursor::Start::kLastExact;
+    default:
+      return Cursor::Start::kExact;  // The spatial ones never come: no such index exists.
+  }
+}
+
+}  // namespace
+
+uint32_t CountParts(const KEY& key, key_part_map parts) {
+  return parts == HA_WHOLE_KEY ? key.user_defined_key_parts
+                               : static_cast<uint32_t>(my_count_bits(parts));
+}
+
+}  // namespace cairn
+
+ha_rocksdb::PushedCondition::Verdict ha_rocksdb::PushedCondition::Check() {
+  switch (handler_index_cond_check(handler_)) {
+    case CHECK_POS:
+      return Verdict::kMatch;
+    case CHECK_NEG:
+      return Verdict::kSkip;
+    case CHECK_OUT_OF_RANGE:
+      return Verdict::kEndOfRange;
+    default:
+      return Verdict::kAbort;
+  }
+}
+
+Item* ha_rocksdb::idx_cond_push(uint index, Item* condition) {
+  pushed_idx_cond = condition;
+  pushed_idx_cond_keyno = index;
+  in_range_check_pushed_down = true;
+  return nullptr;
+}
+
+// Binds the cursor to an index, or to other columns when the server changed its mind about them.
+int ha_rocksdb::PrepareCursor(uint32_t index) {
+  const bool rebind = !cursor_->is_open() || cursor_->index() != index;
+  if (!rebind && !columns_changed_) return 0;
+  // A row that is to be changed is needed whole: for its index entries and for the binary log.
+  const bool whole_row = lock_mode_ == cairn::LockMode::kExclusive;
+  for (uint i = 0; i < table->s->fields; ++i) {
+    columns_[i] = whole_row || bitmap_is_set(table->read_set, i);
+  }
+  columns_changed_ = false;
+  if (!rebind) return cairn::HandlerError(cursor_->ChangeColumns(&columns_));
+  cairn::CursorAccess access;
+  access.index = index;
+  access.columns = &columns_;
+  access.lock = lock_mode_;
+  if (pushed_idx_cond != nullptr && pushed_idx_cond_keyno == index)
+    access.condition = &pushed_condition_;
+  return cairn::HandlerError(cursor_->Open(&transaction(), access));
+}
+
+template <typename ReadFunction>
+int ha_rocksdb::ReadWith(uint32_t index, ReadFunction read) {
+  cairn::Session& session = cairn::Session::Of(ha_thd());
+  if (session.Interrupted()) return HA_ERR_ABORTED_BY_USER;
+  cairn::ScopedWaitObserver observer(&session);
+  if (const int error = PrepareCursor(index)) return error;
+  return OperationError(read());
+}
+
+int ha_rocksdb::OperationError(const Status& status) {
+  if (status.ok()) return 0;
+  if (status.code() == StatusCode::kDeadlock) {
+    ha_thd()->mark_transaction_to_rollback(/*all=*/true);
+  } else if (status.code() == StatusCode::kLockTimeout &&
+             cairn::global_variables.rollback_on_timeout) {
+    ha_thd()->mark_transaction_to_rollback(/*all=*/true);
+  }
+  return cairn::HandlerError(status);
+}
+
+int ha_rocksdb::index_init(uint index, bool) {
+  active_index = index;
+  cursor_->Close();
+  return 0;
+}
+
+int ha_rocksdb::index_end() {
+  cursor_->Close();
+  active_index = MAX_KEY;
+  return 0;
+}
+
+int ha_rocksdb::index_read_map(uchar* record, const uchar* key, key_part_map key_parts,
+                               ha_rkey_function find_flag) {
+  return ReadWith(active_index, [&]() -> Status {
+    const cairn::TableIndex& index = engine_table_->index(active_index);
+    const uint32_t part_count = cairn::CountParts(table->key_info[active_index], key_parts);
+    const uint32_t encoded = index.codec->EncodeSearchKey(key, part_count, &search_key_);
+    if (find_flag == HA_READ_KEY_EXACT && active_index == engine_table_->primary_position() &&
+        encoded == whole_key_parts_) {
+      return cursor_->ReadRow(search_key_, record);
+    }
+    return cursor_->Read(search_key_, cairn::ToStart(find_flag), record);
+  });
+}
+
+int ha_rocksdb::index_next(uchar* record) {
+  return ReadWith(active_index, [&] { return cursor_->ReadNext(record); });
+}
+
+int ha_rocksdb::index_prev(uchar* record) {
+  return ReadWith(active_index, [&] { return cursor_->ReadPrevious(record); });
+}
+
+int ha_rocksdb::index_first(uchar* record) {
+  return ReadWith(active_index, [&] { return cursor_->ReadFirst(record); });
+}
+
+int ha_rocksdb::index_last(uchar* record) {
+  return ReadWith(active_index, [&] { return cursor_->ReadLast(record); });
+}
+
+int ha_rocksdb::index_next_same(uchar* record, const uchar*, uint) {
+  // The cursor knows the key of the last read.
+  return ReadWith(active_index, [&] { return cursor_->ReadNextExact(record); });
+}
+
+int ha_rocksdb::rnd_init(bool) {
+  cursor_->Close();
+  scan_started_ = false;
+  return 0;
+}
+
+int ha_rocksdb::rnd_end() {
+  cursor_->Close();
+  return 0;
+}
+
+int ha_rocksdb::rnd_next(uchar* record) {
+  const bool first = !std::exchange(scan_started_, true);
+  return ReadWith(scan_index(), [&] {
+    if (scans_backwards()) {
+      return first ? cursor_->ReadLast(record) : cursor_->ReadPrevious(record);
+    }
+    return first ? cursor_->ReadFirst(record) : cursor_->ReadNext(record);
+  });
+}
+
+void ha_rocksdb::position(const uchar*) {
+  const auto key = cursor_->PrimaryKey();
+  if (!key.ok()) {
+    // Found again by rnd_pos, which then fails.
+    cairn::HandlerError(key.status());
+    bzero(ref, ref_length);
+    return;
+  }
+  const std::string_view bytes = key->substr(cairn::kIndexNumberBytes);
+  memcpy(ref, bytes.data(), bytes.size());
+  if (engine_table_->has_hidden_key()) return;
+  bzero(ref + bytes.size(), ref_length - bytes.size());
+  int2store(ref + ref_length - kPositionLengthBytes, static_cast<uint16>(bytes.size()));
+}
+
+int ha_rocksdb::rnd_pos(uchar* record, uchar* position) {
+  return ReadWith(scan_index(), [&]() -> Status {
+    const size_t key_bytes = engine_table_->has_hidden_key()
+                                 ? ref_length
+                                 : uint2korr(position + ref_length - kPositionLengthBytes);
+    search_key_.clear();
+    cairn::AppendBigEndian(engine_table_->primary().entry.id.index_number, &search_key_);
+    search_key_.append(reinterpret_cast<const char*>(position), key_bytes);
+    return cursor_->ReadRow(search_key_, record);
+  });
+}

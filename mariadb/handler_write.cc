@@ -1,0 +1,172 @@
+// Writing rows, and the auto-increment counter.
+#include <algorithm>
+
+#include "mariadb/engine.h"
+#include "mariadb/error.h"
+#include "mariadb/ha_rocksdb.h"
+#include "mariadb/variables.h"
+
+using cairn::Durability;
+using cairn::Status;
+using cairn::StatusCode;
+
+namespace {
+
+// Rows after which the copy of ALTER TABLE is committed: large enough to cost nothing, small enough to
+// need little memory.
+constexpr uint64_t kCopyCommitRows = 10'000;
+
+bool IsTemporaryName(const std::string& dictionary_name) {
+  return dictionary_name.find("#sql") != std::string::npos;
+}
+
+}  // namespace
+
+int ha_rocksdb::write_row(const uchar* record) {
+  if (table->next_number_field != nullptr && record == table->record[0]) {
+    if (const int error = update_auto_increment()) return error;
+  }
+  cairn::Session& session = cairn::Session::Of(ha_thd());
+  cairn::ScopedWaitObserver observer(&session);
+  const Status inserted = writer_->Insert(&transaction(), record);
+  if (!inserted.ok()) return OperationError(inserted);
+  NoteAutoIncrement(record);
+  shared_->CountChange();
+  if (copy_transaction_ != nullptr && ++copied_rows_ % kCopyCommitRows == 0) {
+    return CommitCopiedRows(Durability::kDelayed);
+  }
+  return 0;
+}
+
+int ha_rocksdb::update_row(const uchar* old_record, const uchar* new_record) {
+  cairn::Session& session = cairn::Session::Of(ha_thd());
+  cairn::ScopedWaitObserver observer(&session);
+  const auto hidden_key = cursor_->HiddenKey();
+  if (!hidden_key.ok()) return OperationError(hidden_key.status());
+  const Status updated = writer_->Update(&transaction(), old_record, new_record, *hidden_key);
+  if (!updated.ok()) return OperationError(updated);
+  NoteAutoIncrement(new_record);
+  shared_->CountChange();
+  return 0;
+}
+
+int ha_rocksdb::delete_row(const uchar* record) {
+  const auto hidden_key = cursor_->HiddenKey();
+  if (!hidden_key.ok()) return OperationError(hidden_key.status());
+  const Status deleted = writer_->Delete(&transaction(), record, *hidden_key);
+  if (!deleted.ok()) return OperationError(deleted);
+  shared_->CountChange();
+  return 0;
+}
+
+// --- The copy of ALTER TABLE ---------------------------------------------------------------------------
+
+void ha_rocksdb::start_bulk_insert(ha_rows, uint) {
+  if (!IsTemporaryName(dictionary_name_) || copy_transaction_ != nullptr) return;
+  copy_transaction_ = std::make_unique<cairn::Transaction>(&cairn::RunningEngine()->database());
+  copy_transaction_->Start(cairn::TransactionSettings());
+  copied_rows_ = 0;
+}
+
+int ha_rocksdb::end_bulk_insert() {
+  if (copy_transaction_ == nullptr) return 0;
+  const int error = CommitCopiedRows(Durability::kSync);
+  copy_transaction_.reset();
+  return error;
+}
+
+int ha_rocksdb::CommitCopiedRows(Durability durability) {
+  const Status committed = copy_transaction_->Commit(durability);
+  copy_transaction_->Start(cairn::TransactionSettings());
+  return OperationError(committed);
+}
+
+// --- Auto-increment ------------------------------------------------------------------------------------
+
+// Finds the next value when nobody asked for it since the server started: the stored one or, in a table
+// that has none, the one after the largest.
+int ha_rocksdb::EnsureAutoIncrementLoaded() {
+  cairn::TableCounters& counters = *engine_table_->definition().counters;
+  if (counters.next_auto_increment.load(std::memory_order_acquire) != 0) return 0;
+  std::lock_guard guard(counters.initialise);
+  if (counters.next_auto_increment.load(std::memory_order_relaxed) != 0) return 0;
+  cairn::Engine* const engine = cairn::RunningEngine();
+  auto stored = engine->dictionary().LoadAutoIncrement(engine_table_->definition());
+  if (!stored.ok()) return cairn::HandlerError(stored.status());
+  uint64_t next = *stored;
+  if (next == 0) {
+    cairn::Transaction reader(&engine->database());
+    reader.Start(cairn::TransactionSettings());
+    cairn::Cursor cursor(engine_table_.get());
+    cairn::ColumnSet column(table->s->fields, false);
+    column[table->found_next_number_field->field_index] = true;
+    cairn::CursorAccess access;
+    access.index = table->s->next_number_index;
+    access.columns = &column;
+    // The record may hold a row that the server still needs.
+    std::string record(reinterpret_cast<const char*>(table->record[0]), table->s->reclength);
+    Status read = cursor.Open(&reader, access);
+    if (read.ok()) read = cursor.ReadLast(table->record[0]);
+    if (read.ok()) {
+      const longlong largest = table->found_next_number_field->val_int();
+      next = largest > 0 || (table->found_next_number_field->flags & UNSIGNED_FLAG)
+                 ? static_cast<uint64_t>(largest) + 1
+                 : 1;
+    }
+    memcpy(table->record[0], record.data(), record.size());
+    if (!read.ok() && read.code() != StatusCode::kEndOfRange) return cairn::HandlerError(read);
+  }
+  counters.next_auto_increment.store(std::max<uint64_t>(next, 1), std::memory_order_release);
+  return 0;
+}
+
+void ha_rocksdb::get_auto_increment(ulonglong offset, ulonglong increment, ulonglong,
+                                    ulonglong* first_value, ulonglong* nb_reserved_values) {
+  *nb_reserved_values = 1;
+  if (EnsureAutoIncrementLoaded() != 0) {
+    *first_value = ULONGLONG_MAX;
+    return;
+  }
+  if (offset > increment) offset = 1;
+  const ulonglong largest = table->next_number_field->get_max_int_value();
+  std::atomic<uint64_t>& counter = engine_table_->definition().counters->next_auto_increment;
+  uint64_t next = counter.load(std::memory_order_relaxed);
+  uint64_t value;
+  do {
+    // The smallest offset + n * increment that is not below the counter.
+    value = next;
+    if (increment > 1) {
+      const uint64_t steps = next <= offset ? 0 : (next - offset + increment - 1) / increment;
+      value = offset + steps * increment;
+    }
+    if (value > largest || value < next) {
+      // Used up: a signed type runs into a duplicate of its maximum, the largest type has no value left.
+      *first_value = largest == ULONGLONG_MAX || value < next ? ULONGLONG_MAX : largest;
+      return;
+    }
+  } while (!counter.compare_exchange_weak(next, value == ULONGLONG_MAX ? value : value + 1,
+                                          std::memory_order_relaxed));
+  *first_value = value;
+}
+
+// Raises the counter above the value of a row that was written.
+void ha_rocksdb::NoteAutoIncrement(const uchar* record) {
+  Field* const field = table->found_next_number_field;
+  if (field == nullptr || record != table->record[0]) return;
+  if (EnsureAutoIncrementLoaded() != 0 || field->is_null()) return;
+  const longlong signed_value = field->val_int();
+  if (signed_value < 0 && !(field->flags & UNSIGNED_FLAG)) return;
+  const auto value = static_cast<uint64_t>(signed_value);
+  const uint64_t next = value >= field->get_max_int_value() ? value : value + 1;
+  std::atomic<uint64_t>& counter = engine_table_->definition().counters->next_auto_increment;
+  uint64_t current = counter.load(std::memory_order_relaxed);
+  while (current < next &&
+         !counter.compare_exchange_weak(current, next, std::memory_order_relaxed)) {
+  }
+  transaction().RaiseAutoIncrement(engine_table_->definition(), next);
+}
+
+int ha_rocksdb::reset_auto_increment(ulonglong value) {
+  return cairn::HandlerError(cairn::RunningEngine()->dictionary().SetAutoIncrement(
+      engine_table_->definition(), std::max<ulonglong>(value, 1)));
+}

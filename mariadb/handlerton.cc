@@ -1,0 +1,204 @@
+// The engine's side of the server's transaction coordinator: commit, rollback, two-phase commit, recovery.
+#include "mariadb/handlerton.h"
+
+#include <string>
+#include <vector>
+
+#include "engine/store/rocksdb_status.h"
+#include "mariadb/engine.h"
+#include "mariadb/error.h"
+#include "mariadb/ha_rocksdb.h"
+#include "mariadb/session.h"
+#include "mariadb/variables.h"
+
+namespace cairn {
+namespace {
+
+// What commit_by_xid and rollback_by_xid answer, numbers of the X/Open XA specification.
+constexpr int kXaOk = 0;
+constexpr int kXaResourceManagerError = -3;
+constexpr int kXaUnknownId = -4;
+
+Durability CommitDurability() {
+  return global_variables.flush_log_at_trx_commit == 1 ? Durability::kSync : Durability::kDelayed;
+}
+
+TransactionId ToTransactionId(const XID& xid) {
+  return TransactionId{
+      xid.formatID, std::string(xid.data, static_cast<size_t>(xid.gtrid_length)),
+      std::string(xid.data + xid.gtrid_length, static_cast<size_t>(xid.bqual_length))};
+}
+
+int CommitError(const Status& status) {
+  if (status.ok()) return 0;
+  if (status.code() == StatusCode::kRollbackOnly) {
+    my_error(ER_ROLLBACK_ONLY, MYF(0));
+    return HA_ERR_ROLLBACK;
+  }
+  const int error = HandlerError(status);
+  my_error(ER_GET_ERRMSG, MYF(0), error, status.ToString().c_str(), "ROCKSDB");
+  return error;
+}
+
+int Commit(handlerton*, THD* thd, bool all) {
+  Session* const session = Session::Find(thd);
+  if (session == nullptr) return 0;
+  if (all || !session->in_explicit_transaction()) {
+    return CommitError(session->transaction().Commit(CommitDurability()));
+  }
+  session->transaction().EndStatement();
+  return 0;
+}
+
+int Rollback(handlerton*, THD* thd, bool all) {
+  Session* const session = Session::Find(thd);
+  if (session == nullptr) return 0;
+  if (all || !session->in_explicit_transaction()) {
+    return CommitError(session->transaction().Rollback());
+  }
+  return CommitError(session->transaction().RollbackStatement());
+}
+
+// The server prepares when the binary log or another engine takes part, or for XA PREPARE.
+int Prepare(handlerton*, THD* thd, bool all) {
+  Session* const session = Session::Find(thd);
+  if (session == nullptr) return 0;
+  Transaction& transaction = session->transaction();
+  if (!all && session->in_explicit_transaction()) {
+    transaction.EndStatement();
+    return 0;
+  }
+  if (!transaction.started() || !transaction.has_writes()) return 0;
+  XID xid;
+  thd_get_xid(thd, reinterpret_cast<MYSQL_XID*>(&xid));
+  return CommitError(transaction.Prepare(ToTransactionId(xid), CommitDurability()));
+}
+
+int Recover(handlerton*, XID* xids, uint capacity) {
+  Engine* const engine = RunningEngine();
+  if (engine == nullptr) return 0;
+  const auto prepared = ListPreparedTransactions(&engine->database());
+  if (!prepared.ok()) {
+    engine->database().log().Write(
+        Severity::kError, "listing prepared transactions: " + prepared.status().ToString());
+    return 0;
+  }
+  uint count = 0;
+  for (const TransactionId& id : *prepared) {
+    if (count == capacity) break;
+    XID& xid = xids[count++];
+    xid.formatID = static_cast<long>(id.format);
+    xid.gtrid_length = static_cast<long>(id.global.size());
+    xid.bqual_length = static_cast<long>(id.branch.size());
+    memcpy(xid.data, id.global.data(), id.global.size());
+    memcpy(xid.data + id.global.size(), id.branch.data(), id.branch.size());
+  }
+  return static_cast<int>(count);
+}
+
+int DecideByXid(XID* xid, Status (*decide)(Database*, const TransactionId&)) {
+  const Status decided = decide(&RunningEngine()->database(), ToTransactionId(*xid));
+  if (decided.ok()) return kXaOk;
+  return decided.code() == StatusCode::kNotFound ? kXaUnknownId : kXaResourceManagerError;
+}
+
+int CommitByXid(handlerton*, XID* xid) { return DecideByXid(xid, &CommitPrepared); }
+
+int RollbackByXid(handlerton*, XID* xid) { return DecideByXid(xid, &RollbackPrepared); }
+
+int CloseConnection(handlerton*, THD* thd) {
+  Session::Close(thd);
+  return 0;
+}
+
+int StartConsistentSnapshot(handlerton*, THD* thd) {
+  Session& session = Session::Of(thd);
+  if (thd_tx_isolation(thd) != ISO_REPEATABLE_READ) {
+    my_error(ER_ISOLATION_LEVEL_WITH_CONSISTENT_SNAPSHOT, MYF(0));
+    return HA_ERR_UNSUPPORTED;
+  }
+  const Status begun = session.BeginStatement();
+  if (!begun.ok()) return HandlerError(begun);
+  session.transaction().PinSnapshot();
+  return 0;
+}
+
+// The transaction's changes cannot be undone in part, so it can only be rolled back whole.
+int SavepointSet(handlerton*, THD*, void*) { return 0; }
+
+int SavepointRollback(handlerton*, THD* thd, void*) {
+  Session* const session = Session::Find(thd);
+  if (session == nullptr || !session->transaction().has_writes()) return 0;
+  my_error(ER_ROLLBACK_TO_SAVEPOINT, MYF(0));
+  session->transaction().SetRollbackOnly();
+  return HA_ERR_UNSUPPORTED;
+}
+
+bool SavepointRollbackCanReleaseMdl(handlerton*, THD*) { return true; }
+
+bool FlushLogs(handlerton*) {
+  Engine* const engine = RunningEngine();
+  if (engine == nullptr) return false;
+  const Status synced = engine->database().SyncLog();
+  if (!synced.ok()) engine->database().log().Write(Severity::kError, synced.ToString());
+  return !synced.ok();
+}
+
+// The log holds every prepared and committed transaction up to here once it is synced.
+void CommitCheckpointRequest(void* cookie) {
+  if (!FlushLogs(rocksdb_hton)) commit_checkpoint_notify_ha(cookie);
+}
+
+bool ShowStatus(handlerton*, THD* thd, stat_print_fn* print, enum ha_stat_type type) {
+  Engine* const engine = RunningEngine();
+  if (type != HA_ENGINE_STATUS || engine == nullptr) return false;
+  const auto row = [&](std::string_view kind, std::string_view name, std::string_view text) {
+    return print(thd, kind.data(), static_cast<uint>(kind.size()), name.data(),
+                 static_cast<uint>(name.size()), text.data(), static_cast<uint>(text.size()));
+  };
+  std::string text;
+  Database& database = engine->database();
+  if (database.rocksdb()->GetProperty("rocksdb.dbstats", &text) &&
+      row("DBSTATS", "rocksdb", text)) {
+    return true;
+  }
+  for (const ColumnFamily* family : database.Families()) {
+    if (database.rocksdb()->GetProperty(family->handle, "rocksdb.cfstats", &text) &&
+        row("CF_COMPACTION", family->name, text)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+handler* CreateHandler(handlerton* hton, TABLE_SHARE* share, MEM_ROOT* mem_root) {
+  return new (mem_root) ha_rocksdb(hton, share);
+}
+
+int DropTable(handlerton*, const char* path) { return DropTableByPath(path); }
+
+}  // namespace
+
+void InitHandlerton(handlerton* hton) {
+  rocksdb_hton = hton;
+  hton->create = CreateHandler;
+  hton->drop_table = DropTable;
+  hton->close_connection = CloseConnection;
+  hton->commit = Commit;
+  hton->rollback = Rollback;
+  hton->prepare = Prepare;
+  hton->recover = Recover;
+  hton->commit_by_xid = CommitByXid;
+  hton->rollback_by_xid = RollbackByXid;
+  hton->start_consistent_snapshot = StartConsistentSnapshot;
+  hton->savepoint_set = SavepointSet;
+  hton->savepoint_rollback = SavepointRollback;
+  hton->savepoint_rollback_can_release_mdl = SavepointRollbackCanReleaseMdl;
+  hton->flush_logs = FlushLogs;
+  hton->commit_checkpoint_request = CommitCheckpointRequest;
+  hton->show_status = ShowStatus;
+  hton->flags = HTON_TEMPORARY_NOT_SUPPORTED | HTON_SUPPORTS_EXTENDED_KEYS |
+                HTON_REQUIRES_CLOSE_AFTER_TRUNCATE | HTON_TRUNCATE_REQUIRES_EXCLUSIVE_USE;
+}
+
+}  // namespace cairn

@@ -1,0 +1,98 @@
+// The plug-in's declaration, its start and its end.
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "mariadb/database_options.h"
+#include "mariadb/engine.h"
+#include "mariadb/error.h"
+#include "mariadb/handlerton.h"
+#include "mariadb/server_headers.h"
+#include "mariadb/variables.h"
+#include "sql_show.h"
+
+namespace cairn {
+namespace {
+
+// RocksDB is compiled for them (cmake/rocksdb/CMakeLists.txt).
+Status CheckProcessor() {
+#if defined(__x86_64__)
+  if (!__builtin_cpu_supports("sse4.2") || !__builtin_cpu_supports("pclmul")) {
+    return Status(StatusCode::kNotSupported, "the processor lacks SSE 4.2 or PCLMUL");
+  }
+#endif
+  return Status();
+}
+
+// The engine's directory lies in the server's data directory but is no database. The server made its list
+// of such directories before it looked for plug-ins, so that the list is made again. That is safe only
+// while no session reads it: an engine that is installed at run time stays visible until the next start.
+void HideDirectory() {
+  if (mysqld_server_started) return;
+  const std::string_view listed = opt_ignore_db_dirs == nullptr ? "" : opt_ignore_db_dirs;
+  std::vector<std::string> directories;
+  for (size_t begin = 0; begin < listed.size();) {
+    const size_t end = std::min(listed.find(',', begin), listed.size());
+    directories.emplace_back(listed.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  const char* const name = global_variables.datadir;
+  std::string own = name[0] == '.' && name[1] == '/' ? name + 2 : name;
+  if (std::find(directories.begin(), directories.end(), own) != directories.end()) return;
+  directories.push_back(std::move(own));
+
+  ignore_db_dirs_free();
+  bool failed = ignore_db_dirs_init();
+  for (const std::string& directory : directories) {
+    failed = failed || push_ignored_db_dir(directory.c_str());
+  }
+  failed = failed || ignore_db_dirs_process_additions();
+  if (failed) sql_print_warning("RocksDB: cannot add %s to ignore_db_dirs", name);
+}
+
+Result<std::unique_ptr<Engine>> OpenEngine() {
+  CAIRN_RETURN_IF_ERROR(CheckProcessor());
+  CAIRN_ASSIGN_OR_RETURN(DatabaseOptions options, OptionsFromVariables());
+  return Engine::Open(std::move(options), ServerLog());
+}
+
+int Init(void* plugin) {
+  InitHandlerton(static_cast<handlerton*>(plugin));
+  HideDirectory();
+  auto engine = OpenEngine();
+  if (!engine.ok()) {
+    sql_print_error("RocksDB: the engine cannot start: %s", engine.status().ToString().c_str());
+    return 1;
+  }
+  SetRunningEngine(std::move(engine).value());
+  return 0;
+}
+
+int Deinit(void*) {
+  SetRunningEngine(nullptr);
+  return 0;
+}
+
+st_mysql_storage_engine storage_engine = {MYSQL_HANDLERTON_INTERFACE_VERSION};
+
+}  // namespace
+}  // namespace cairn
+
+#pragma GCC visibility push(default)
+maria_declare_plugin(rocksdb){MYSQL_STORAGE_ENGINE_PLUGIN,
+                              &cairn::storage_engine,
+                              "ROCKSDB",
+                              "Cairn",
+                              "RocksDB storage engine",
+                              PLUGIN_LICENSE_GPL,
+                              cairn::Init,
+                              cairn::Deinit,
+                              0x0001,
+                              nullptr,
+                              cairn::system_variables,
+                              "1.0",
+                              MariaDB_PLUGIN_MATURITY_STABLE} maria_declare_plugin_end;
+#pragma GCC visibility pop

@@ -1,0 +1,56 @@
+#include "mariadb/session.h"
+
+#include "mariadb/engine.h"
+#include "mariadb/server_headers.h"
+#include "mariadb/variables.h"
+
+namespace cairn {
+
+handlerton* rocksdb_hton = nullptr;
+
+Session::Session(THD* thd) : thd_(thd), transaction_(&RunningEngine()->database()) {}
+
+Session* Session::Find(THD* thd) {
+  return static_cast<Session*>(thd_get_ha_data(thd, rocksdb_hton));
+}
+
+Session& Session::Of(THD* thd) {
+  Session* session = Find(thd);
+  if (session == nullptr) {
+    session = new Session(thd);
+    thd_set_ha_data(thd, rocksdb_hton, session);
+  }
+  return *session;
+}
+
+void Session::Close(THD* thd) {
+  Session* const session = Find(thd);
+  if (session == nullptr) return;
+  thd_set_ha_data(thd, rocksdb_hton, nullptr);
+  delete session;
+}
+
+bool Session::in_explicit_transaction() const {
+  return thd_test_options(thd_, OPTION_NOT_AUTOCOMMIT | OPTION_BEGIN);
+}
+
+bool Session::Interrupted() { return thd_killed(thd_) != 0; }
+
+Status Session::BeginStatement() {
+  const int level = thd_tx_isolation(thd_);
+  if (level != ISO_READ_COMMITTED && level != ISO_REPEATABLE_READ) {
+    my_error(ER_ISOLATION_MODE_NOT_SUPPORTED, MYF(0), tx_isolation_names[level]);
+    return Status(StatusCode::kNotSupported);
+  }
+  TransactionSettings settings = SessionTransactionSettings(thd_);
+  settings.isolation = level == ISO_READ_COMMITTED ? IsolationLevel::kReadCommitted
+                                                   : IsolationLevel::kRepeatableRead;
+  settings.autocommit = !in_explicit_transaction();
+  transaction_.Start(settings);
+  transaction_.BeginStatement();
+  trans_register_ha(thd_, /*all=*/false, rocksdb_hton, 0);
+  if (!settings.autocommit) trans_register_ha(thd_, /*all=*/true, rocksdb_hton, 0);
+  return Status();
+}
+
+}  // namespace cairn

@@ -1,0 +1,249 @@
+#include "mariadb/table_description.h"
+
+#include <optional>
+#include <utility>
+
+#include "engine/codec/restorable.h"
+#include "mariadb/collation_adapter.h"
+#include "mariadb/error.h"
+#include "mariadb/server_headers.h"
+
+namespace cairn {
+namespace {
+
+bool IsOldTemporal(const Field& field) {
+  const enum_field_types type = field.real_type();
+  return type == MYSQL_TYPE_TIMESTAMP || type == MYSQL_TYPE_DATETIME || type == MYSQL_TYPE_TIME;
+}
+
+// spec/on-disk-format.md, 3.3: the old formats differ with and without a fraction.
+ColumnType OldTemporalType(const Field& field) {
+  const bool fraction = field.decimals() > 0;
+  if (field.real_type() == MYSQL_TYPE_TIME) {
+    return fraction ? ColumnType::kOldTimeFraction : ColumnType::kOldTime;
+  }
+  return fraction ? ColumnType::kOpaqueFixed : ColumnType::kOldTimestamp;
+}
+
+Result<ColumnType> TypeOf(const Field& field) {
+  if (IsOldTemporal(field)) return OldTemporalType(field);
+  switch (field.real_type()) {
+    case MYSQL_TYPE_TINY:
+    case MYSQL_TYPE_SHORT:
+    case MYSQL_TYPE_INT24:
+    case MYSQL_TYPE_LONG:
+    case MYSQL_TYPE_LONGLONG:
+      return field.flags & UNSIGNED_FLAG ? ColumnType::kUnsignedInteger
+                                         : ColumnType::kSignedInteger;
+    case MYSQL_TYPE_DATE:
+      return ColumnType::kUnsignedInteger;  // The 4-byte DATE of old servers.
+    case MYSQL_TYPE_FLOAT:
+      return ColumnType::kFloat;
+    case MYSQL_TYPE_DOUBLE:
+      return ColumnType::kDouble;
+    case MYSQL_TYPE_NEWDECIMAL:
+    case MYSQL_TYPE_YEAR:
+    case MYSQL_TYPE_TIME2:
+    case MYSQL_TYPE_DATETIME2:
+    case MYSQL_TYPE_TIMESTAMP2:
+      return ColumnType::kFixedImage;
+    case MYSQL_TYPE_NEWDATE:
+      return ColumnType::kDate;
+    case MYSQL_TYPE_BIT:
+      return ColumnType::kOpaqueFixed;
+    case MYSQL_TYPE_ENUM:
+    case MYSQL_TYPE_SET:
+      return ColumnType::kEnum;
+    case MYSQL_TYPE_STRING:
+      // UUID, INET4 and INET6 call themselves strings too.
+      return field.type_handler() == &type_handler_string ? ColumnType::kChar
+                                                          : ColumnType::kOpaqueFixed;
+    case MYSQL_TYPE_VARCHAR:
+    case MYSQL_TYPE_VARCHAR_COMPRESSED:
+      return ColumnType::kVarchar;
+    case MYSQL_TYPE_TINY_BLOB:
+    case MYSQL_TYPE_MEDIUM_BLOB:
+    case MYSQL_TYPE_LONG_BLOB:
+    case MYSQL_TYPE_BLOB:
+    case MYSQL_TYPE_BLOB_COMPRESSED:
+      return ColumnType::kBlob;
+    default:
+      return Status(StatusCode::kNotSupported,
+                    "column " + std::string(field.field_name.str, field.field_name.length) +
+                        " has a type that the engine cannot store");
+  }
+}
+
+Result<ColumnLayout> DescribeColumn(const TABLE& table, const Field& field) {
+  ColumnLayout column;
+  column.name.assign(field.field_name.str, field.field_name.length);
+  CAIRN_ASSIGN_OR_RETURN(column.type, TypeOf(field));
+  column.offset = static_cast<uint32_t>(field.ptr - table.record[0]);
+  column.image_bytes = field.pack_length();
+  if (field.real_maybe_null()) {
+    column.null_offset = static_cast<uint32_t>(field.null_ptr - table.record[0]);
+    column.null_mask = field.null_bit;
+  }
+  switch (column.type) {
+    case ColumnType::kChar:
+      column.max_bytes = column.image_bytes;
+      break;
+    case ColumnType::kVarchar:
+      column.length_bytes = static_cast<const Field_varstring&>(field).length_bytes;
+      column.max_bytes = column.image_bytes - column.length_bytes;
+      break;
+    case ColumnType::kBlob:
+      column.length_bytes = static_cast<const Field_blob&>(field).pack_length_no_ptr();
+      break;
+    default:
+      return column;
+  }
+  column.collation = FindCollation(field.charset());
+  return column;
+}
+
+IndexLayout DescribeIndex(const KEY& key, bool is_primary) {
+  IndexLayout index;
+  index.name.assign(key.name.str, key.name.length);
+  index.kind = is_primary ? IndexKind::kPrimary : IndexKind::kSecondary;
+  index.unique = is_primary || (key.flags & HA_NOSAME);
+  for (uint i = 0; i < key.user_defined_key_parts; ++i) {
+    const KEY_PART_INFO& key_part = key.key_part[i];
+    KeyPartLayout part;
+    part.column = key_part.fieldnr - 1;
+    part.length_bytes = key_part.length;
+    part.is_prefix = key_part.key_part_flag & HA_PART_KEY_SEG;
+    index.parts.push_back(part);
+  }
+  return index;
+}
+
+// The value of a `name=value` token of a comment whose tokens are separated by semicolons; blanks count.
+std::optional<std::string> FindInComment(std::string_view comment, std::string_view name) {
+  while (!comment.empty()) {
+    const size_t end = comment.find(';');
+    const std::string_view token = comment.substr(0, end);
+    const size_t equals = token.find('=');
+    if (equals != std::string_view::npos && token.find('=', equals + 1) == std::string_view::npos &&
+        token.substr(0, equals) == name && equals + 1 < token.size()) {
+      return std::string(token.substr(equals + 1));
+    }
+    if (end == std::string_view::npos) break;
+    comment.remove_prefix(end + 1);
+  }
+  return std::nullopt;
+}
+
+// spec/on-disk-format.md, 1.3.
+NewIndex ChooseFamily(std::string_view comment, std::string_view dictionary_name) {
+  NewIndex index;
+  const size_t partition = dictionary_name.find("#P#");
+  if (partition != std::string_view::npos) {
+    const std::string qualifier = std::string(dictionary_name.substr(partition + 3)) + "_cfname";
+    if (auto name = FindInComment(comment, qualifier)) {
+      index.family_name = *std::move(name);
+      index.family_per_partition = true;
+    }
+    return index;
+  }
+  if (comment.empty()) return index;
+  index.family_name = FindInComment(comment, "cfname").value_or(std::string(comment));
+  return index;
+}
+
+int RefuseCreateOption(const char* option) {
+  my_error(ER_ILLEGAL_HA_CREATE_OPTION, MYF(0), "ROCKSDB", option);
+  return HA_WRONG_CREATE_OPTION;
+}
+
+int CheckKey(const KEY& key) {
+  for (uint i = 0; i < key.user_defined_key_parts; ++i) {
+    const KEY_PART_INFO& part = key.key_part[i];
+    if (part.key_part_flag & HA_REVERSE_SORT) return RefuseCreateOption("DESC");
+    const CHARSET_INFO* const charset = part.field->charset();
+    const bool is_string =
+        part.field->result_type() == STRING_RESULT &&
+        (part.field->type() == MYSQL_TYPE_STRING || part.field->type() == MYSQL_TYPE_VARCHAR ||
+         part.field->type() == MYSQL_TYPE_BLOB);
+    if (is_string && (charset->state & MY_CS_NOPAD) && charset != &my_charset_bin) {
+      my_error(ER_MYROCKS_CANT_NOPAD_COLLATION, MYF(0));
+      return HA_WRONG_CREATE_OPTION;
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+
+Result<TableDescription> DescribeTable(const TABLE& table, std::string_view name) {
+  TableDescription description;
+  description.layout.name = name;
+  description.layout.record_bytes = static_cast<uint32_t>(table.s->reclength);
+  description.layout.null_bytes = table.s->null_bytes;
+  for (uint i = 0; i < table.s->fields; ++i) {
+    CAIRN_ASSIGN_OR_RETURN(description.layout.columns.emplace_back(),
+                           DescribeColumn(table, *table.field[i]));
+  }
+  for (uint i = 0; i < table.s->keys; ++i) {
+    description.indexes.push_back(DescribeIndex(table.key_info[i], i == table.s->primary_key));
+  }
+  if (table.s->primary_key == MAX_KEY) {
+    IndexLayout hidden;
+    hidden.name = "HIDDEN_PK_ID";
+    hidden.kind = IndexKind::kHiddenPrimary;
+    hidden.unique = true;
+    description.indexes.push_back(std::move(hidden));
+  }
+  return description;
+}
+
+bool PartIsRestorable(const st_key_part_info& key_part) {
+  const Field& field = *key_part.field;
+  const auto type = TypeOf(field);
+  if (!type.ok() || field.key_length() != key_part.length) return false;
+  const bool is_string =
+      *type == ColumnType::kChar || *type == ColumnType::kVarchar || *type == ColumnType::kBlob;
+  return ColumnIsRestorable(*type, is_string ? FindCollation(field.charset()) : nullptr);
+}
+
+Result<std::string> DictionaryName(std::string_view path) {
+  const size_t table = path.rfind('/');
+  const size_t database = table == std::string_view::npos || table == 0
+                              ? std::string_view::npos
+                              : path.rfind('/', table - 1);
+  if (database == std::string_view::npos || table + 1 == path.size() || database + 1 == table) {
+    return Status(StatusCode::kInvalidArgument, "not the path of a table: " + std::string(path));
+  }
+  std::string name(path.substr(database + 1, table - database - 1));
+  name.push_back('.');
+  name.append(path.substr(table + 1));
+  return name;
+}
+
+int DescribeNewIndexes(const TABLE& table, std::string_view dictionary_name,
+                       std::vector<NewIndex>* indexes) {
+  for (uint i = 0; i < table.s->keys; ++i) {
+    const KEY& key = table.key_info[i];
+    if (const int error = CheckKey(key)) return error;
+    const std::string_view comment(key.comment.str, key.comment.length);
+    NewIndex index = ChooseFamily(comment, dictionary_name);
+    if (index.family_name == kSystemColumnFamily) {
+      my_error(ER_WRONG_ARGUMENTS, MYF(0), "column family not valid for storing index data.");
+      return HA_WRONG_CREATE_OPTION;
+    }
+    if (index.family_name == "$per_index_cf") {
+      my_error(ER_PER_INDEX_CF_DEPRECATED, MYF(0));
+      return HA_WRONG_CREATE_OPTION;
+    }
+    index.kind = i == table.s->primary_key ? IndexKind::kPrimary : IndexKind::kSecondary;
+    indexes->push_back(std::move(index));
+  }
+  if (table.s->primary_key == MAX_KEY) {
+    NewIndex hidden;
+    hidden.kind = IndexKind::kHiddenPrimary;
+    indexes->push_back(hidden);
+  }
+  return 0;
+}
+
+}  // namespace cairn

@@ -1,0 +1,36 @@
+// From the server's description of a table to the engine's, and the checks of a new table.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/base/status.h"
+#include "engine/catalog/dictionary.h"
+#include "engine/codec/table_layout.h"
+
+struct TABLE;
+struct st_key_part_info;
+
+namespace cairn {
+
+struct TableDescription {
+  TableLayout layout;
+  std::vector<IndexLayout> indexes;  // In the server's key order, a hidden primary key last.
+};
+
+// Errors: kNotSupported for a column type that the engine cannot store.
+Result<TableDescription> DescribeTable(const TABLE& table, std::string_view name);
+
+// Whether a column can be read back from this key part, asked before any table is open.
+bool PartIsRestorable(const st_key_part_info& key_part);
+
+// "db.table[#P#part]" of the server's path "./db/table[#P#part]". Errors: kInvalidArgument.
+Result<std::string> DictionaryName(std::string_view path);
+
+// The column families and kinds of the indexes of a new table. Checks what the engine does not support and
+// reports it with my_error. Returns 0 or a handler error code.
+int DescribeNewIndexes(const TABLE& table, std::string_view dictionary_name,
+                       std::vector<NewIndex>* indexes);
+
+}  // namespace cairn

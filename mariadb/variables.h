@@ -1,0 +1,33 @@
+// The values of the system variables (variables.def).
+#pragma once
+
+#include <cstdint>
+
+#include "engine/txn/transaction.h"
+
+struct st_mysql_sys_var;
+class THD;
+
+namespace cairn {
+
+// Global variables. Written by SET GLOBAL under the server's lock, read without: each is one machine word.
+struct GlobalVariables {
+#define GLOBAL_BOOL(name, ...) char name;
+#define GLOBAL_INT(name, ...) int name;
+#define GLOBAL_UINT(name, ...) unsigned int name;
+#define GLOBAL_SIZE(name, ...) unsigned long long name;
+#define GLOBAL_TEXT(name, ...) char* name;
+#define GLOBAL_ENUM(name, ...) unsigned long name;
+#include "mariadb/variables.def"
+};
+extern GlobalVariables global_variables;
+
+// What the session's variables say about a transaction that starts now; isolation and autocommit are
+// the caller's to fill in.
+TransactionSettings SessionTransactionSettings(THD* thd);
+bool SessionLocksScannedRows(THD* thd);
+
+// For the plug-in's declaration; ends with a null pointer.
+extern st_mysql_sys_var* system_variables[];
+
+}  // namespace cairn

@@ -1,0 +1,61 @@
+"""What the ledger makes of a run."""
+
+import pytest
+
+from cairn import ledger
+from cairn.errors import CairnError
+from cairn.ledger import Entry
+from cairn.mtr import Outcome
+
+LEDGER = {
+    "rocksdb.good": Entry("rocksdb.good", "pass"),
+    "rocksdb.other": Entry("rocksdb.other", "differs", "another message", "cairn.message"),
+    "rocksdb.later": Entry("rocksdb.later", "pending", "no partitions yet"),
+}
+
+
+def outcome(name: str, state: str, reason: str = "") -> Outcome:
+    return Outcome(f"rocksdb.{name}", ("write_committed",), state, reason)
+
+
+def test_a_known_failure_is_no_regression():
+    result = ledger.compare([outcome("other", "fail"), outcome("later", "fail")], LEDGER)
+    assert not result.regressions and len(result.known) == 2
+
+
+def test_a_failure_that_the_ledger_does_not_know_is_a_regression():
+    result = ledger.compare([outcome("good", "fail"), outcome("unheard", "fail")], LEDGER)
+    assert [each.key for each in result.regressions] == ["rocksdb.good", "rocksdb.unheard"]
+
+
+def test_a_test_that_is_no_longer_run_is_a_regression():
+    assert ledger.compare([outcome("good", "skip")], LEDGER).regressions
+
+
+def test_a_pass_against_the_ledger_is_told():
+    assert ledger.compare([outcome("later", "pass")], LEDGER).surprises
+
+
+def test_an_update_keeps_what_people_wrote_while_it_is_true():
+    after = ledger.update(
+        LEDGER, [outcome("other", "fail", "x"), outcome("later", "pass"), outcome("new", "fail")]
+    )
+    assert after["rocksdb.other"] == LEDGER["rocksdb.other"]
+    assert after["rocksdb.later"].expected == "pass"
+    assert after["rocksdb.new"].expected == "pending" and after["rocksdb.new"].reason
+
+
+def test_a_ledger_survives_writing_and_reading(tmp_path):
+    path = tmp_path / "ledger.tsv"
+    ledger.save(path, LEDGER)
+    assert ledger.load(path) == LEDGER
+
+
+@pytest.mark.parametrize(
+    "line", ["rocksdb.x\tperhaps", "rocksdb.x\tpending", "rocksdb.x", "rocksdb.x\tpass\ta\tb\tc"]
+)
+def test_a_wrong_line_is_named(tmp_path, line):
+    path = tmp_path / "ledger.tsv"
+    path.write_text(f"test\texpected\treason\tcovered_by\n{line}\n")
+    with pytest.raises(CairnError, match="line 2"):
+        ledger.load(path)

@@ -1,0 +1,47 @@
+"""Which server version is chosen."""
+
+from cairn import versions
+
+MADISON = """
+mariadb-server | 1:10.11.19-0+deb12u1 | http://archive/sec bookworm-security/main amd64 Packages
+mariadb-server | 1:10.11.18-0+deb12u1 | http://archive/debian bookworm/main amd64 Packages
+mariadb-server | 1:11.4.2+maria~deb12 | http://other/repo bookworm/main amd64 Packages
+   mariadb | 1:10.11.18-0+deb12u1 | http://archive/debian bookworm/main Sources
+"""
+
+
+def test_candidates_are_of_the_series_and_newest_first():
+    offers = versions.parse_madison(MADISON)
+    assert versions.candidates(offers) == ["1:10.11.19-0+deb12u1", "1:10.11.18-0+deb12u1"]
+
+
+def test_an_offer_names_its_archive():
+    offer = versions.parse_madison(MADISON)[0]
+    assert (offer.site, offer.suite, offer.component) == (
+        "http://archive/sec",
+        "bookworm-security",
+        "main",
+    )
+    assert offer.bare == "10.11.19-0+deb12u1"
+
+
+def test_a_version_listed_twice_is_one_candidate():
+    offers = versions.parse_madison(MADISON + MADISON)
+    assert len(versions.candidates(offers)) == 2
+
+
+def test_versions_compare_as_debian_says():
+    ordered = [
+        "10.11.3-1~bpo11+1",
+        "10.11.3-1",
+        "10.11.3-1+b1",
+        "10.11.9-0+deb12u1",
+        "10.11.10-0+deb12u1",
+        "1:10.3.1-1",
+        "1:10.11.2~rc1-1",
+        "1:10.11.2-1",
+    ]
+    for older, newer in zip(ordered, ordered[1:], strict=False):
+        assert versions.compare(older, newer) < 0, (older, newer)
+        assert versions.compare(newer, older) > 0, (older, newer)
+        assert versions.compare(older, older) == 0

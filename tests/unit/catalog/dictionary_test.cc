@@ -1,0 +1,198 @@
+#include "engine/catalog/dictionary.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "engine/base/bytes.h"
+#include "tests/unit/store/memory_database.h"
+
+namespace cairn {
+namespace {
+
+const std::vector<NewIndex> kPrimaryAndSecondary = {{IndexKind::kPrimary}, {IndexKind::kSecondary}};
+
+class DictionaryTest : public testing::Test {
+ protected:
+  DictionaryTest() { Reopen(); }
+
+  void Reopen() {
+    dictionary_.reset();
+    database_.reset();
+    database_ = disk_.Open();
+    auto dictionary = Dictionary::Load(database_.get());
+    ASSERT_TRUE(dictionary.ok()) << dictionary.status().ToString();
+    dictionary_ = std::move(dictionary).value();
+  }
+
+  // Records of `__system__` as "key => value" in hex, in key order.
+  std::vector<std::string> Records() {
+    std::vector<std::string> records;
+    std::unique_ptr<rocksdb::Iterator> iterator(database_->rocksdb()->NewIterator(
+        rocksdb::ReadOptions(), database_->system_family().handle));
+    for (iterator->SeekToFirst(); iterator->Valid(); iterator->Next()) {
+      records.push_back(ToHex(iterator->key().ToStringView()) + " => " +
+                        ToHex(iterator->value().ToStringView()));
+    }
+    return records;
+  }
+
+  Status LoadAfterWriting(std::string_view key, std::string_view value) {
+    EXPECT_TRUE(database_->rocksdb()
+                    ->Put(rocksdb::WriteOptions(), database_->system_family().handle,
+                          rocksdb::Slice(key.data(), key.size()),
+                          rocksdb::Slice(value.data(), value.size()))
+                    .ok());
+    return Dictionary::Load(database_.get()).status();
+  }
+
+  MemoryDisk disk_;
+  std::unique_ptr<Database> database_;
+  std::unique_ptr<Dictionary> dictionary_;
+};
+
+TEST_F(DictionaryTest, FirstStartWritesTheTwoFamilies) {  // Vector D1.
+  EXPECT_THAT(Records(), testing::ElementsAre("0000000300000000 => 000100000000",
+                                              "0000000300000001 => 000100000000"));
+}
+
+TEST_F(DictionaryTest,
+       CreatedTableHasTheRecordsOfTheFormat) {  // As vector D2, from number 0x100 on.
+  ASSERT_TRUE(dictionary_->CreateTable("fmt.s1", kPrimaryAndSecondary, std::nullopt).ok());
+  EXPECT_THAT(Records(),
+              testing::ElementsAre(
+                  "00000001666d742e7331 => 000100000000000001000000000000000101",
+                  "000000020000000000000100 => 000601000d000000000000000000000000",
+                  "000000020000000000000101 => 000602000d000000000000000000000000",
+                  "0000000300000000 => 000100000000", "0000000300000001 => 000100000000",
+                  "00000007 => 000100000101",
+                  "000000144d6172696144423a7461626c652d76657273696f6e3a2e2f666d742f7331 => "
+                  "0000000000000000"));
+}
+
+TEST_F(DictionaryTest, TablesSurviveReopening) {
+  ASSERT_TRUE(dictionary_->CreateTable("db.t1", kPrimaryAndSecondary, 50).ok());
+  ASSERT_TRUE(dictionary_->CreateTable("db.t2", {{IndexKind::kHiddenPrimary}}, std::nullopt).ok());
+  Reopen();
+  const auto table = dictionary_->Find("db.t1");
+  ASSERT_NE(table, nullptr);
+  ASSERT_EQ(table->indexes.size(), 2u);
+  EXPECT_EQ(table->indexes[1].id, (IndexId{0, 257}));
+  EXPECT_EQ(table->indexes[1].info.kind, IndexKind::kSecondary);
+  EXPECT_EQ(*dictionary_->LoadAutoIncrement(*table), 50u);
+  EXPECT_EQ(*dictionary_->LoadAutoIncrement(*dictionary_->Find("db.t2")), 0u);
+  EXPECT_EQ(dictionary_->max_index_number(), 258u);
+}
+
+TEST_F(DictionaryTest, IndexNumbersAreNeverUsedTwice) {
+  ASSERT_TRUE(dictionary_->CreateTable("db.t", kPrimaryAndSecondary, std::nullopt).ok());
+  ASSERT_TRUE(dictionary_->DropTable("db.t").ok());
+  for (const IndexId id : dictionary_->PendingDrops()) {
+    ASSERT_TRUE(dictionary_->ForgetDroppedIndex(id).ok());
+  }
+  Reopen();
+  const auto table = dictionary_->CreateTable("db.t", kPrimaryAndSecondary, std::nullopt);
+  ASSERT_TRUE(table.ok());
+  EXPECT_EQ((*table)->indexes[0].id.index_number, 258u);
+}
+
+TEST_F(DictionaryTest, DroppedIndexesStayPendingOverReopeningUntilForgotten) {
+  ASSERT_TRUE(dictionary_->CreateTable("db.t", kPrimaryAndSecondary, 7).ok());
+  ASSERT_TRUE(dictionary_->DropTable("db.t").ok());
+  EXPECT_EQ(dictionary_->Find("db.t"), nullptr);
+  Reopen();
+  EXPECT_EQ(dictionary_->Find("db.t"), nullptr);
+  ASSERT_THAT(dictionary_->PendingDrops(), testing::ElementsAre(IndexId{0, 256}, IndexId{0, 257}));
+  for (const IndexId id : dictionary_->PendingDrops()) {
+    ASSERT_TRUE(dictionary_->ForgetDroppedIndex(id).ok());
+  }
+  Reopen();
+  EXPECT_TRUE(dictionary_->PendingDrops().empty());
+  EXPECT_EQ(Records().size(), 3u) << "families and the largest index number remain";
+}
+
+TEST_F(DictionaryTest, RenameMovesTheTableAndItsCounters) {
+  ASSERT_TRUE(dictionary_->CreateTable("db.a", kPrimaryAndSecondary, 9).ok());
+  ASSERT_TRUE(dictionary_->CreateTable("db.b", kPrimaryAndSecondary, std::nullopt).ok());
+  EXPECT_EQ(dictionary_->RenameTable("db.a", "db.b").code(), StatusCode::kAlreadyExists);
+  EXPECT_EQ(dictionary_->RenameTable("db.nothing", "db.c").code(), StatusCode::kNotFound);
+  const auto before = dictionary_->Find("db.a");
+  ASSERT_TRUE(dictionary_->RenameTable("db.a", "db.c").ok());
+  EXPECT_EQ(dictionary_->Find("db.a"), nullptr);
+  ASSERT_NE(dictionary_->Find("db.c"), nullptr);
+  EXPECT_EQ(dictionary_->Find("db.c")->counters, before->counters);
+  Reopen();
+  ASSERT_NE(dictionary_->Find("db.c"), nullptr);
+  EXPECT_EQ(dictionary_->Find("db.c")->indexes[0].id, before->indexes[0].id);
+}
+
+TEST_F(DictionaryTest, TruncateGivesFreshNumbersAndCounters) {
+  const auto before = *dictionary_->CreateTable("db.t", kPrimaryAndSecondary, 100);
+  ASSERT_TRUE(dictionary_->TruncateTable("db.t").ok());
+  const auto after = dictionary_->Find("db.t");
+  EXPECT_EQ(after->indexes[0].id.index_number, 258u);
+  EXPECT_EQ(after->counters->next_auto_increment, 1u);
+  EXPECT_EQ(*dictionary_->LoadAutoIncrement(*after), 0u);
+  EXPECT_EQ(dictionary_->PendingDrops().size(), 2u);
+  EXPECT_EQ(before->indexes[0].id.index_number, 256u) << "readers of the old definition keep it";
+}
+
+TEST_F(DictionaryTest, SecondTableOfTheSameNameIsRefused) {
+  ASSERT_TRUE(dictionary_->CreateTable("db.t", kPrimaryAndSecondary, std::nullopt).ok());
+  EXPECT_EQ(dictionary_->CreateTable("db.t", kPrimaryAndSecondary, std::nullopt).status().code(),
+            StatusCode::kAlreadyExists);
+}
+
+TEST_F(DictionaryTest, SystemFamilyHoldsNoIndex) {
+  EXPECT_EQ(dictionary_->CreateTable("db.t", {{IndexKind::kPrimary, "__system__"}}, std::nullopt)
+                .status()
+                .code(),
+            StatusCode::kInvalidArgument);
+  EXPECT_EQ(dictionary_->Find("db.t"), nullptr);
+}
+
+TEST_F(DictionaryTest, FamilyFlagsAreWrittenWithItsFirstIndex) {  // Vector D4.
+  ASSERT_TRUE(
+      dictionary_
+          ->CreateTable("db.t#P#p0",
+                        {{IndexKind::kPrimary, "rev:cf1"}, {IndexKind::kSecondary, "cf2", true}},
+                        std::nullopt)
+          .ok());
+  EXPECT_THAT(Records(), testing::IsSupersetOf({"0000000300000002 => 000100000001",
+                                                "0000000300000003 => 000100000004"}));
+}
+
+TEST_F(DictionaryTest, UnknownRecordVersionIsRefusedByName) {
+  const Status status = LoadAfterWriting(TableKey("db.t"), std::string("\0\x02", 2));
+  EXPECT_FALSE(status.ok());
+  EXPECT_THAT(status.ToString(), testing::HasSubstr("db.t"));
+}
+
+TEST_F(DictionaryTest, TableWithoutIndexRecordIsRefusedByName) {
+  const Status status = LoadAfterWriting(TableKey("db.t"), EncodeTable({IndexId{0, 256}}));
+  EXPECT_EQ(status.code(), StatusCode::kMetadataMismatch);
+  EXPECT_THAT(status.ToString(), testing::HasSubstr("db.t"));
+}
+
+TEST_F(DictionaryTest, DropMarkAboveTheLargestNumberIsRefused) {
+  EXPECT_EQ(LoadAfterWriting(IndexKey(DictionaryRecordType::kIndexDropOngoing, IndexId{0, 999}),
+                             EncodeOngoingMark())
+                .code(),
+            StatusCode::kCorruption);
+}
+
+TEST_F(DictionaryTest, UnfinishedIndexBuildIsRemovedBehind) {
+  ASSERT_TRUE(dictionary_->CreateTable("db.t", kPrimaryAndSecondary, std::nullopt).ok());
+  ASSERT_TRUE(LoadAfterWriting(IndexKey(DictionaryRecordType::kIndexCreateOngoing, IndexId{0, 200}),
+                               EncodeOngoingMark())
+                  .ok());
+  EXPECT_THAT(dictionary_->PendingDrops(), testing::ElementsAre(IndexId{0, 200}));
+}
+
+TEST(TableVersionPath, LeavesThePartitionOut) {
+  EXPECT_EQ(TableVersionPath("db.t"), "./db/t");
+  EXPECT_EQ(TableVersionPath("db.t#P#p0#SP#s1"), "./db/t");
+  EXPECT_EQ(TableVersionPath("d@002eb.t@0020x"), "./d@002eb/t@0020x");
+}
+
+}  // namespace
+}  // namespace cairn

@@ -1,0 +1,70 @@
+#include "engine/store/column_family_options.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "engine/store/comparator.h"
+#include "rocksdb/merge_operator.h"
+
+namespace cairn {
+namespace {
+
+Result<ColumnFamilyOptionSource> Parse(std::string_view defaults, std::string_view overrides) {
+  return ColumnFamilyOptionSource::Parse(rocksdb::ColumnFamilyOptions(), defaults, overrides,
+                                         std::make_shared<DroppedIndexes>());
+}
+
+TEST(ColumnFamilyOptions, DefaultsReachEveryFamilyAndOverridesOne) {
+  const auto source = Parse("write_buffer_size=8m;target_file_size_base=4m",
+                            "cf1={write_buffer_size=16m}; rev:cf2={write_buffer_size=32m;}");
+  ASSERT_TRUE(source.ok()) << source.status().ToString();
+  EXPECT_EQ(source->For("other").write_buffer_size, 8u << 20);
+  EXPECT_EQ(source->For("cf1").write_buffer_size, 16u << 20);
+  EXPECT_EQ(source->For("cf1").target_file_size_base, 4u << 20);
+  EXPECT_EQ(source->For("rev:cf2").write_buffer_size, 32u << 20);
+}
+
+TEST(ColumnFamilyOptions, BracesMayNest) {
+  const auto source =
+      Parse("", "cf1={block_based_table_factory={block_size=8192};write_buffer_size=1m}");
+  ASSERT_TRUE(source.ok()) << source.status().ToString();
+  EXPECT_EQ(source->For("cf1").write_buffer_size, 1u << 20);
+}
+
+TEST(ColumnFamilyOptions, ComparatorAndMergeFollowTheName) {
+  const auto source = Parse("", "");
+  ASSERT_TRUE(source.ok());
+  EXPECT_EQ(source->For("default").comparator, ForwardComparator());
+  EXPECT_EQ(source->For("rev:x").comparator, ReverseComparator());
+  EXPECT_EQ(source->For("default").merge_operator, nullptr);
+  ASSERT_NE(source->For("__system__").merge_operator, nullptr);
+  EXPECT_STREQ(source->For("__system__").merge_operator->Name(), "Rdb_system_merge_op");
+}
+
+struct BadText {
+  const char* defaults;
+  const char* overrides;
+  const char* named;  // What the message must name.
+};
+
+class BadColumnFamilyOptions : public testing::TestWithParam<BadText> {};
+
+TEST_P(BadColumnFamilyOptions, AreRefusedByName) {
+  const auto source = Parse(GetParam().defaults, GetParam().overrides);
+  ASSERT_FALSE(source.ok());
+  EXPECT_EQ(source.status().code(), StatusCode::kInvalidArgument);
+  EXPECT_THAT(source.status().ToString(), testing::HasSubstr(GetParam().named));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Texts, BadColumnFamilyOptions,
+    testing::Values(BadText{"no_such_option=1", "", "no_such_option"},
+                    BadText{"write_buffer_size=abc", "", "write_buffer_size"},
+                    BadText{"", "cf1={no_such_option=1}", "cf1"},
+                    BadText{"", "cf1={write_buffer_size=1m", "closing brace"},
+                    BadText{"", "cf1", "cf1"}, BadText{"", "cf1=write_buffer_size=1m", "cf1"},
+                    BadText{"", "={a=1}", "expected"},
+                    BadText{"", "cf1={write_buffer_size=1m};cf1={write_buffer_size=2m}", "twice"}));
+
+}  // namespace
+}  // namespace cairn

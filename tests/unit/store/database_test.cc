@@ -1,0 +1,84 @@
+#include "engine/store/database.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "rocksdb/env.h"
+#include "tests/unit/store/memory_database.h"
+
+namespace cairn {
+namespace {
+
+TEST(Database, NewDirectoryHasDefaultAndSystemFamilies) {
+  MemoryDisk disk;
+  const auto database = disk.Open();
+  EXPECT_EQ(database->default_family().id, 0u);
+  EXPECT_EQ(database->system_family().id, 1u);
+  EXPECT_EQ(database->FindFamily("nothing"), nullptr);
+}
+
+TEST(Database, FamiliesAndTheirDataSurviveReopening) {
+  MemoryDisk disk;
+  uint32_t id = 0;
+  {
+    const auto database = disk.Open();
+    const auto family = database->FindOrCreateFamily("rev:cf1");
+    ASSERT_TRUE(family.ok()) << family.status().ToString();
+    EXPECT_TRUE((*family)->reverse);
+    EXPECT_EQ(*database->FindOrCreateFamily("rev:cf1"), *family);
+    id = (*family)->id;
+    ASSERT_TRUE(
+        database->rocksdb()->Put(rocksdb::WriteOptions(), (*family)->handle, "key1", "value").ok());
+  }
+  const auto database = disk.Open();
+  const ColumnFamily* const family = database->FindFamily(id);
+  ASSERT_NE(family, nullptr);
+  EXPECT_EQ(family->name, "rev:cf1");
+  std::string value;
+  EXPECT_TRUE(
+      database->rocksdb()->Get(rocksdb::ReadOptions(), family->handle, "key1", &value).ok());
+}
+
+TEST(Database, SecondOpeningOfTheSameDirectoryIsRefusedAsBusy) {
+  MemoryDisk disk;
+  const auto database = disk.Open();
+  const auto second = Database::Open(disk.Options(), &disk.log());
+  ASSERT_FALSE(second.ok());
+  EXPECT_EQ(second.status().code(), StatusCode::kBusy) << second.status().ToString();
+}
+
+TEST(Database, MissingDatabaseIsRefusedWhenItMayNotBeCreated) {
+  MemoryDisk disk;
+  DatabaseOptions options = disk.Options();
+  options.db.create_if_missing = false;
+  const auto database = Database::Open(std::move(options), &disk.log());
+  ASSERT_FALSE(database.ok());
+  EXPECT_THAT(database.status().ToString(), testing::HasSubstr("/memory"));
+}
+
+TEST(Database, UnknownOptionIsRefusedBeforeAnythingIsCreated) {
+  MemoryDisk disk;
+  DatabaseOptions options = disk.Options();
+  options.default_column_family_text = "no_such_option=1";
+  const auto database = Database::Open(std::move(options), &disk.log());
+  ASSERT_FALSE(database.ok());
+  EXPECT_THAT(database.status().ToString(), testing::HasSubstr("no_such_option"));
+  EXPECT_TRUE(disk.env()->FileExists("/memory/CURRENT").IsNotFound());
+}
+
+TEST(Database, DirectoryWithAnotherComparatorIsRefusedUntouched) {
+  MemoryDisk disk;
+  {
+    rocksdb::Options options;
+    options.env = disk.env();
+    options.create_if_missing = true;
+    std::unique_ptr<rocksdb::DB> db;
+    ASSERT_TRUE(rocksdb::DB::Open(options, "/memory", &db).ok());
+  }
+  const auto database = Database::Open(disk.Options(), &disk.log());
+  ASSERT_FALSE(database.ok());
+  EXPECT_THAT(database.status().ToString(), testing::HasSubstr("comparator"));
+}
+
+}  // namespace
+}  // namespace cairn

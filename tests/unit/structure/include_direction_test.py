@@ -1,0 +1,223 @@
+#!/usr/bin/env python3
+"""Fails when an include points up the house (design/architecture.md, 1).
+
+Usage: include_direction_test.py REPOSITORY_ROOT
+       include_direction_test.py --self-test
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+from typing import Iterator, NamedTuple
+
+# Which folders of engine/ each of them may include. mariadb/ may include them all.
+MAY_INCLUDE: dict[str, set[str]] = {
+    "base": set(),
+    "codec": {"base"},
+    "store": {"base", "codec"},
+    "catalog": {"base", "codec", "store"},
+    "txn": {"base", "codec", "store", "catalog"},
+    "table": {"base", "codec", "store", "catalog", "txn"},
+    "bulk": {"base", "codec", "store", "catalog", "txn"},
+    "upkeep": {"base", "codec", "store", "catalog", "txn"},
+}
+WITHOUT_ROCKSDB = {"base", "codec"}
+
+# Headers of the system and of libraries that engine/ may include besides the standard library's.
+SYSTEM_HEADERS = {
+    "dirent.h",
+    "errno.h",
+    "fcntl.h",
+    "pthread.h",
+    "sched.h",
+    "signal.h",
+    "sys/mman.h",
+    "sys/resource.h",
+    "sys/stat.h",
+    "sys/statvfs.h",
+    "sys/syscall.h",
+    "sys/sysinfo.h",
+    "sys/time.h",
+    "sys/types.h",
+    "sys/uio.h",
+    "time.h",
+    "unistd.h",
+    "zlib.h",
+}
+TEST_LIBRARIES = ("gtest/", "gmock/")
+
+SOURCE_SUFFIXES = {".h", ".cc", ".cpp", ".hpp", ".inc"}
+INCLUDE = re.compile(r'^\s*#\s*include\s*(?:<([^>]+)>|"([^"]+)")')
+
+
+class Include(NamedTuple):
+    file: Path  # Relative to the root.
+    line: int
+    target: str
+    quoted: bool
+
+
+def includes_below(root: Path, folder: str) -> Iterator[Include]:
+    for path in sorted((root / folder).rglob("*")):
+        if path.suffix not in SOURCE_SUFFIXES or not path.is_file():
+            continue
+        text = path.read_text(encoding="utf-8", errors="replace")
+        for number, line in enumerate(text.splitlines(), start=1):
+            match = INCLUDE.match(line)
+            if match:
+                yield Include(path.relative_to(root), number, match[1] or match[2], bool(match[2]))
+
+
+def is_standard(include: Include) -> bool:
+    """<vector>, <sys/...> and the like; a quoted include is never one."""
+    if include.quoted:
+        return False
+    return (
+        re.fullmatch(r"[a-z0-9_]+", include.target) is not None or include.target in SYSTEM_HEADERS
+    )
+
+
+def check_engine_target(root: Path, include: Include, allowed: set[str]) -> str | None:
+    """What is wrong with an include of "engine/..." by a file that may include `allowed` folders."""
+    parts = include.target.split("/")
+    if not include.quoted:
+        return f'write it as "{include.target}"'
+    if len(parts) < 3 or parts[1] not in MAY_INCLUDE:
+        return f"{include.target} is in no folder of engine/ that this test knows"
+    if not (root / include.target).is_file():
+        return f"there is no {include.target}"
+    if parts[1] not in allowed:
+        return f"the arrow points up: engine/{parts[1]} is not below"
+    return None
+
+
+def check_engine(root: Path, include: Include) -> str | None:
+    folder = include.file.parts[1]
+    if folder not in MAY_INCLUDE:
+        return f"engine/{folder} is a folder that this test does not know: give it its place"
+    if include.target.startswith("engine/"):
+        return check_engine_target(root, include, MAY_INCLUDE[folder] | {folder})
+    if include.target.startswith("rocksdb/"):
+        if folder in WITHOUT_ROCKSDB:
+            return f"engine/{folder} does not know RocksDB"
+        return None
+    if is_standard(include):
+        return None
+    return (
+        f"{include.target} is neither the engine's nor RocksDB's nor the standard library's "
+        "(a server header? a system header missing in SYSTEM_HEADERS?)"
+    )
+
+
+def check_mariadb(root: Path, include: Include) -> str | None:
+    if include.target.startswith("rocksdb/"):
+        return "mariadb/ meets RocksDB only through the headers of engine/store"
+    if include.target.startswith("engine/"):
+        return check_engine_target(root, include, set(MAY_INCLUDE))
+    if include.target.startswith("tests/"):
+        return "the product does not include its tests"
+    return None
+
+
+def check_unit_test(root: Path, include: Include) -> str | None:
+    if include.target.startswith("engine/"):
+        return check_engine_target(root, include, set(MAY_INCLUDE))
+    if include.target.startswith("tests/unit/"):
+        return None if (root / include.target).is_file() else f"there is no {include.target}"
+    if include.target.startswith(TEST_LIBRARIES + ("rocksdb/",)) or is_standard(include):
+        return None
+    return f"{include.target}: unit tests need no server and no other library"
+
+
+def violations(root: Path) -> list[str]:
+    found = []
+    for folder, check in (
+        ("engine", check_engine),
+        ("mariadb", check_mariadb),
+        ("tests/unit", check_unit_test),
+    ):
+        for include in includes_below(root, folder):
+            if wrong := check(root, include):
+                found.append(f"{include.file}:{include.line}: {wrong}")
+    return found
+
+
+class SelfTest(unittest.TestCase):
+    """The checker finds what it is there to find."""
+
+    def found_in(self, files: dict[str, str]) -> list[str]:
+        with tempfile.TemporaryDirectory() as directory:
+            root = Path(directory)
+            for name, text in files.items():
+                (root / name).parent.mkdir(parents=True, exist_ok=True)
+                (root / name).write_text(text, encoding="utf-8")
+            return violations(root)
+
+    def test_arrows_that_point_down_are_fine(self) -> None:
+        self.assertEqual(
+            self.found_in(
+                {
+                    "engine/base/a.h": "#include <vector>\n",
+                    "engine/codec/b.cc": '#include "engine/base/a.h"\n#include <zlib.h>\n',
+                    "engine/table/c.cc": '#include "engine/base/a.h"\n#include "rocksdb/db.h"\n',
+                    "mariadb/d.cc": '#include <my_global.h>\n#include "engine/base/a.h"\n',
+                }
+            ),
+            [],
+        )
+
+    def test_arrows_that_point_up_or_aside_are_found_with_their_line(self) -> None:
+        self.assertEqual(
+            self.found_in(
+                {
+                    "engine/base/a.h": "",
+                    "engine/txn/t.h": "",
+                    "engine/table/t.h": "",
+                    "engine/base/b.cc": '\n  #  include "engine/txn/t.h"\n',
+                    "engine/bulk/c.cc": '#include "engine/table/t.h"\n',
+                }
+            ),
+            [
+                "engine/base/b.cc:2: the arrow points up: engine/txn is not below",
+                "engine/bulk/c.cc:1: the arrow points up: engine/table is not below",
+            ],
+        )
+
+    def test_server_headers_in_the_engine_are_found(self) -> None:
+        for header in ('"handler.h"', "<my_global.h>", "<mysql/plugin.h>", '"mariadb/a.h"'):
+            with self.subTest(header):
+                self.assertEqual(
+                    len(self.found_in({"engine/store/a.cc": f"#include {header}\n"})), 1
+                )
+                self.assertEqual(len(self.found_in({"tests/unit/a.cc": f"#include {header}\n"})), 1)
+
+    def test_rocksdb_is_known_from_store_to_upkeep_only(self) -> None:
+        for folder, count in (("base", 1), ("codec", 1), ("store", 0), ("upkeep", 0)):
+            files = {f"engine/{folder}/a.cc": "#include <rocksdb/db.h>\n"}
+            self.assertEqual(len(self.found_in(files)), count, folder)
+        self.assertEqual(len(self.found_in({"mariadb/a.cc": "#include <rocksdb/db.h>\n"})), 1)
+
+    def test_missing_headers_and_unknown_folders_are_found(self) -> None:
+        self.assertEqual(
+            len(self.found_in({"engine/txn/a.cc": '#include "engine/base/no.h"\n'})), 1
+        )
+        self.assertEqual(len(self.found_in({"engine/new/a.cc": "#include <vector>\n"})), 1)
+
+
+def main(arguments: list[str]) -> int:
+    if arguments == ["--self-test"]:
+        return 0 if unittest.main(argv=[sys.argv[0]], exit=False).result.wasSuccessful() else 1
+    if len(arguments) != 1 or not Path(arguments[0], "engine").is_dir():
+        print(__doc__, file=sys.stderr)
+        return 2
+    found = violations(Path(arguments[0]).resolve())
+    print("\n".join(found) or "All includes point down.")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,193 @@
+#include "engine/table/cursor.h"
+
+#include <gmock/gmock.h>
+
+#include "tests/unit/table/table_fixture.h"
+
+namespace cairn {
+namespace {
+
+using cairn::testing::Record;
+using ::testing::ElementsAre;
+
+class CursorTest : public TableFixture, public ::testing::WithParamInterface<const char*> {
+ protected:
+  CursorTest() : TableFixture(GetParam()) {
+    InsertCommitted({3, "cherry", 30, "x"});
+    InsertCommitted({1, "apple", 10, "x"});
+    InsertCommitted({2, "Banana", nullptr, "y"});
+    InsertCommitted({4, "banana", nullptr, "z"});
+    InsertCommitted({5, nullptr, 50, "z"});
+  }
+
+  std::string Prefix(uint32_t index, const cairn::testing::Row& row, uint32_t parts = 1) {
+    const IndexCodec& codec = *table().index(index).codec;
+    const Record record(description_, row);
+    const std::string search = SearchKey(description_, codec, record, parts);
+    std::string prefix;
+    codec.EncodeSearchKey(reinterpret_cast<const uint8_t*>(search.data()), parts, &prefix);
+    return prefix;
+  }
+
+  // The id that a read finds, or the name of the error.
+  std::string Find(uint32_t index, std::string_view prefix, Cursor::Start start) {
+    Transaction transaction(database_.get());
+    transaction.Start(Autocommit());
+    Cursor cursor(table_.get());
+    const ColumnSet columns = AllColumns();
+    CursorAccess access;
+    access.index = index;
+    access.columns = &columns;
+    EXPECT_TRUE(cursor.Open(&transaction, access).ok());
+    Record record(description_);
+    const Status read = cursor.Read(prefix, start, record.data());
+    return read.ok() ? std::to_string(IdOf(record)) : std::string(ToString(read.code()));
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Families, CursorTest, ::testing::Values("default", "rev:cf"));
+
+TEST_P(CursorTest, EveryIndexGivesItsOrderBothWays) {
+  Transaction transaction(database_.get());
+  transaction.Start(Autocommit());
+  EXPECT_THAT(Ids(transaction, kById), ElementsAre(1, 2, 3, 4, 5));
+  EXPECT_THAT(Ids(transaction, kById, true), ElementsAre(5, 4, 3, 2, 1));
+  EXPECT_THAT(Ids(transaction, kByA), ElementsAre(5, 1, 2, 4, 3));
+  EXPECT_THAT(Ids(transaction, kByA, true), ElementsAre(3, 4, 2, 1, 5));
+  EXPECT_THAT(Ids(transaction, kByB), ElementsAre(2, 4, 1, 3, 5));
+}
+
+TEST_P(CursorTest, EveryStartFindsItsRow) {
+  const std::string banana = Prefix(kByA, {0, "BANANA", 0, ""});
+  EXPECT_EQ(Find(kByA, banana, Cursor::Start::kExact), "2");
+  EXPECT_EQ(Find(kByA, banana, Cursor::Start::kAtOrAfter), "2");
+  EXPECT_EQ(Find(kByA, banana, Cursor::Start::kAfter), "3");
+  EXPECT_EQ(Find(kByA, banana, Cursor::Start::kLastExact), "4");
+  EXPECT_EQ(Find(kByA, banana, Cursor::Start::kAtOrBefore), "4");
+  EXPECT_EQ(Find(kByA, banana, Cursor::Start::kBefore), "1");
+}
+
+TEST_P(CursorTest, MissingKeysFindTheirNeighbours) {
+  const std::string blueberry = Prefix(kByA, {0, "blueberry", 0, ""});
+  EXPECT_EQ(Find(kByA, blueberry, Cursor::Start::kExact), "not found");
+  EXPECT_EQ(Find(kByA, blueberry, Cursor::Start::kLastExact), "not found");
+  EXPECT_EQ(Find(kByA, blueberry, Cursor::Start::kAtOrAfter), "3");
+  EXPECT_EQ(Find(kByA, blueberry, Cursor::Start::kAtOrBefore), "4");
+  const std::string zebra = Prefix(kByA, {0, "zebra", 0, ""});
+  EXPECT_EQ(Find(kByA, zebra, Cursor::Start::kAtOrAfter), "not found");
+  EXPECT_EQ(Find(kByA, zebra, Cursor::Start::kBefore), "3");
+  EXPECT_EQ(Find(kById, Prefix(kById, {0, "", 0, ""}), Cursor::Start::kBefore), "not found");
+}
+
+TEST_P(CursorTest, OwnWritesAreMergedInOrder) {
+  Transaction transaction(database_.get());
+  transaction.Start(Explicit(IsolationLevel::kRepeatableRead));
+  ASSERT_TRUE(Insert(transaction, {6, "blueberry", 60, "x"}).ok());
+  EXPECT_THAT(Ids(transaction, kByA), ElementsAre(5, 1, 2, 4, 6, 3));
+  EXPECT_THAT(Ids(transaction, kByA, true), ElementsAre(3, 6, 4, 2, 1, 5));
+  ASSERT_TRUE(transaction.Rollback().ok());
+  transaction.Start(Explicit(IsolationLevel::kRepeatableRead));
+  EXPECT_THAT(Ids(transaction, kByA), ElementsAre(5, 1, 2, 4, 3));
+}
+
+TEST_P(CursorTest, NextAfterAPointReadContinuesInOrder) {
+  Transaction transaction(database_.get());
+  transaction.Start(Autocommit());
+  Cursor cursor(table_.get());
+  const ColumnSet columns = AllColumns();
+  CursorAccess access;
+  access.columns = &columns;
+  for (const bool forward : {true, false}) {
+    ASSERT_TRUE(cursor.Open(&transaction, access).ok());
+    Record record(description_);
+    ASSERT_TRUE(cursor.ReadRow(Prefix(kById, {3, "", 0, ""}), record.data()).ok());
+    EXPECT_EQ(record.Data(1), "cherry");
+    ASSERT_TRUE(
+        (forward ? cursor.ReadNext(record.data()) : cursor.ReadPrevious(record.data())).ok());
+    EXPECT_EQ(IdOf(record), forward ? 4 : 2);
+  }
+}
+
+TEST_P(CursorTest, NextExactEndsBehindThePrefix) {
+  Transaction transaction(database_.get());
+  transaction.Start(Autocommit());
+  Cursor cursor(table_.get());
+  const ColumnSet columns = AllColumns();
+  CursorAccess access;
+  access.index = kByA;
+  access.columns = &columns;
+  ASSERT_TRUE(cursor.Open(&transaction, access).ok());
+  Record record(description_);
+  const std::string banana = Prefix(kByA, {0, "banana", 0, ""});
+  ASSERT_TRUE(cursor.Read(banana, Cursor::Start::kExact, record.data()).ok());
+  ASSERT_TRUE(cursor.ReadNextExact(record.data()).ok());
+  EXPECT_EQ(IdOf(record), 4);
+  EXPECT_EQ(cursor.ReadNextExact(record.data()).code(), StatusCode::kEndOfRange);
+}
+
+TEST_P(CursorTest, CoveringReadNeedsNoRow) {
+  // The row is taken away behind the index's back: only a read that visits it can notice.
+  ASSERT_TRUE(database_->rocksdb()
+                  ->Delete(rocksdb::WriteOptions(), table().primary().family().handle,
+                           Prefix(kById, {1, "", 0, ""}))
+                  .ok());
+  Transaction transaction(database_.get());
+  transaction.Start(Autocommit());
+  EXPECT_THAT(Ids(transaction, kByA), ElementsAre(5, 1, 2, 4, 3));
+  EXPECT_EQ(Find(kByA, Prefix(kByA, {0, "apple", 0, ""}), Cursor::Start::kExact), "corruption");
+}
+
+TEST_P(CursorTest, LockingReadTakesTheLatestVersionAndPassesOverMovedRows) {
+  Transaction reader(database_.get());
+  TransactionSettings settings = Explicit(IsolationLevel::kReadCommitted);
+  reader.Start(settings);
+  Cursor cursor(table_.get());
+  const ColumnSet columns = AllColumns();
+  CursorAccess access;
+  access.index = kByA;
+  access.columns = &columns;
+  access.lock = LockMode::kExclusive;
+  ASSERT_TRUE(cursor.Open(&reader, access).ok());
+  Record record(description_);
+  ASSERT_TRUE(
+      cursor.Read(Prefix(kByA, {0, "apple", 0, ""}), Cursor::Start::kExact, record.data()).ok());
+
+  // Behind the reader's position, row 2 leaves its place in the index and row 4 changes elsewhere.
+  Transaction writer(database_.get());
+  writer.Start(Autocommit());
+  const Record old_two(description_, {2, "Banana", nullptr, "y"});
+  const Record new_two(description_, {2, "zucchini", nullptr, "y"});
+  ASSERT_TRUE(writer_->Update(&writer, old_two.data(), new_two.data(), 0).ok());
+  const Record old_four(description_, {4, "banana", nullptr, "z"});
+  const Record new_four(description_, {4, "banana", nullptr, "changed"});
+  ASSERT_TRUE(writer_->Update(&writer, old_four.data(), new_four.data(), 0).ok());
+  ASSERT_TRUE(writer.Commit(Durability::kSync).ok());
+
+  ASSERT_TRUE(cursor.ReadNext(record.data()).ok());
+  EXPECT_EQ(IdOf(record), 4);
+  EXPECT_EQ(record.Data(3), "changed");
+}
+
+TEST_P(CursorTest, LockedRowKeepsOthersOutUntilUnlocked) {
+  Transaction reader(database_.get());
+  reader.Start(Explicit(IsolationLevel::kReadCommitted));
+  Cursor cursor(table_.get());
+  const ColumnSet columns = AllColumns();
+  CursorAccess access;
+  access.columns = &columns;
+  access.lock = LockMode::kExclusive;
+  ASSERT_TRUE(cursor.Open(&reader, access).ok());
+  Record record(description_);
+  const std::string key = Prefix(kById, {1, "", 0, ""});
+  ASSERT_TRUE(cursor.ReadRow(key, record.data()).ok());
+
+  Transaction other(database_.get());
+  other.Start(Explicit(IsolationLevel::kReadCommitted));
+  EXPECT_EQ(other.Lock(table().primary().family(), key, LockMode::kExclusive).code(),
+            StatusCode::kLockTimeout);
+  cursor.UnlockRow();
+  EXPECT_TRUE(other.Lock(table().primary().family(), key, LockMode::kExclusive).ok());
+}
+
+}  // namespace
+}  // namespace cairn

@@ -1,0 +1,70 @@
+#include "engine/table/table_check.h"
+
+#include <gmock/gmock.h>
+
+#include "tests/unit/table/table_fixture.h"
+
+namespace cairn {
+namespace {
+
+using cairn::testing::Record;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class TableCheckTest : public TableFixture {
+ protected:
+  TableCheckTest() {
+    InsertCommitted({1, "a", 10, "x"});
+    InsertCommitted({2, "b", nullptr, "y"});
+  }
+
+  TableCheckReport Check() {
+    Transaction transaction(database_.get());
+    transaction.Start(Autocommit());
+    Record record(description_);
+    auto report = CheckTable(table(), &transaction, record.data());
+    EXPECT_TRUE(report.ok()) << report.status().ToString();
+    return std::move(report).value();
+  }
+
+  std::string KeyOf(uint32_t index, const cairn::testing::Row& row) {
+    const Record record(description_, row);
+    std::string key;
+    std::string unpack_info;
+    table().index(index).codec->EncodeKey(record.data(), 0, &key, &unpack_info);
+    return key;
+  }
+
+  rocksdb::TransactionDB* db() { return database_->rocksdb(); }
+  rocksdb::ColumnFamilyHandle* family() { return table().primary().family().handle; }
+};
+
+TEST_F(TableCheckTest, SoundTableHasNoProblems) {
+  const TableCheckReport report = Check();
+  EXPECT_EQ(report.row_count, 2u);
+  EXPECT_THAT(report.problems, IsEmpty());
+}
+
+TEST_F(TableCheckTest, MissingEntryIsFound) {
+  ASSERT_TRUE(
+      db()->SingleDelete(rocksdb::WriteOptions(), family(), KeyOf(kByA, {1, "a", 10, "x"})).ok());
+  EXPECT_THAT(Check().problems,
+              ElementsAre(HasSubstr("missing"), HasSubstr("1 entries for 2 rows")));
+}
+
+TEST_F(TableCheckTest, EntryWithoutRowIsFound) {
+  ASSERT_TRUE(
+      db()->Delete(rocksdb::WriteOptions(), family(), KeyOf(kById, {2, "b", nullptr, "y"})).ok());
+  EXPECT_THAT(Check().problems,
+              ElementsAre(HasSubstr("2 entries for 1 rows"), HasSubstr("2 entries for 1 rows")));
+}
+
+TEST_F(TableCheckTest, DamagedRowIsFoundAndNamed) {
+  ASSERT_TRUE(
+      db()->Put(rocksdb::WriteOptions(), family(), KeyOf(kById, {1, "a", 10, "x"}), "\x01").ok());
+  EXPECT_THAT(Check().problems, ElementsAre(HasSubstr("corruption")));
+}
+
+}  // namespace
+}  // namespace cairn

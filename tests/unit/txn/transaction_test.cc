@@ -1,0 +1,285 @@
+#include "engine/txn/transaction.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+#include "engine/txn/interruptible_mutex.h"
+#include "tests/unit/store/memory_database.h"
+
+namespace cairn {
+namespace {
+
+using View = Transaction::View;
+
+TransactionSettings Explicit(IsolationLevel isolation) {
+  TransactionSettings settings;
+  settings.isolation = isolation;
+  settings.autocommit = false;
+  settings.lock_wait_timeout_ms = 50;
+  return settings;
+}
+
+class TransactionTest : public testing::Test {
+ protected:
+  TransactionTest() {
+    DatabaseOptions options = disk_.Options();
+    options.transaction.custom_mutex_factory = MakeInterruptibleMutexFactory();
+    auto database = Database::Open(std::move(options), &disk_.log());
+    EXPECT_TRUE(database.ok()) << database.status().ToString();
+    database_ = std::move(database).value();
+  }
+
+  const ColumnFamily& family() { return database_->default_family(); }
+
+  void CommitValue(std::string_view key, std::string_view value) {
+    Transaction transaction(database_.get());
+    transaction.Start(TransactionSettings());
+    ASSERT_TRUE(transaction.Lock(family(), key, LockMode::kExclusive).ok());
+    ASSERT_TRUE(transaction.Put(family(), key, value).ok());
+    ASSERT_TRUE(transaction.Commit(Durability::kSync).ok());
+  }
+
+  // The value that a transaction sees, or the name of the error.
+  std::string Read(Transaction& transaction, std::string_view key, View view = View::kSnapshot) {
+    rocksdb::PinnableSlice value;
+    const Status read = transaction.Get(family(), key, view, &value);
+    return read.ok() ? value.ToString() : std::string(ToString(read.code()));
+  }
+
+  MemoryDisk disk_;
+  std::unique_ptr<Database> database_;
+};
+
+TEST_F(TransactionTest, CommittedWritesAreVisibleAndRolledBackOnesAreNot) {
+  Transaction transaction(database_.get());
+  transaction.Start(Explicit(IsolationLevel::kRepeatableRead));
+  ASSERT_TRUE(transaction.Put(family(), "key1", "one").ok());
+  EXPECT_EQ(Read(transaction, "key1"), "one") << "own writes are visible at once";
+  ASSERT_TRUE(transaction.Rollback().ok());
+  transaction.Start(Explicit(IsolationLevel::kRepeatableRead));
+  EXPECT_EQ(Read(transaction, "key1"), "not found");
+  ASSERT_TRUE(transaction.Put(family(), "key1", "two").ok());
+  ASSERT_TRUE(transaction.Commit(Durability::kSync).ok());
+  Transaction reader(database_.get());
+  reader.Start(TransactionSettings());
+  EXPECT_EQ(Read(reader, "key1"), "two");
+}
+
+TEST_F(TransactionTest, RepeatableReadSeesOneSnapshotAndReadCommittedOnePerStatement) {
+  CommitValue("key1", "old");
+  Transaction repeatable(database_.get());
+  repeatable.Start(Explicit(IsolationLevel::kRepeatableRead));
+  Transaction committed(database_.get());
+  committed.Start(Explicit(IsolationLevel::kReadCommitted));
+  EXPECT_EQ(Read(repeatable, "key1"), "old");
+  EXPECT_EQ(Read(committed, "key1"), "old");
+  CommitValue("key1", "new");
+  EXPECT_EQ(Read(committed, "key1"), "old") << "the same statement";
+  repeatable.EndStatement();
+  committed.EndStatement();
+  EXPECT_EQ(Read(repeatable, "key1"), "old");
+  EXPECT_EQ(Read(committed, "key1"), "new");
+  EXPECT_EQ(Read(repeatable, "key1", View::kLatest), "new");
+}
+
+TEST_F(TransactionTest, LockingARowChangedSinceTheSnapshotConflictsInRepeatableReadOnly) {
+  CommitValue("key1", "old");
+  Transaction repeatable(database_.get());
+  repeatable.Start(Explicit(IsolationLevel::kRepeatableRead));
+  EXPECT_EQ(Read(repeatable, "key1"), "old");
+  Transaction committed(database_.get());
+  committed.Start(Explicit(IsolationLevel::kReadCommitted));
+  EXPECT_EQ(Read(committed, "key1"), "old");
+  CommitValue("key1", "new");
+
+  rocksdb::PinnableSlice value;
+  EXPECT_EQ(repeatable.GetForUpdate(family(), "key1", LockMode::kExclusive, &value).code(),
+            StatusCode::kSnapshotConflict);
+  value.Reset();
+  ASSERT_TRUE(committed.GetForUpdate(family(), "key1", LockMode::kExclusive, &value).ok());
+  EXPECT_EQ(value.ToString(), "new");
+}
+
+TEST_F(TransactionTest, FirstLockOfRepeatableReadNeverConflicts) {
+  CommitValue("key1", "old");
+  Transaction transaction(database_.get());
+  transaction.Start(Explicit(IsolationLevel::kRepeatableRead));
+  CommitValue("key1", "new");
+  rocksdb::PinnableSlice value;
+  ASSERT_TRUE(transaction.GetForUpdate(family(), "key1", LockMode::kExclusive, &value).ok());
+  EXPECT_EQ(value.ToString(), "new");
+  EXPECT_EQ(Read(transaction, "key1"), "new") << "the snapshot follows the lock";
+}
+
+TEST_F(TransactionTest, FailedStatementUndoesItselfOnly) {
+  Transaction transaction(database_.get());
+  transaction.Start(Explicit(IsolationLevel::kRepeatableRead));
+  transaction.BeginStatement();
+  ASSERT_TRUE(transaction.Put(family(), "key1", "first").ok());
+  transaction.EndStatement();
+  transaction.BeginStatement();
+  ASSERT_TRUE(transaction.Put(family(), "key1", "second").ok());
+  ASSERT_TRUE(transaction.Put(family(), "key2", "second").ok());
+  ASSERT_TRUE(transaction.RollbackStatement().ok());
+  EXPECT_EQ(Read(transaction, "key1"), "first");
+  EXPECT_EQ(Read(transaction, "key2"), "not found");
+  ASSERT_TRUE(transaction.Commit(Durability::kSync).ok());
+  Transaction reader(database_.get());
+  reader.Start(TransactionSettings());
+  EXPECT_EQ(Read(reader, "key1"), "first");
+}
+
+TEST_F(TransactionTest, LockWaitEndsByTimeout) {
+  Transaction holder(database_.get());
+  holder.Start(Explicit(IsolationLevel::kReadCommitted));
+  ASSERT_TRUE(holder.Lock(family(), "key1", LockMode::kExclusive).ok());
+  Transaction waiter(database_.get());
+  waiter.Start(Explicit(IsolationLevel::kReadCommitted));
+  EXPECT_EQ(waiter.Lock(family(), "key1", LockMode::kShared).code(), StatusCode::kLockTimeout);
+  ASSERT_TRUE(holder.Rollback().ok());
+  EXPECT_TRUE(waiter.Lock(family(), "key1", LockMode::kShared).ok());
+}
+
+TEST_F(TransactionTest, SharedLocksGoTogether) {
+  Transaction first(database_.get());
+  first.Start(Explicit(IsolationLevel::kReadCommitted));
+  Transaction second(database_.get());
+  second.Start(Explicit(IsolationLevel::kReadCommitted));
+  EXPECT_TRUE(first.Lock(family(), "key1", LockMode::kShared).ok());
+  EXPECT_TRUE(second.Lock(family(), "key1", LockMode::kShared).ok());
+  EXPECT_EQ(second.Lock(family(), "key1", LockMode::kExclusive).code(), StatusCode::kLockTimeout);
+}
+
+class KilledSession final : public WaitObserver {
+ public:
+  bool Interrupted() override { return killed_; }
+  void Kill() { killed_ = true; }
+
+ private:
+  std::atomic<bool> killed_{false};
+};
+
+TEST_F(TransactionTest, KillEndsALockWait) {
+  Transaction holder(database_.get());
+  holder.Start(Explicit(IsolationLevel::kReadCommitted));
+  ASSERT_TRUE(holder.Lock(family(), "key1", LockMode::kExclusive).ok());
+  KilledSession session;
+  Status waited;
+  std::thread waiter([&] {
+    Transaction transaction(database_.get());
+    TransactionSettings settings = Explicit(IsolationLevel::kReadCommitted);
+    settings.lock_wait_timeout_ms = 3'600'000;
+    transaction.Start(settings);
+    ScopedWaitObserver observer(&session);
+    waited = transaction.Lock(family(), "key1", LockMode::kExclusive);
+  });
+  session.Kill();
+  waiter.join();
+  EXPECT_EQ(waited.code(), StatusCode::kInterrupted);
+}
+
+TEST_F(TransactionTest, DeadlockIsFoundWhenTheCycleCloses) {
+  TransactionSettings settings = Explicit(IsolationLevel::kReadCommitted);
+  settings.lock_wait_timeout_ms = 60'000;
+  Transaction first(database_.get());
+  first.Start(settings);
+  Transaction second(database_.get());
+  second.Start(settings);
+  ASSERT_TRUE(first.Lock(family(), "key1", LockMode::kExclusive).ok());
+  ASSERT_TRUE(second.Lock(family(), "key2", LockMode::kExclusive).ok());
+  Status first_waited;
+  std::thread waiter([&] {
+    first_waited = first.Lock(family(), "key2", LockMode::kExclusive);
+    if (!first_waited.ok()) (void)first.Rollback().ok();
+  });
+  const Status second_waited = second.Lock(family(), "key1", LockMode::kExclusive);
+  if (!second_waited.ok()) ASSERT_TRUE(second.Rollback().ok());
+  waiter.join();
+  EXPECT_NE(first_waited.ok(), second_waited.ok()) << "one of them is the victim";
+  EXPECT_EQ((first_waited.ok() ? second_waited : first_waited).code(), StatusCode::kDeadlock);
+}
+
+TEST_F(TransactionTest, RowLockLimitNamesItsVariable) {
+  TransactionSettings settings = Explicit(IsolationLevel::kReadCommitted);
+  settings.max_row_locks = 1;
+  Transaction transaction(database_.get());
+  transaction.Start(settings);
+  ASSERT_TRUE(transaction.Lock(family(), "key1", LockMode::kExclusive).ok());
+  const Status limited = transaction.Lock(family(), "key2", LockMode::kExclusive);
+  EXPECT_EQ(limited.code(), StatusCode::kLockLimit);
+  EXPECT_NE(limited.message().find("rocksdb_max_row_locks"), std::string_view::npos);
+}
+
+TEST_F(TransactionTest, UnlockReleasesWhatWasNotWritten) {
+  Transaction transaction(database_.get());
+  transaction.Start(Explicit(IsolationLevel::kReadCommitted));
+  ASSERT_TRUE(transaction.Lock(family(), "key1", LockMode::kExclusive).ok());
+  transaction.Unlock(family(), "key1");
+  CommitValue("key1", "free");
+}
+
+TEST_F(TransactionTest, FullWriteBatchIsAnErrorAndKeepsTheTransaction) {
+  TransactionSettings settings = Explicit(IsolationLevel::kReadCommitted);
+  settings.max_write_batch_bytes = 1000;
+  Transaction transaction(database_.get());
+  transaction.Start(settings);
+  transaction.BeginStatement();
+  EXPECT_EQ(transaction.Put(family(), "key1", std::string(2000, 'x')).code(), StatusCode::kAborted);
+  ASSERT_TRUE(transaction.RollbackStatement().ok());
+  EXPECT_TRUE(transaction.Put(family(), "key1", "short").ok());
+  EXPECT_TRUE(transaction.Commit(Durability::kSync).ok());
+}
+
+TEST_F(TransactionTest, PreparedTransactionIsDecidedByNameAfterReopening) {
+  const TransactionId committed{1, "commit", ""};
+  const TransactionId rolled_back{1, "rollback", ""};
+  for (const TransactionId& id : {committed, rolled_back}) {
+    Transaction transaction(database_.get());
+    transaction.Start(Explicit(IsolationLevel::kReadCommitted));
+    ASSERT_TRUE(transaction.Lock(family(), id.global, LockMode::kExclusive).ok());
+    ASSERT_TRUE(transaction.Put(family(), id.global, "prepared").ok());
+    ASSERT_TRUE(transaction.Prepare(id, Durability::kSync).ok());
+    transaction.Detach();
+  }
+  database_.reset();
+  database_ = disk_.Open();
+  EXPECT_EQ(ListPreparedTransactions(database_.get())->size(), 2u);
+
+  ASSERT_TRUE(CommitPrepared(database_.get(), committed).ok());
+  ASSERT_TRUE(RollbackPrepared(database_.get(), rolled_back).ok());
+  EXPECT_EQ(CommitPrepared(database_.get(), committed).code(), StatusCode::kNotFound);
+  Transaction reader(database_.get());
+  reader.Start(Explicit(IsolationLevel::kReadCommitted));
+  EXPECT_EQ(Read(reader, "commit"), "prepared");
+  EXPECT_EQ(Read(reader, "rollback"), "not found");
+}
+
+TEST_F(TransactionTest, RollbackOnlyTransactionRefusesToCommit) {
+  Transaction transaction(database_.get());
+  transaction.Start(Explicit(IsolationLevel::kReadCommitted));
+  ASSERT_TRUE(transaction.Put(family(), "key1", "value").ok());
+  transaction.SetRollbackOnly();
+  EXPECT_EQ(transaction.Commit(Durability::kSync).code(), StatusCode::kRollbackOnly);
+  EXPECT_FALSE(transaction.started());
+  transaction.Start(Explicit(IsolationLevel::kReadCommitted));
+  EXPECT_EQ(Read(transaction, "key1"), "not found");
+}
+
+TEST_F(TransactionTest, AutoIncrementIsRaisedAtCommitOnly) {
+  auto dictionary = Dictionary::Load(database_.get());
+  ASSERT_TRUE(dictionary.ok());
+  const auto table = *(*dictionary)->CreateTable("db.t", {{IndexKind::kPrimary}}, std::nullopt);
+  Transaction transaction(database_.get());
+  transaction.Start(Explicit(IsolationLevel::kReadCommitted));
+  ASSERT_TRUE(transaction.Put(family(), "key1", "value").ok());
+  transaction.RaiseAutoIncrement(*table, 8);
+  transaction.RaiseAutoIncrement(*table, 5);
+  EXPECT_EQ(*(*dictionary)->LoadAutoIncrement(*table), 0u);
+  ASSERT_TRUE(transaction.Commit(Durability::kSync).ok());
+  EXPECT_EQ(*(*dictionary)->LoadAutoIncrement(*table), 8u);
+}
+
+}  // namespace
+}  // namespace cairn
