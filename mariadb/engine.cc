@@ -33,12 +33,14 @@ Result<std::unique_ptr<Engine>> Engine::Open(DatabaseOptions options, Log* log) 
   std::unique_ptr<Engine> engine(new Engine());
   CAIRN_ASSIGN_OR_RETURN(engine->database_, Database::Open(std::move(options), log));
   CAIRN_ASSIGN_OR_RETURN(engine->dictionary_, Dictionary::Load(engine->database_.get()));
+  CAIRN_ASSIGN_OR_RETURN(engine->prepared_locks_, PreparedLocks::Take(engine->database_.get()));
   engine->upkeep_ = std::make_unique<Upkeep>(engine->database_.get(), engine->dictionary_.get());
   return engine;
 }
 
 Engine::~Engine() {
   upkeep_.reset();
+  prepared_locks_.reset();
   if (dictionary_ != nullptr) {  // Else opening failed, and nothing was written.
     const Status flushed = database_->FlushMemtables();
     if (!flushed.ok()) {

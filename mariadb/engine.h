@@ -9,6 +9,7 @@
 #include "engine/base/status.h"
 #include "engine/catalog/dictionary.h"
 #include "engine/store/database.h"
+#include "engine/txn/prepared_locks.h"
 #include "engine/upkeep/upkeep.h"
 
 namespace cairn {
@@ -23,12 +24,14 @@ class Engine {
   Database& database() { return *database_; }
   Dictionary& dictionary() { return *dictionary_; }
   Upkeep& upkeep() { return *upkeep_; }
+  PreparedLocks& prepared_locks() { return *prepared_locks_; }
 
  private:
   Engine() = default;
   // In the order of construction.
   std::unique_ptr<Database> database_;
   std::unique_ptr<Dictionary> dictionary_;
+  std::unique_ptr<PreparedLocks> prepared_locks_;
   std::unique_ptr<Upkeep> upkeep_;
 };
 

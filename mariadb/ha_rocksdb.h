@@ -51,8 +51,8 @@ class SharedTable final : public Handler_share {
 // parts of the key's definition.
 uint32_t CountParts(const KEY& key, key_part_map parts);
 
-// Drops the table at the server's path from the dictionary. Returns a handler error code; -1 when there
-// is no such table.
+// Drops the table at the server's path from the dictionary. Returns a handler error code:
+// HA_ERR_NO_SUCH_TABLE when there is none.
 int DropTableByPath(const char* path);
 
 }  // namespace cairn

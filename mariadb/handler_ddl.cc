@@ -77,17 +77,16 @@ int ha_rocksdb::create(const char* path, TABLE* form, HA_CREATE_INFO* create_inf
 int cairn::DropTableByPath(const char* path) {
   Engine* const engine = RunningEngine();
   const auto name = DictionaryName(path);
-  if (engine == nullptr || !name.ok()) return -1;
+  if (engine == nullptr || !name.ok()) return HA_ERR_NO_SUCH_TABLE;
   const Status dropped = engine->dictionary().DropTable(*name);
-  if (dropped.code() == StatusCode::kNotFound) return -1;
+  if (dropped.code() == StatusCode::kNotFound) return HA_ERR_NO_SUCH_TABLE;
   if (!dropped.ok()) return HandlerError(dropped);
   engine->upkeep().RemoveDroppedIndexes();
   return 0;
 }
 
 int ha_rocksdb::delete_table(const char* path) {
-  const int error = cairn::DropTableByPath(path);
-  return error == -1 ? HA_ERR_NO_SUCH_TABLE : error;
+  return cairn::DropTableByPath(path);
 }
 
 int ha_rocksdb::rename_table(const char* from, const char* to) {

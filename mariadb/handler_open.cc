@@ -1,4 +1,6 @@
 // Opening and closing tables, capabilities, information, statements and locks.
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <chrono>
 #include <utility>
@@ -212,6 +214,12 @@ int ha_rocksdb::info(uint flag) {
         }
       }
     }
+  }
+  if (flag & HA_STATUS_TIME) {
+    // The table was made when the server's file was.
+    struct stat file;
+    const std::string path = std::string(table->s->normalized_path.str) + ".frm";
+    if (::stat(path.c_str(), &file) == 0) stats.create_time = file.st_mtime;
   }
   if (flag & HA_STATUS_ERRKEY) {
     errkey = writer_->duplicate_index() < table->s->keys ? writer_->duplicate_index() : MAX_KEY;

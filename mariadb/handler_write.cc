@@ -139,12 +139,10 @@ void ha_rocksdb::get_auto_increment(ulonglong offset, ulonglong increment, ulong
       const uint64_t steps = next <= offset ? 0 : (next - offset + increment - 1) / increment;
       value = offset + steps * increment;
     }
-    if (value > largest || value < next) {
-      // Used up: a signed type runs into a duplicate of its maximum, the largest type has no value left.
-      *first_value = largest == ULONGLONG_MAX || value < next ? ULONGLONG_MAX : largest;
-      return;
-    }
-  } while (!counter.compare_exchange_weak(next, value == ULONGLONG_MAX ? value : value + 1,
+    // Used up: the counter stays at the type's largest value. An insert then meets the row that has it or,
+    // in the largest type, is told by the server that there is no value left.
+    if (value > largest || value < next) value = largest;
+  } while (!counter.compare_exchange_weak(next, value < largest ? value + 1 : largest,
                                           std::memory_order_relaxed));
   *first_value = value;
 }

@@ -97,8 +97,13 @@ int Recover(handlerton*, XID* xids, uint capacity) {
 }
 
 int DecideByXid(XID* xid, Status (*decide)(Database*, const TransactionId&)) {
-  const Status decided = decide(&RunningEngine()->database(), ToTransactionId(*xid));
-  if (decided.ok()) return kXaOk;
+  Engine* const engine = RunningEngine();
+  const TransactionId id = ToTransactionId(*xid);
+  const Status decided = decide(&engine->database(), id);
+  if (decided.ok()) {
+    engine->prepared_locks().Release(id);
+    return kXaOk;
+  }
   return decided.code() == StatusCode::kNotFound ? kXaUnknownId : kXaResourceManagerError;
 }
 

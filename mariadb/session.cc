@@ -36,6 +36,11 @@ bool Session::in_explicit_transaction() const {
 
 bool Session::Interrupted() { return thd_killed(thd_) != 0; }
 
+// Shown by SHOW PROCESSLIST.
+void Session::WaitBegins() { state_before_wait_ = thd_proc_info(thd_, "Waiting for row lock"); }
+
+void Session::WaitEnds() { thd_proc_info(thd_, state_before_wait_); }
+
 Status Session::BeginStatement() {
   const int level = thd_tx_isolation(thd_);
   if (level != ISO_READ_COMMITTED && level != ISO_REPEATABLE_READ) {

@@ -28,6 +28,8 @@ class Session final : public WaitObserver {
 
   // Bound while a handler call runs, so that waits for row locks end when the statement is killed.
   bool Interrupted() override;
+  void WaitBegins() override;
+  void WaitEnds() override;
 
   // Whether the server's current transaction spans statements.
   bool in_explicit_transaction() const;
@@ -37,6 +39,7 @@ class Session final : public WaitObserver {
 
   THD* const thd_;
   Transaction transaction_;
+  const char* state_before_wait_ = nullptr;
 };
 
 extern handlerton* rocksdb_hton;

@@ -42,8 +42,17 @@ def sanitizer_of(preset: str) -> str:
     return "thread" if preset == "tsan" else ""
 
 
-def build(phase: Phase, preset: str, server: prefix.Server, library_dir: Path) -> None:
-    """Configures when something it depends on changed, then builds; ninja knows what is stale."""
+def build(
+    phase: Phase,
+    preset: str,
+    server: prefix.Server,
+    library_dir: Path,
+    target: str | None = None,
+) -> None:
+    """Configures when something it depends on changed, then builds one target or everything.
+
+    Ninja knows what is stale.
+    """
     directory = BUILD / preset
     log = LOG / f"build-{preset}.log"
     arguments = [
@@ -67,7 +76,7 @@ def build(phase: Phase, preset: str, server: prefix.Server, library_dir: Path) -
         ninja(line)
 
     process.run(
-        ["cmake", "--build", "--preset", preset],
+        ["cmake", "--build", "--preset", preset, *(["--target", target] if target else [])],
         cwd=ROOT,
         log=log,
         what=f"Building Cairn ({preset})",

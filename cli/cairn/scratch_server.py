@@ -12,6 +12,8 @@ import shutil
 import signal
 import subprocess
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -26,6 +28,14 @@ START_S = 60
 STOP_S = 60
 # The engine's directory below the data directory, unless an option names another one.
 ENGINE_DIRECTORY = "#rocksdb"
+
+
+@contextmanager
+def own_directory(directory: Path) -> Iterator[None]:
+    """Empties a directory for servers and keeps other runs of the same test out of it meanwhile."""
+    with files.exclusive(directory.with_name(f".{directory.name}.lock"), "using this directory"):
+        remove(directory)
+        yield
 
 
 def remove(directory: Path) -> None:

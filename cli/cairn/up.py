@@ -32,7 +32,7 @@ def _phases(reporter: Reporter, with_sample: bool) -> server.Running:
         with reporter.phase("RocksDB") as phase:
             library = rocksdb.ensure(phase)
         with reporter.phase("Plug-in") as phase:
-            plugin.build(phase, "release", mariadb, library)
+            plugin.build(phase, "release", mariadb, library, target="ha_rocksdb")
     with reporter.phase("Data directory") as phase:
         server.ensure_data_directory(phase, mariadb)
     with reporter.phase("Server") as phase:

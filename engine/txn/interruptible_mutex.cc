@@ -57,6 +57,7 @@ class Condition final : public rocksdb::TransactionDBCondVar {
     const Clock::time_point deadline = Clock::now() + microseconds(endless ? 0 : timeout_us);
     std::unique_lock<std::timed_mutex> lock(timed_mutex, std::adopt_lock);
     rocksdb::Status result = rocksdb::Status::TimedOut(rocksdb::Status::SubCode::kMutexTimeout);
+    if (observer != nullptr) observer->WaitBegins();
     while (observer == nullptr || !observer->Interrupted()) {
       const Clock::time_point now = Clock::now();
       if (!endless && now >= deadline) break;
@@ -67,6 +68,7 @@ class Condition final : public rocksdb::TransactionDBCondVar {
         break;
       }
     }
+    if (observer != nullptr) observer->WaitEnds();
     lock.release();  // RocksDB unlocks it.
     return result;
   }

@@ -13,6 +13,9 @@ class WaitObserver {
   virtual ~WaitObserver() = default;
   // Whether the wait must end now.
   virtual bool Interrupted() = 0;
+  // A wait begins and ends. Called under a mutex of the lock table: must not wait for anything.
+  virtual void WaitBegins() = 0;
+  virtual void WaitEnds() = 0;
 };
 
 // Makes `observer` the one of the calling thread while it lives; null for none.

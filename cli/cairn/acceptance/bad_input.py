@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from cairn import packages, plugin, prefix
+from cairn import files, packages, plugin, prefix
 from cairn.acceptance import damage, disk_full, volume
 from cairn.acceptance.case import Case, Context, Failed
 from cairn.errors import CairnError
@@ -67,8 +67,9 @@ def run(wanted: tuple[str, ...], *, list_cases: bool) -> int:
     mariadb = prefix.require()
     say(f"  {shown(plugin.library())}")
     counts = {"passed": 0, "failed": 0, "skipped": 0}
-    for case in [known[name] for name in wanted] or CASES:
-        counts[_run(reporter, mariadb, case)] += 1
+    with files.exclusive(VAR / "acceptance" / ".bad-input.lock", "running these cases"):
+        for case in [known[name] for name in wanted] or CASES:
+            counts[_run(reporter, mariadb, case)] += 1
     say("")
     skipped = f", {counts['skipped']} skipped" if counts["skipped"] else ""
     say(f"{counts['passed']} passed, {counts['failed']} failed{skipped}")

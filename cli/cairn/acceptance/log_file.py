@@ -74,14 +74,21 @@ def records(data: bytes) -> Iterator[bytes]:
 
 
 def append(path: Path, record: bytes) -> None:
-    """Appends a short record to a log or a manifest."""
-    size = path.stat().st_size if path.exists() else 0
-    left = BLOCK_BYTES - size % BLOCK_BYTES
-    needed = _HEADER.size + len(record)
-    padding = b"\0" * left if left < needed else b""
-    checksum = masked(crc32c(bytes([_WHOLE]) + record))
+    """Appends a record to a log or a manifest, in parts where a block ends within it."""
+    position = path.stat().st_size if path.exists() else 0
+    out, rest, first = b"", record, True
+    while first or rest:
+        left = BLOCK_BYTES - (position + len(out)) % BLOCK_BYTES
+        if left < _HEADER.size:
+            out += b"\0" * left
+            left = BLOCK_BYTES
+        part, rest = rest[: left - _HEADER.size], rest[left - _HEADER.size :]
+        kind = (_FIRST if rest else _WHOLE) if first else (_MIDDLE if rest else _LAST)
+        checksum = masked(crc32c(bytes([kind]) + part))
+        out += _HEADER.pack(checksum, len(part), kind) + part
+        first = False
     with path.open("ab") as log:
-        log.write(padding + _HEADER.pack(checksum, len(record), _WHOLE) + record)
+        log.write(out)
 
 
 def sized(text: bytes) -> bytes:

@@ -11,7 +11,7 @@ from cairn import packages, plugin, prefix, process, sysbench
 from cairn.errors import CairnError
 from cairn.paths import VAR, shown
 from cairn.report import Reporter, say
-from cairn.scratch_server import ScratchServer, remove
+from cairn.scratch_server import ScratchServer, own_directory, remove
 
 # Those that only read come first, those that take the tables apart last.
 SCRIPTS = (
@@ -93,50 +93,55 @@ def run(seconds: int, threads: str, rows: int, only: str | None) -> int:
     sysbench.ensure(mariadb)
     say(f"  {shown(plugin.library())}, {TABLES} tables of {rows:,} rows, {seconds} s for each run")
     directory = VAR / "acceptance" / "sysbench"
-    remove(directory)
-    failed: list[str] = []
-    passed = 0
-    with ScratchServer(mariadb, directory, OPTIONS) as server:
-        bench = _Bench(server, rows, directory / "sysbench.log")
-        server.start()
-        server.query(f"CREATE DATABASE {sysbench.DATABASE}")
-        with reporter.phase("Prepare") as phase:
-            bench.prepare()
-            phase.summary = f"{TABLES * rows:,} rows"
-        say(
-            f"    {'script':<24}{'threads':>8}{'per second':>12}{'avg ms':>9}{'95% ms':>9}"
-            + (f"{'conflicts':>11}  errors")
-        )
-        for script in scripts:
-            for count in counts:
-                result = bench.run(script, count, seconds)
-                say(
-                    f"    {script:<24}{count:>8}{result.per_second:>12,.0f}"
-                    f"{result.average_ms:>9.2f}{result.p95_ms:>9.2f}{result.conflicts:>11}"
-                    f"  {result.errors[0][:100] if result.errors else 'none'}"
-                )
-                if result.errors:
-                    failed.append(f"{script} with {count} threads: {'; '.join(result.errors[:5])}")
-                else:
-                    passed += 1
-                if not server.is_alive():
-                    failed.append(f"the server crashed in {script}:\n{server.excerpt()}")
-                    server.start()
-        with reporter.phase("CHECK TABLE") as phase:
-            wrong = bench.check()
-            phase.summary = f"{len(wrong)} problems"
-        failed += wrong
-        passed += not wrong
-        server.stop()
-    for text in failed:
-        say(f"    {text}")
-    if failed:
-        say(f"  Kept for a look: {shown(directory)}")
-    else:
-        remove(directory)
+    with own_directory(directory):
+        with ScratchServer(mariadb, directory, OPTIONS) as server:
+            bench = _Bench(server, rows, directory / "sysbench.log")
+            passed, failed = _measure(
+                reporter, bench, [(s, c) for s in scripts for c in counts], seconds
+            )
+            server.stop()
+        for text in failed:
+            say(f"    {text}")
+        if failed:
+            say(f"  Kept for a look: {shown(directory)}")
+        else:
+            remove(directory)
     say("")
     say(f"{passed} passed, {len(failed)} failed")
     return 1 if failed else 0
+
+
+def _measure(
+    reporter: Reporter, bench: _Bench, runs: list[tuple[str, int]], seconds: int
+) -> tuple[int, list[str]]:
+    """Runs the scripts, prints a line for each, checks the tables; what passed and what failed."""
+    server = bench.server
+    passed, failed = 0, []
+    server.start()
+    with reporter.phase("Prepare") as phase:
+        phase.summary = f"{bench.prepare():,} rows"
+    say(
+        f"    {'script':<24}{'threads':>8}{'per second':>12}{'avg ms':>9}{'95% ms':>9}"
+        f"{'conflicts':>11}  errors"
+    )
+    for script, threads in runs:
+        result = bench.run(script, threads, seconds)
+        say(
+            f"    {script:<24}{threads:>8}{result.per_second:>12,.0f}"
+            f"{result.average_ms:>9.2f}{result.p95_ms:>9.2f}{result.conflicts:>11}"
+            f"  {result.errors[0][:100] if result.errors else 'none'}"
+        )
+        if result.errors:
+            failed.append(f"{script} with {threads} threads: {'; '.join(result.errors[:5])}")
+        else:
+            passed += 1
+        if not server.is_alive():
+            failed.append(f"the server crashed in {script}:\n{server.excerpt()}")
+            server.start()
+    with reporter.phase("CHECK TABLE") as phase:
+        wrong = bench.check()
+        phase.summary = f"{len(wrong)} problems"
+    return passed + (not wrong), failed + wrong
 
 
 def _thread_counts(text: str) -> list[int]:
@@ -149,16 +154,20 @@ class _Bench:
     """sysbench against one server."""
 
     def __init__(self, server: ScratchServer, rows: int, log: Path) -> None:
-        self._server = server
+        self.server = server
+        self._rows = TABLES * rows
         self._size = (f"--tables={TABLES}", f"--table-size={rows}")
         self._log = log
 
-    def prepare(self) -> None:
+    def prepare(self) -> int:
+        """Makes the tables; returns how many rows they have."""
+        self.server.query(f"CREATE DATABASE {sysbench.DATABASE}")
         status, output = self._sysbench(
             ("oltp_read_write", *self._size, f"--threads={TABLES}", "prepare"), PREPARE_S
         )
         if status != 0:
             raise CairnError(f"sysbench cannot prepare its tables:\n{output[-2000:]}")
+        return self._rows
 
     def run(self, script: str, threads: int, seconds: int) -> Result:
         arguments = (f"--threads={threads}", f"--time={seconds}")
@@ -168,7 +177,7 @@ class _Bench:
             return parse(script, threads, status, output)
         # It makes tables of its own, by the names of the others', and cannot use them twice.
         other = f"--mysql-db={sysbench.DATABASE}_bulk"
-        self._server.query(f"CREATE OR REPLACE DATABASE {sysbench.DATABASE}_bulk")
+        self.server.query(f"CREATE OR REPLACE DATABASE {sysbench.DATABASE}_bulk")
         status, output = self._sysbench((script, other, *arguments, "prepare"), GRACE_S)
         if status == 0:
             status, output = self._sysbench((script, other, *arguments, "run"), seconds + GRACE_S)
@@ -178,7 +187,7 @@ class _Bench:
     def check(self) -> list[str]:
         """CHECK TABLE, and both indexes have the same rows."""
         wrong = []
-        with self._server.connect(read_timeout=600) as connection, connection.cursor() as cursor:
+        with self.server.connect(read_timeout=600) as connection, connection.cursor() as cursor:
             cursor.execute(
                 "SELECT table_schema, table_name FROM information_schema.tables "
                 "WHERE engine = 'ROCKSDB'"
@@ -204,7 +213,7 @@ class _Bench:
 
     def _sysbench(self, arguments: tuple[str, ...], limit_s: int) -> tuple[int, str]:
         command, environment = sysbench.invocation(
-            self._server.mariadb, self._server.socket, arguments
+            self.server.mariadb, self.server.socket, arguments
         )
         try:
             done = subprocess.run(

@@ -16,7 +16,7 @@ from cairn.errors import CairnError
 from cairn.paths import VAR, shown
 from cairn.prefix import Server
 from cairn.report import Phase, Reporter, say
-from cairn.scratch_server import ENGINE_DIRECTORY, ScratchServer, remove
+from cairn.scratch_server import ENGINE_DIRECTORY, ScratchServer, own_directory, remove
 
 OPTIONS = (
     "--rocksdb-flush-log-at-trx-commit=1",
@@ -195,18 +195,31 @@ def run(rounds: int, seed: int | None, *, binlog: bool) -> int:
     if not plugin.library().is_file():
         raise CairnError("There is no plug-in yet: run ./cairn build.")
     directory = VAR / "crash" / f"seed-{seed}"
-    remove(directory)
     options = " --binlog" if binlog else ""
     say(
         f"  {shown(plugin.library())}; again with: ./cairn crash --rounds {rounds} --seed {seed}"
         + options
     )
-    rig = Rig(mariadb, directory, seed, binlog)
+    with own_directory(directory):
+        tally = _crash(reporter, Rig(mariadb, directory, seed, binlog), rounds)
+        if tally.left_over:
+            say(f"  {tally.left_over} things were left over by interrupted statements: see above.")
+        if tally.failed:
+            say(f"  Kept for a look: {shown(directory)}")
+        else:
+            remove(directory)
+    say("")
+    say(f"{tally.passed} passed, {tally.failed} failed")
+    return 1 if tally.failed else 0
+
+
+def _crash(reporter: Reporter, rig: Rig, rounds: int) -> Tally:
+    """Prepares the tables and runs the rounds, up to the first failure."""
     tally = Tally()
     try:
         with reporter.phase("Prepare") as phase:
             rig.prepare()
-            phase.summary = f"tables in {shown(directory)}"
+            phase.summary = f"tables in {shown(rig.directory)}"
         with reporter.phase("Rounds") as phase:
             _rounds(rig, rounds, tally, phase)
             phase.summary = (
@@ -217,15 +230,7 @@ def run(rounds: int, seed: int | None, *, binlog: bool) -> int:
             _shut_down(rig, reporter, tally)
     finally:
         rig.close()
-    if tally.left_over:
-        say(f"  {tally.left_over} things were left over by interrupted statements: see above.")
-    if tally.failed:
-        say(f"  Kept for a look: {shown(directory)}")
-    else:
-        remove(directory)
-    say("")
-    say(f"{tally.passed} passed, {tally.failed} failed")
-    return 1 if tally.failed else 0
+    return tally
 
 
 def _rounds(rig: Rig, rounds: int, tally: Tally, phase: Phase) -> None:

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "engine/txn/interruptible_mutex.h"
+#include "engine/txn/prepared_locks.h"
 #include "tests/unit/store/memory_database.h"
 
 namespace cairn {
@@ -155,10 +156,14 @@ TEST_F(TransactionTest, SharedLocksGoTogether) {
 class KilledSession final : public WaitObserver {
  public:
   bool Interrupted() override { return killed_; }
+  void WaitBegins() override { ++waits_; }
+  void WaitEnds() override { --waits_; }
+  int waits() const { return waits_; }
   void Kill() { killed_ = true; }
 
  private:
   std::atomic<bool> killed_{false};
+  std::atomic<int> waits_{0};
 };
 
 TEST_F(TransactionTest, KillEndsALockWait) {
@@ -175,8 +180,10 @@ TEST_F(TransactionTest, KillEndsALockWait) {
     ScopedWaitObserver observer(&session);
     waited = transaction.Lock(family(), "key1", LockMode::kExclusive);
   });
+  while (session.waits() == 0) std::this_thread::yield();
   session.Kill();
   waiter.join();
+  EXPECT_EQ(session.waits(), 0);
   EXPECT_EQ(waited.code(), StatusCode::kInterrupted);
 }
 
@@ -195,7 +202,9 @@ TEST_F(TransactionTest, DeadlockIsFoundWhenTheCycleCloses) {
     if (!first_waited.ok()) (void)first.Rollback().ok();
   });
   const Status second_waited = second.Lock(family(), "key1", LockMode::kExclusive);
-  if (!second_waited.ok()) ASSERT_TRUE(second.Rollback().ok());
+  if (!second_waited.ok()) {
+    ASSERT_TRUE(second.Rollback().ok());
+  }
   waiter.join();
   EXPECT_NE(first_waited.ok(), second_waited.ok()) << "one of them is the victim";
   EXPECT_EQ((first_waited.ok() ? second_waited : first_waited).code(), StatusCode::kDeadlock);
@@ -246,10 +255,18 @@ TEST_F(TransactionTest, PreparedTransactionIsDecidedByNameAfterReopening) {
   database_.reset();
   database_ = disk_.Open();
   EXPECT_EQ(ListPreparedTransactions(database_.get())->size(), 2u);
+  const auto locks = PreparedLocks::Take(database_.get());
+  ASSERT_TRUE(locks.ok()) << locks.status().ToString();
+  Transaction other(database_.get());
+  other.Start(Explicit(IsolationLevel::kReadCommitted));
+  EXPECT_EQ(other.Lock(family(), "commit", LockMode::kExclusive).code(), StatusCode::kLockTimeout);
 
   ASSERT_TRUE(CommitPrepared(database_.get(), committed).ok());
   ASSERT_TRUE(RollbackPrepared(database_.get(), rolled_back).ok());
   EXPECT_EQ(CommitPrepared(database_.get(), committed).code(), StatusCode::kNotFound);
+  (*locks)->Release(committed);
+  EXPECT_TRUE(other.Lock(family(), "commit", LockMode::kExclusive).ok());
+  EXPECT_EQ(other.Lock(family(), "rollback", LockMode::kExclusive).code(), StatusCode::kLockTimeout);
   Transaction reader(database_.get());
   reader.Start(Explicit(IsolationLevel::kReadCommitted));
   EXPECT_EQ(Read(reader, "commit"), "prepared");

@@ -1,0 +1,37 @@
+// The row locks of prepared transactions that recovery found in the log.
+//
+// RocksDB brings prepared transactions back without their locks. Until somebody decides them, no other
+// transaction may change the rows they changed, or a decision would overwrite what came later.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "engine/base/status.h"
+#include "engine/store/database.h"
+#include "engine/txn/transaction_id.h"
+#include "rocksdb/utilities/transaction.h"
+
+namespace cairn {
+
+// Thread-safe. Mutex: mutex_ guards holders_. What is locked are the keys that a transaction wrote; values
+// of unique indexes that it took or gave up are not locked beyond that.
+class PreparedLocks {
+ public:
+  // Locks the keys of every prepared transaction of `database`, which outlives the result. Called before
+  // any session exists. Errors: those of RocksDB.
+  static Result<std::unique_ptr<PreparedLocks>> Take(Database* database);
+
+  // The transaction is decided.
+  void Release(const TransactionId& id);
+
+ private:
+  PreparedLocks() = default;
+
+  std::mutex mutex_;
+  std::map<std::string, std::unique_ptr<rocksdb::Transaction>> holders_;  // By transaction name.
+};
+
+}  // namespace cairn
