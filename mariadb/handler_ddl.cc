@@ -85,9 +85,7 @@ int cairn::DropTableByPath(const char* path) {
   return 0;
 }
 
-int ha_rocksdb::delete_table(const char* path) {
-  return cairn::DropTableByPath(path);
-}
+int ha_rocksdb::delete_table(const char* path) { return cairn::DropTableByPath(path); }
 
 int ha_rocksdb::rename_table(const char* from, const char* to) {
   const auto from_name = cairn::DictionaryName(from);

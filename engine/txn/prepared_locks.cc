@@ -17,7 +17,8 @@ class KeyLocker final : public rocksdb::WriteBatch::Handler {
   KeyLocker(const Database& database, rocksdb::Transaction* holder)
       : database_(database), holder_(holder) {}
 
-  rocksdb::Status PutCF(uint32_t family, const rocksdb::Slice& key, const rocksdb::Slice&) override {
+  rocksdb::Status PutCF(uint32_t family, const rocksdb::Slice& key,
+                        const rocksdb::Slice&) override {
     return Lock(family, key);
   }
   rocksdb::Status DeleteCF(uint32_t family, const rocksdb::Slice& key) override {
@@ -26,7 +27,8 @@ class KeyLocker final : public rocksdb::WriteBatch::Handler {
   rocksdb::Status SingleDeleteCF(uint32_t family, const rocksdb::Slice& key) override {
     return Lock(family, key);
   }
-  rocksdb::Status MergeCF(uint32_t family, const rocksdb::Slice& key, const rocksdb::Slice&) override {
+  rocksdb::Status MergeCF(uint32_t family, const rocksdb::Slice& key,
+                          const rocksdb::Slice&) override {
     return Lock(family, key);
   }
   rocksdb::Status MarkBeginPrepare(bool) override { return rocksdb::Status::OK(); }
@@ -38,7 +40,8 @@ class KeyLocker final : public rocksdb::WriteBatch::Handler {
  private:
   rocksdb::Status Lock(uint32_t family_id, const rocksdb::Slice& key) {
     const ColumnFamily* const family = database_.FindFamily(family_id);
-    if (family == nullptr || family_id == database_.system_family().id) return rocksdb::Status::OK();
+    if (family == nullptr || family_id == database_.system_family().id)
+      return rocksdb::Status::OK();
     const rocksdb::Status locked =
         holder_->GetForUpdate(rocksdb::ReadOptions(), family->handle, key,
                               static_cast<rocksdb::PinnableSlice*>(nullptr), /*exclusive=*/true,

@@ -11,8 +11,9 @@ import re
 import sys
 import tempfile
 import unittest
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Iterator, NamedTuple
+from typing import NamedTuple
 
 # Which folders of engine/ each of them may include. mariadb/ may include them all.
 MAY_INCLUDE: dict[str, set[str]] = {
@@ -82,7 +83,7 @@ def is_standard(include: Include) -> bool:
 
 
 def check_engine_target(root: Path, include: Include, allowed: set[str]) -> str | None:
-    """What is wrong with an include of "engine/..." by a file that may include `allowed` folders."""
+    """What is wrong with an include of "engine/..." where only `allowed` folders may be."""
     parts = include.target.split("/")
     if not include.quoted:
         return f'write it as "{include.target}"'

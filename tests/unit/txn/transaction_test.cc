@@ -266,7 +266,8 @@ TEST_F(TransactionTest, PreparedTransactionIsDecidedByNameAfterReopening) {
   EXPECT_EQ(CommitPrepared(database_.get(), committed).code(), StatusCode::kNotFound);
   (*locks)->Release(committed);
   EXPECT_TRUE(other.Lock(family(), "commit", LockMode::kExclusive).ok());
-  EXPECT_EQ(other.Lock(family(), "rollback", LockMode::kExclusive).code(), StatusCode::kLockTimeout);
+  EXPECT_EQ(other.Lock(family(), "rollback", LockMode::kExclusive).code(),
+            StatusCode::kLockTimeout);
   Transaction reader(database_.get());
   reader.Start(Explicit(IsolationLevel::kReadCommitted));
   EXPECT_EQ(Read(reader, "commit"), "prepared");
