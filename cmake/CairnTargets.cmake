@@ -8,10 +8,12 @@ target_include_directories(cairn_build_options INTERFACE "${PROJECT_SOURCE_DIR}"
 target_compile_options(cairn_build_options INTERFACE
   -fno-gnu-unique
   $<$<STREQUAL:${CMAKE_SYSTEM_PROCESSOR},x86_64>:-march=x86-64-v2>
-  $<$<BOOL:${CAIRN_SANITIZE}>:-fsanitize=${CAIRN_SANITIZE};-fno-omit-frame-pointer>
   $<$<BOOL:${CAIRN_WERROR}>:-Werror>)
-target_link_options(cairn_build_options INTERFACE
-  $<$<BOOL:${CAIRN_SANITIZE}>:-fsanitize=${CAIRN_SANITIZE}>)
+if(CAIRN_SANITIZE)
+  target_compile_options(cairn_build_options INTERFACE
+    "-fsanitize=${CAIRN_SANITIZE}" -fno-omit-frame-pointer)
+  target_link_options(cairn_build_options INTERFACE "-fsanitize=${CAIRN_SANITIZE}")
+endif()
 
 add_library(cairn_warnings INTERFACE)
 target_compile_options(cairn_warnings INTERFACE -Wall -Wextra -Wno-unused-parameter)

@@ -17,6 +17,14 @@ bool HasLongSegments(uint32_t id) {  // utf8mb4_bin, utf16_bin, utf16le_bin, utf
   return id == 46 || id == 62 || id == 55 || id == 61;
 }
 
+bool HasContractions(const charset_info_st& charset) {
+  if (charset.uca == nullptr) return false;
+  for (const MY_UCA_WEIGHT_LEVEL& level : charset.uca->level) {
+    if (level.contractions.nitems > 0) return true;
+  }
+  return false;
+}
+
 class ServerCollation final : public Collation {
  public:
   explicit ServerCollation(CHARSET_INFO* charset) : charset_(charset) {
@@ -31,12 +39,16 @@ class ServerCollation final : public Collation {
     uchar space[8];
     const int space_bytes = charset->wc_mb(' ', space, space + sizeof space);
     traits_.space_char_bytes = space_bytes > 0 ? static_cast<uint32_t>(space_bytes) : 1;
-    if (traits_.kind != CollationKind::kBinary) {
+    if (traits_.kind == CollationKind::kMultiLevel) {
+      traits_.space_weight = " ";  // Never looked at: the codec pads single-level keys only.
+    } else if (traits_.kind != CollationKind::kBinary) {
       const size_t weight_bytes = charset->strnxfrm(space_weight_, sizeof space_weight_, 1, space,
                                                     traits_.space_char_bytes, 0);
       traits_.space_weight =
           std::string_view(reinterpret_cast<const char*>(space_weight_), weight_bytes);
     }
+    // Where a character's weights never depend on its neighbours, look-ups by a prefix can use them.
+    traits_.may_contract = HasContractions(*charset);
   }
 
   size_t WriteWeights(std::string_view value, size_t max_weights, Padding padding, uint8_t* to,

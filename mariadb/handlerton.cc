@@ -149,11 +149,6 @@ bool FlushLogs(handlerton*) {
   return !synced.ok();
 }
 
-// The log holds every prepared and committed transaction up to here once it is synced.
-void CommitCheckpointRequest(void* cookie) {
-  if (!FlushLogs(rocksdb_hton)) commit_checkpoint_notify_ha(cookie);
-}
-
 bool ShowStatus(handlerton*, THD* thd, stat_print_fn* print, enum ha_stat_type type) {
   Engine* const engine = RunningEngine();
   if (type != HA_ENGINE_STATUS || engine == nullptr) return false;
@@ -200,7 +195,8 @@ void InitHandlerton(handlerton* hton) {
   hton->savepoint_rollback = SavepointRollback;
   hton->savepoint_rollback_can_release_mdl = SavepointRollbackCanReleaseMdl;
   hton->flush_logs = FlushLogs;
-  hton->commit_checkpoint_request = CommitCheckpointRequest;
+  // Neither commit_ordered nor commit_checkpoint_request: the server then keeps a transaction's id in the
+  // binary log's recovery until commit() has returned.
   hton->show_status = ShowStatus;
   hton->flags = HTON_TEMPORARY_NOT_SUPPORTED | HTON_SUPPORTS_EXTENDED_KEYS |
                 HTON_REQUIRES_CLOSE_AFTER_TRUNCATE | HTON_TRUNCATE_REQUIRES_EXCLUSIVE_USE;

@@ -31,6 +31,15 @@ Status TableWriter::CheckPrimaryKey(Transaction* transaction, std::string_view k
   return Status(StatusCode::kDuplicateKey);
 }
 
+// Rows that expire carry a stamp that says when; one that is made up would make them vanish.
+Status TableWriter::CheckWritable() const {
+  if (!table_->primary().layout().has_ttl_stamp) return Status();
+  return Status(
+      StatusCode::kNotSupported,
+      "table " + table_->definition().name +
+          " has rows that expire (ttl_duration), which this release can read but not write");
+}
+
 // Locks the row's value in a unique index and checks that no other row has it. With `old_record` the row
 // replaces that one: its entry does not count, and its value is locked as well, so that nobody takes it
 // before this transaction ends.
@@ -79,6 +88,7 @@ Status TableWriter::CheckUniqueIndexes(Transaction* transaction, const uint8_t* 
 }
 
 Status TableWriter::Insert(Transaction* transaction, const uint8_t* record) {
+  CAIRN_RETURN_IF_ERROR(CheckWritable());
   uint64_t hidden_key = 0;
   if (table_->has_hidden_key()) {
     CAIRN_ASSIGN_OR_RETURN(hidden_key, table_->NextHiddenKey(database_));
@@ -101,6 +111,7 @@ Status TableWriter::Insert(Transaction* transaction, const uint8_t* record) {
 
 Status TableWriter::Update(Transaction* transaction, const uint8_t* old_record,
                            const uint8_t* new_record, uint64_t hidden_key) {
+  CAIRN_RETURN_IF_ERROR(CheckWritable());
   EncodeRow(old_record, hidden_key, &old_entry_);
   EncodeRow(new_record, hidden_key, &new_entry_);
   const bool key_changes = old_entry_.key != new_entry_.key;
@@ -130,6 +141,7 @@ Status TableWriter::Update(Transaction* transaction, const uint8_t* old_record,
 }
 
 Status TableWriter::Delete(Transaction* transaction, const uint8_t* record, uint64_t hidden_key) {
+  CAIRN_RETURN_IF_ERROR(CheckWritable());
   const TableIndex& primary = table_->primary();
   primary.codec->EncodeKey(record, hidden_key, &old_entry_.key, &old_entry_.unpack_info);
   CAIRN_RETURN_IF_ERROR(table_->all_columns_in_primary_key()

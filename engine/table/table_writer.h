@@ -18,7 +18,7 @@ class TableWriter {
   TableWriter(Database* database, const Table* table) : database_(database), table_(table) {}
 
   // Errors: kDuplicateKey (duplicate_index() says where), kLockTimeout, kDeadlock, kSnapshotConflict,
-  // kLockLimit, kInterrupted, kAborted (the write batch is full), kIoError.
+  // kLockLimit, kInterrupted, kAborted (the write batch is full), kNotSupported (rows that expire), kIoError.
   Status Insert(Transaction* transaction, const uint8_t* record);
 
   // `old_record` is the row as it is now, complete and locked by this transaction; `hidden_key` is its
@@ -39,6 +39,7 @@ class TableWriter {
     std::string unpack_info;
   };
 
+  Status CheckWritable() const;
   Status CheckPrimaryKey(Transaction* transaction, std::string_view key);
   Status CheckUnique(Transaction* transaction, uint32_t position, const uint8_t* record,
                      const uint8_t* old_record, uint64_t hidden_key);
