@@ -148,7 +148,7 @@ class ha_rocksdb final : public handler {
   };
 
   // Bytes behind a row's position that hold the key's length.
-  static constexpr uint kPositionLengthBytes = 2;
+  static constexpr uint kPositionLengthBytes = 4;
 
   cairn::Transaction& transaction();
   int BindTable();

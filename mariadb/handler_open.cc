@@ -5,8 +5,8 @@
 #include <chrono>
 #include <utility>
 
-#include "engine/base/bytes.h"
 #include "engine/codec/index_codec.h"
+#include "engine/store/index_range.h"
 #include "engine/table/table_check.h"
 #include "mariadb/engine.h"
 #include "mariadb/error.h"
@@ -276,7 +276,7 @@ THR_LOCK_DATA** ha_rocksdb::store_lock(THD* thd, THR_LOCK_DATA** to, thr_lock_ty
 
 int ha_rocksdb::external_lock(THD* thd, int lock_type) {
   if (lock_type == F_UNLCK) {
-    cursor_->Close();
+    cursor_->EndScan();  // The last row may still be sent; reset() forgets it.
     return 0;
   }
   if (lock_type == F_WRLCK) lock_mode_ = cairn::LockMode::kExclusive;
@@ -311,11 +311,10 @@ ha_rows ha_rocksdb::records_in_range(uint index, const key_range* min_key, const
     codec.EncodeSearchKey(range.key, cairn::CountParts(table->key_info[index], range.keypart_map),
                           bytes);
   };
-  std::string first;
-  std::string end;
+  const cairn::IndexRange whole(engine_index.family(), engine_index.entry.id.index_number);
+  std::string first = whole.first();
+  std::string end = whole.end();
   std::string prefix;
-  cairn::AppendBigEndian(engine_index.entry.id.index_number, &first);
-  cairn::AppendBigEndian(engine_index.entry.id.index_number + 1, &end);
   if (min_key != nullptr) {
     encode(*min_key, &prefix);
     if (min_key->flag == HA_READ_AFTER_KEY) {

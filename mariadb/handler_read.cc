@@ -70,8 +70,9 @@ Item* ha_rocksdb::idx_cond_push(uint index, Item* condition) {
 int ha_rocksdb::PrepareCursor(uint32_t index) {
   const bool rebind = !cursor_->is_open() || cursor_->index() != index;
   if (!rebind && !columns_changed_) return 0;
-  // A row that is to be changed is needed whole: for its index entries and for the binary log.
-  const bool whole_row = lock_mode_ == cairn::LockMode::kExclusive;
+  // A row that is locked is needed whole: to see whether it still belongs at its index entry, and, when it
+  // is changed, for its other entries and the binary log.
+  const bool whole_row = lock_mode_.has_value();
   for (uint i = 0; i < table->s->fields; ++i) {
     columns_[i] = whole_row || bitmap_is_set(table->read_set, i);
   }
@@ -113,7 +114,7 @@ int ha_rocksdb::index_init(uint index, bool) {
 }
 
 int ha_rocksdb::index_end() {
-  cursor_->Close();
+  cursor_->EndScan();
   active_index = MAX_KEY;
   return 0;
 }
@@ -160,7 +161,7 @@ int ha_rocksdb::rnd_init(bool) {
 }
 
 int ha_rocksdb::rnd_end() {
-  cursor_->Close();
+  cursor_->EndScan();
   return 0;
 }
 
@@ -177,8 +178,9 @@ int ha_rocksdb::rnd_next(uchar* record) {
 void ha_rocksdb::position(const uchar*) {
   const auto key = cursor_->PrimaryKey();
   if (!key.ok()) {
-    // Found again by rnd_pos, which then fails.
-    cairn::HandlerError(key.status());
+    // The server asks only after a read; rnd_pos will find no row there.
+    sql_print_error("RocksDB: table %s: no position: %s", dictionary_name_.c_str(),
+                    key.status().ToString().c_str());
     bzero(ref, ref_length);
     return;
   }
@@ -186,14 +188,14 @@ void ha_rocksdb::position(const uchar*) {
   memcpy(ref, bytes.data(), bytes.size());
   if (engine_table_->has_hidden_key()) return;
   bzero(ref + bytes.size(), ref_length - bytes.size());
-  int2store(ref + ref_length - kPositionLengthBytes, static_cast<uint16>(bytes.size()));
+  int4store(ref + ref_length - kPositionLengthBytes, static_cast<uint32>(bytes.size()));
 }
 
 int ha_rocksdb::rnd_pos(uchar* record, uchar* position) {
   return ReadWith(scan_index(), [&]() -> Status {
     const size_t key_bytes = engine_table_->has_hidden_key()
                                  ? ref_length
-                                 : uint2korr(position + ref_length - kPositionLengthBytes);
+                                 : uint4korr(position + ref_length - kPositionLengthBytes);
     search_key_.clear();
     cairn::AppendBigEndian(engine_table_->primary().entry.id.index_number, &search_key_);
     search_key_.append(reinterpret_cast<const char*>(position), key_bytes);

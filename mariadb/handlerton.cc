@@ -83,9 +83,11 @@ int Recover(handlerton*, XID* xids, uint capacity) {
         Severity::kError, "listing prepared transactions: " + prepared.status().ToString());
     return 0;
   }
+  // The server asks again after a full list, until it gets one that is not.
+  static size_t position = 0;
   uint count = 0;
-  for (const TransactionId& id : *prepared) {
-    if (count == capacity) break;
+  for (; position < prepared->size() && count < capacity; ++position) {
+    const TransactionId& id = (*prepared)[position];
     XID& xid = xids[count++];
     xid.formatID = static_cast<long>(id.format);
     xid.gtrid_length = static_cast<long>(id.global.size());
@@ -93,6 +95,7 @@ int Recover(handlerton*, XID* xids, uint capacity) {
     memcpy(xid.data, id.global.data(), id.global.size());
     memcpy(xid.data + id.global.size(), id.branch.data(), id.branch.size());
   }
+  if (count < capacity) position = 0;
   return static_cast<int>(count);
 }
 

@@ -4,8 +4,8 @@
 #include <mutex>
 #include <utility>
 
-#include "engine/base/bytes.h"
 #include "engine/store/comparator.h"
+#include "engine/store/index_range.h"
 #include "engine/store/rocksdb_status.h"
 #include "rocksdb/convenience.h"
 
@@ -153,18 +153,14 @@ Status Database::Compact(const ColumnFamily& family) {
   return FromRocksDb(db_->CompactRange(options, family.handle, nullptr, nullptr));
 }
 
-Status Database::CompactIndex(const ColumnFamily& family, uint32_t index_number) {
-  std::string first;
-  std::string end;
-  AppendBigEndian(index_number, &first);
-  AppendBigEndian(index_number + 1, &end);
-  if (family.reverse) std::swap(first, end);
-  const rocksdb::Slice begin_slice(first);
-  const rocksdb::Slice end_slice(end);
+Status Database::CompactIndex(const ColumnFamily& family, uint32_t index_number,
+                              std::atomic<bool>* cancel) {
+  const IndexRange range(family, index_number);
   rocksdb::CompactRangeOptions options;
   options.exclusive_manual_compaction = false;
   options.bottommost_level_compaction = rocksdb::BottommostLevelCompaction::kForceOptimized;
-  return FromRocksDb(db_->CompactRange(options, family.handle, &begin_slice, &end_slice));
+  options.canceled = cancel;
+  return FromRocksDb(db_->CompactRange(options, family.handle, &range.lower(), &range.upper()));
 }
 
 Status Database::CompactLevelZero() {

@@ -4,6 +4,7 @@
 // once: which options a directory is opened with, which column families exist, durability and shutdown.
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <shared_mutex>
@@ -66,8 +67,9 @@ class Database {
   // Compacts a whole family, or the files of level 0 of every family into level 1.
   Status Compact(const ColumnFamily& family);
   Status CompactLevelZero();
-  // Compacts the keys of one index.
-  Status CompactIndex(const ColumnFamily& family, uint32_t index_number);
+  // Compacts the keys of one index; ends early when `cancel`, if given, becomes true.
+  Status CompactIndex(const ColumnFamily& family, uint32_t index_number,
+                      std::atomic<bool>* cancel = nullptr);
   // Writes the log's buffer to the file and syncs it.
   Status SyncLog();
 

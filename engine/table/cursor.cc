@@ -39,6 +39,10 @@ Status Cursor::ChangeColumns(const ColumnSet* columns) {
 Status Cursor::BindColumns() {
   const CursorAccess& access = access_;
   row_plan_ = entry_plan_ = condition_plan_ = nullptr;
+  wants_blobs_ = false;
+  for (uint32_t i = 0; i < access.columns->size(); ++i) {
+    wants_blobs_ |= (*access.columns)[i] && table_->layout().columns[i].type == ColumnType::kBlob;
+  }
   const uint32_t primary = table_->primary_position();
   if (access.index != primary && !access.lock.has_value()) {
     bool covered = true;
@@ -68,7 +72,17 @@ void Cursor::Close() {
   transaction_ = nullptr;
   iterator_.reset();
   row_value_.Reset();
-  has_primary_key_ = on_entry_ = row_locked_ = false;
+  has_primary_key_ = on_entry_ = row_locked_ = scan_ended_ = false;
+}
+
+void Cursor::EndScan() {
+  if (on_entry_ && !has_primary_key_) {  // A covering read; a damaged key shows when it is asked for.
+    has_primary_key_ =
+        current_index().codec->ExtractPrimaryKey(iterator_->key(), &primary_key_).ok();
+  }
+  on_entry_ = false;
+  iterator_.reset();
+  scan_ended_ = true;
 }
 
 void Cursor::EnsureIterator() {
@@ -123,8 +137,8 @@ Status Cursor::FetchPrimaryEntry(uint8_t* record) {
   has_primary_key_ = true;
   if (access_.lock.has_value()) return FetchRow(record);
   std::string_view value = iterator_->value();
-  if (transaction_->has_writes()) {
-    // The value may lie in the write batch, which moves when something is written.
+  if (wants_blobs_ || transaction_->has_writes()) {
+    // BLOBs outlive the iterator, and a value in the write batch moves when something is written.
     row_value_.PinSelf(rocksdb::Slice(value.data(), value.size()));
     value = row_value_.ToStringView();
   }
@@ -163,7 +177,11 @@ Status Cursor::FetchSecondaryEntry(uint8_t* record) {
   // The row is locked now, but may have changed after the entry was found.
   CAIRN_ASSIGN_OR_RETURN(const uint64_t hidden_key, HiddenKey());
   codec.EncodeKey(record, hidden_key, &recomputed_key_, &recomputed_unpack_info_);
-  if (recomputed_key_ == iterator_->key()) return Status();
+  if (recomputed_key_ == iterator_->key() &&
+      (access_.condition == nullptr ||
+       access_.condition->Check() == IndexCondition::Verdict::kMatch)) {
+    return Status();
+  }
   UnlockRow();
   return Status(StatusCode::kNotFound);
 }

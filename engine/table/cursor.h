@@ -32,7 +32,7 @@ class IndexCondition {
 // How a statement reads through a cursor.
 struct CursorAccess {
   uint32_t index = 0;                   // Position in Table::indexes().
-  const ColumnSet* columns = nullptr;   // Wanted columns.
+  const ColumnSet* columns = nullptr;   // Wanted columns; all of them when `lock` is set.
   std::optional<LockMode> lock;         // None: a consistent read.
   IndexCondition* condition = nullptr;  // Secondary indexes only; outlives the statement.
 };
@@ -55,12 +55,18 @@ class Cursor {
   Status Open(Transaction* transaction, const CursorAccess& access);
   // Wants other columns from the next row on; the position stays.
   Status ChangeColumns(const ColumnSet* columns);
-  bool is_open() const { return transaction_ != nullptr; }
+  // Whether reads go on where the last one was.
+  bool is_open() const { return transaction_ != nullptr && !scan_ended_; }
   uint32_t index() const { return access_.index; }
   void SetCondition(IndexCondition* condition) { access_.condition = condition; }
+  // The scan is over and its iterator goes. The current row stays until the next Open() or Close(): its
+  // key, its lock and its BLOBs. The server goes on using a row after it has ended the scan that found it.
+  void EndScan();
+  // Forgets the current row as well.
   void Close();
 
-  // All Read functions fill `record` with the wanted columns; BLOBs are valid until the next call.
+  // All Read functions fill `record` with the wanted columns; BLOBs are valid until the next read or
+  // Close().
   // Errors: kNotFound (Read, ReadRow), kEndOfRange (the others), those of Transaction, kCorruption,
   // kChecksumMismatch.
   Status Read(std::string_view prefix, Start start, uint8_t* record);
@@ -116,6 +122,8 @@ class Cursor {
   bool has_primary_key_ = false;
   bool on_entry_ = false;  // The iterator stands on the current row's entry.
   bool row_locked_ = false;
+  bool scan_ended_ = false;
+  bool wants_blobs_ = false;
 };
 
 }  // namespace cairn

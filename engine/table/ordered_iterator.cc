@@ -1,6 +1,5 @@
 #include "engine/table/ordered_iterator.h"
 
-#include "engine/base/bytes.h"
 #include "engine/store/rocksdb_status.h"
 
 namespace cairn {
@@ -29,17 +28,12 @@ OrderedIterator::OrderedIterator(const IndexEntry& index, Transaction* transacti
                                  Transaction::View view)
     : reverse_(index.family->reverse),
       epoch_(transaction->epoch()),
-      merges_writes_(transaction->has_writes()) {
-  AppendBigEndian(index.id.index_number, &first_bytes_);
-  AppendBigEndian(index.id.index_number + 1, &end_bytes_);
-  // In a reverse family the comparator's order runs from the end to the beginning. No key equals a bare
-  // index number, so that it does not matter which bound is the inclusive one.
-  lower_bound_ = reverse_ ? end_bytes_ : first_bytes_;
-  upper_bound_ = reverse_ ? first_bytes_ : end_bytes_;
+      merges_writes_(transaction->has_writes()),
+      range_(*index.family, index.id.index_number) {
   rocksdb::ReadOptions options;
   options.total_order_seek = true;
-  options.iterate_lower_bound = &lower_bound_;
-  options.iterate_upper_bound = &upper_bound_;
+  options.iterate_lower_bound = &range_.lower();
+  options.iterate_upper_bound = &range_.upper();
   iterator_ = transaction->NewIterator(*index.family, options, view);
 }
 
@@ -60,9 +54,9 @@ void OrderedIterator::SeekBefore(std::string_view key) {
   if (iterator_->Valid() && iterator_->key() == ToSlice(key)) Previous();
 }
 
-void OrderedIterator::SeekToFirst() { SeekAtOrAfter(first_bytes_); }
+void OrderedIterator::SeekToFirst() { SeekAtOrAfter(range_.first()); }
 
-void OrderedIterator::SeekToLast() { SeekBefore(end_bytes_); }
+void OrderedIterator::SeekToLast() { SeekBefore(range_.end()); }
 
 void OrderedIterator::Next() {
   if (reverse_) {

@@ -7,6 +7,7 @@
 
 #include "engine/base/status.h"
 #include "engine/catalog/dictionary.h"
+#include "engine/store/index_range.h"
 #include "engine/txn/transaction.h"
 #include "rocksdb/iterator.h"
 
@@ -50,10 +51,7 @@ class OrderedIterator {
   const bool reverse_;
   const uint64_t epoch_;
   const bool merges_writes_;
-  std::string first_bytes_;  // The index number,
-  std::string end_bytes_;    // and the number after it.
-  rocksdb::Slice lower_bound_;
-  rocksdb::Slice upper_bound_;
+  const IndexRange range_;
   std::unique_ptr<rocksdb::Iterator> iterator_;
 };
 

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "engine/base/bytes.h"
+#include "engine/store/index_range.h"
 #include "engine/store/rocksdb_status.h"
 #include "engine/table/ordered_iterator.h"
 #include "rocksdb/table_properties.h"
@@ -12,7 +12,7 @@
 namespace cairn {
 namespace {
 
-// A range of keys as RocksDB wants it: in the order of the family's comparator.
+// A range of keys in the order of the family's comparator, as RocksDB wants it.
 struct KeyRange {
   KeyRange(const ColumnFamily& family, std::string_view first, std::string_view end) {
     if (family.reverse) std::swap(first, end);
@@ -22,12 +22,6 @@ struct KeyRange {
   rocksdb::Slice start;
   rocksdb::Slice limit;
 };
-
-std::string IndexNumberBytes(uint32_t number) {
-  std::string bytes;
-  AppendBigEndian(number, &bytes);
-  return bytes;
-}
 
 Result<uint64_t> FileBytes(Database* database, const ColumnFamily& family, const KeyRange& range) {
   rocksdb::SizeApproximationOptions options;
@@ -44,9 +38,8 @@ Result<uint64_t> FileBytes(Database* database, const ColumnFamily& family, const
 
 Result<IndexSize> EstimateIndexSize(Database* database, const TableIndex& index) {
   const ColumnFamily& family = index.family();
-  const std::string first = IndexNumberBytes(index.entry.id.index_number);
-  const std::string end = IndexNumberBytes(index.entry.id.index_number + 1);
-  const KeyRange range(family, first, end);
+  const IndexRange whole(family, index.entry.id.index_number);
+  const KeyRange range(family, whole.first(), whole.end());
 
   IndexSize size;
   uint64_t memtable_rows = 0;

@@ -67,7 +67,6 @@ void Transaction::ReleaseStatementSnapshot() {
 void Transaction::Finish() {
   ReleaseStatementSnapshot();
   auto_increment_raises_.clear();
-  lock_count_ = 0;
   ++epoch_;
   started_ = prepared_ = rollback_only_ = in_statement_ = statement_savepoint_ = false;
 }
@@ -206,7 +205,7 @@ Status Transaction::GetForUpdate(const ColumnFamily& family, std::string_view ke
 Status Transaction::GetForUpdateImpl(const ColumnFamily& family, std::string_view key,
                                      LockMode mode, rocksdb::PinnableSlice* value) {
   CAIRN_ASSERT(started_);
-  if (lock_count_ >= settings_.max_row_locks) {
+  if (lock_count() >= settings_.max_row_locks) {
     return Status(StatusCode::kLockLimit,
                   "Failed to acquire lock due to rocksdb_max_row_locks limit");
   }
@@ -215,13 +214,12 @@ Status Transaction::GetForUpdateImpl(const ColumnFamily& family, std::string_vie
   const rocksdb::Status locked =
       rocksdb_->GetForUpdate(rocksdb::ReadOptions(), family.handle, ToSlice(key), value,
                              /*exclusive=*/mode == LockMode::kExclusive, /*do_validate=*/true);
-  if (locked.ok() || locked.IsNotFound()) ++lock_count_;
   if (locked.IsTimedOut() && WaitInterrupted()) return Status(StatusCode::kInterrupted);
   return FromRocksDb(locked);
 }
 
 void Transaction::Unlock(const ColumnFamily& family, std::string_view key) {
-  if (lock_count_ > 0) --lock_count_;
+  if (!started_) return;
   rocksdb_->UndoGetForUpdate(family.handle, ToSlice(key));
 }
 

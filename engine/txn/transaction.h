@@ -124,7 +124,8 @@ class Transaction {
 
   // Changes whenever iterators of earlier calls may have become invalid or stale.
   uint64_t epoch() const { return epoch_; }
-  uint64_t lock_count() const { return lock_count_; }
+  // Keys that the transaction has locked.
+  uint64_t lock_count() const { return started_ ? rocksdb_->GetNumKeys() : 0; }
 
  private:
   Status GetForUpdateImpl(const ColumnFamily& family, std::string_view key, LockMode mode,
@@ -145,7 +146,6 @@ class Transaction {
   TransactionSettings settings_;
   const rocksdb::Snapshot* statement_snapshot_ = nullptr;
   std::vector<AutoIncrementRaise> auto_increment_raises_;
-  uint64_t lock_count_ = 0;
   uint64_t epoch_ = 0;
   bool started_ = false;
   bool prepared_ = false;

@@ -2,9 +2,8 @@
 
 #include <memory>
 #include <string>
-#include <utility>
 
-#include "engine/base/bytes.h"
+#include "engine/store/index_range.h"
 #include "engine/store/rocksdb_status.h"
 #include "rocksdb/convenience.h"
 
@@ -83,21 +82,15 @@ void Upkeep::RemoveDroppedIndexesLoop() {
 Status Upkeep::RemoveIndex(IndexId id) {
   const ColumnFamily* family = database_->FindFamily(id.column_family);
   if (family == nullptr) return dictionary_->ForgetDroppedIndex(id);
-  std::string first;
-  std::string end;
-  AppendBigEndian(id.index_number, &first);
-  AppendBigEndian(id.index_number + 1, &end);
-  if (family->reverse) std::swap(first, end);
-  const rocksdb::Slice begin_slice(first);
-  const rocksdb::Slice end_slice(end);
+  const IndexRange range(*family, id.index_number);
   rocksdb::TransactionDB* const db = database_->rocksdb();
 
   const auto is_empty = [&]() -> Result<bool> {
     rocksdb::ReadOptions options;
     options.total_order_seek = true;
     options.fill_cache = false;
-    options.iterate_lower_bound = &begin_slice;
-    options.iterate_upper_bound = &end_slice;
+    options.iterate_lower_bound = &range.lower();
+    options.iterate_upper_bound = &range.upper();
     std::unique_ptr<rocksdb::Iterator> iterator(db->NewIterator(options, family->handle));
     iterator->SeekToFirst();
     if (iterator->Valid()) return false;
@@ -108,13 +101,8 @@ Status Upkeep::RemoveIndex(IndexId id) {
   CAIRN_ASSIGN_OR_RETURN(bool empty, is_empty());
   if (!empty) {
     CAIRN_RETURN_IF_ERROR(FromRocksDb(rocksdb::DeleteFilesInRange(
-        db->GetBaseDB(), family->handle, &begin_slice, &end_slice, /*include_end=*/false)));
-    rocksdb::CompactRangeOptions options;
-    options.exclusive_manual_compaction = false;
-    options.bottommost_level_compaction = rocksdb::BottommostLevelCompaction::kForceOptimized;
-    options.canceled = &cancel_compaction_;
-    CAIRN_RETURN_IF_ERROR(
-        FromRocksDb(db->CompactRange(options, family->handle, &begin_slice, &end_slice)));
+        db->GetBaseDB(), family->handle, &range.lower(), &range.upper(), /*include_end=*/false)));
+    CAIRN_RETURN_IF_ERROR(database_->CompactIndex(*family, id.index_number, &cancel_compaction_));
     CAIRN_ASSIGN_OR_RETURN(empty, is_empty());
   }
   // A transaction that was open during the drop may still hold entries; the next round looks again.

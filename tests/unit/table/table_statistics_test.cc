@@ -41,7 +41,9 @@ INSTANTIATE_TEST_SUITE_P(Families, TableStatisticsTest, ::testing::Values("defau
 
 TEST_P(TableStatisticsTest, RowCountsAreNearTheTruthInMemtablesAndFiles) {
   for (const bool flushed : {false, true}) {
-    if (flushed) ASSERT_TRUE(database_->FlushMemtables().ok());
+    if (flushed) {
+      ASSERT_TRUE(database_->FlushMemtables().ok());
+    }
     for (const TableIndex& index : table().indexes()) {
       const auto size = EstimateIndexSize(database_.get(), index);
       ASSERT_TRUE(size.ok()) << size.status().ToString();
