@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -15,6 +16,8 @@ from cairn.report import Reporter, say
 STOCK_SUITES = ("rocksdb", "rocksdb_sys_vars", "rocksdb_rpl")
 # How many tests of each kind the summary names; the result file has them all.
 SHOWN = 40
+# Tests in one run of the framework.
+BATCH = 30
 
 
 @dataclass(frozen=True)
@@ -49,16 +52,28 @@ def run(wanted: tuple[str, ...], options: Options) -> int:
             if outcome.state == "fail":
                 phase.note(f"fail  {outcome.key}  {outcome.reason[:100]}")
 
-        outcomes = mtr.run(
-            server,
-            library,
-            options.plugin_name,
-            [f"--repeat={options.repeat}", *tests],
-            parallel=options.parallel,
-            on_outcome=on_outcome,
-        )
+        outcomes: list[mtr.Outcome] = []
+        for batch in _batches(tests):
+            outcomes += mtr.run(
+                server,
+                library,
+                options.plugin_name,
+                [f"--repeat={options.repeat}", *batch],
+                parallel=options.parallel,
+                on_outcome=on_outcome,
+            )
         phase.summary = f"{len(outcomes)} tests"
     return _conclude(server, library, outcomes, options)
+
+
+def _batches(tests: list[str]) -> Iterator[list[str]]:
+    """The tests in runs of a size that the framework survives.
+
+    Its workers talk to it over a stream that a failing test with a long log can break; the run then
+    ends where it is.
+    """
+    for start in range(0, len(tests), BATCH):
+        yield tests[start : start + BATCH]
 
 
 def select(server: Server, wanted: tuple[str, ...], combination: str | None) -> list[str]:
