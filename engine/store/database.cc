@@ -30,6 +30,15 @@ Status ExplainOpenFailure(const rocksdb::Status& status, const std::string& dire
     return Status(StatusCode::kReadOnly,
                   "the directory " + directory + " cannot be written; " + text);
   }
+  if (mentions("unknown tag") || mentions("unsupported") || mentions("Unknown Footer version")) {
+    return Status(
+        StatusCode::kNotSupported,
+        "the files in " + directory + " are damaged or of a newer RocksDB than this one; " + text);
+  }
+  if (mentions("does not match existing comparator")) {
+    return Status(StatusCode::kInvalidArgument,
+                  "the files in " + directory + " are another program's; " + text);
+  }
   return ours.WithContext("cannot open " + directory);
 }
 

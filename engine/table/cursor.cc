@@ -76,7 +76,8 @@ void Cursor::Close() {
 }
 
 void Cursor::EndScan() {
-  if (on_entry_ && !has_primary_key_) {  // A covering read; a damaged key shows when it is asked for.
+  if (on_entry_ &&
+      !has_primary_key_) {  // A covering read; a damaged key shows when it is asked for.
     has_primary_key_ =
         current_index().codec->ExtractPrimaryKey(iterator_->key(), &primary_key_).ok();
   }
