@@ -133,6 +133,10 @@ void ha_rocksdb::get_auto_increment(ulonglong offset, ulonglong increment, ulong
   uint64_t next = counter.load(std::memory_order_relaxed);
   uint64_t value;
   do {
+    if (next > largest) {  // Set there by AUTO_INCREMENT=n.
+      *first_value = ULONGLONG_MAX;
+      return;
+    }
     // The smallest offset + n * increment that is not below the counter.
     value = next;
     if (increment > 1) {
