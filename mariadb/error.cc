@@ -27,6 +27,8 @@ int ToHandlerCode(StatusCode code) {
       return HA_ERR_END_OF_FILE;
     case StatusCode::kDuplicateKey:
       return HA_ERR_FOUND_DUPP_KEY;
+    case StatusCode::kUnchanged:
+      return HA_ERR_RECORD_IS_THE_SAME;
     case StatusCode::kAlreadyExists:
       return HA_ERR_TABLE_EXIST;
     case StatusCode::kLockTimeout:

@@ -154,6 +154,12 @@ class ha_rocksdb final : public handler {
   int BindTable();
   int BeginStatement(THD* thd);
   int PrepareCursor(uint32_t index);
+  // Whether an index has a BLOB or TEXT part: search keys then end before the parts behind it.
+  bool HasBlobPart(uint32_t index) const;
+  // How the columns of a key in `record` compare with a search key: negative when they come before it.
+  int CompareKey(uint32_t index, uchar* record, const uchar* key, uint key_bytes) const;
+  // index_read_map for a search key of which only a beginning could be encoded.
+  int ReadComparing(uchar* record, const uchar* key, uint key_bytes, ha_rkey_function find_flag);
   // Runs one read of the cursor on `index` and translates its outcome.
   template <typename ReadFunction>
   int ReadWith(uint32_t index, ReadFunction read);
@@ -186,4 +192,7 @@ class ha_rocksdb final : public handler {
   // less than that.
   uint32_t whole_key_parts_ = UINT32_MAX;
   bool scan_started_ = false;
+  // The pushed condition's index gives back all its columns, so that the end of the range can be seen on
+  // the entry too.
+  bool sees_end_of_range_ = false;
 };

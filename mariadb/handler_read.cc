@@ -1,4 +1,5 @@
 // Reading rows: translate the arguments, ask the cursor, translate the answer.
+#include <algorithm>
 #include <utility>
 
 #include "engine/base/bytes.h"
@@ -47,6 +48,10 @@ uint32_t CountParts(const KEY& key, key_part_map parts) {
 }  // namespace cairn
 
 ha_rocksdb::PushedCondition::Verdict ha_rocksdb::PushedCondition::Check() {
+  if (!handler_->sees_end_of_range_) {
+    if (thd_killed(handler_->ha_thd())) return Verdict::kAbort;
+    return handler_->pushed_idx_cond->val_int() ? Verdict::kMatch : Verdict::kSkip;
+  }
   switch (handler_index_cond_check(handler_)) {
     case CHECK_POS:
       return Verdict::kMatch;
@@ -62,7 +67,12 @@ ha_rocksdb::PushedCondition::Verdict ha_rocksdb::PushedCondition::Check() {
 Item* ha_rocksdb::idx_cond_push(uint index, Item* condition) {
   pushed_idx_cond = condition;
   pushed_idx_cond_keyno = index;
-  in_range_check_pushed_down = true;
+  const cairn::IndexCodec& codec = *engine_table_->index(index).codec;
+  sees_end_of_range_ = true;
+  for (uint32_t part = 0; part < codec.layout().parts.size(); ++part) {
+    sees_end_of_range_ = sees_end_of_range_ && codec.PartIsRestorable(part);
+  }
+  in_range_check_pushed_down = sees_end_of_range_;
   return nullptr;
 }
 
@@ -75,6 +85,11 @@ int ha_rocksdb::PrepareCursor(uint32_t index) {
   const bool whole_row = lock_mode_.has_value();
   for (uint i = 0; i < table->s->fields; ++i) {
     columns_[i] = whole_row || bitmap_is_set(table->read_set, i);
+  }
+  if (HasBlobPart(index)) {  // They are compared with search keys.
+    for (const cairn::KeyPartLayout& part : engine_table_->index(index).layout().parts) {
+      columns_[part.column] = true;
+    }
   }
   columns_changed_ = false;
   if (!rebind) return cairn::HandlerError(cursor_->ChangeColumns(&columns_));
@@ -119,8 +134,61 @@ int ha_rocksdb::index_end() {
   return 0;
 }
 
+bool ha_rocksdb::HasBlobPart(uint32_t index) const {
+  const std::vector<cairn::KeyPartLayout>& parts = engine_table_->index(index).layout().parts;
+  return std::any_of(parts.begin(), parts.end(), [this](const cairn::KeyPartLayout& part) {
+    return engine_table_->layout().columns[part.column].type == cairn::ColumnType::kBlob;
+  });
+}
+
+int ha_rocksdb::CompareKey(uint32_t index, uchar* record, const uchar* key, uint key_bytes) const {
+  uchar* const usual = table->record[0];
+  if (record != usual) table->move_fields(table->field, record, usual);
+  const int order = key_cmp(table->key_info[index].key_part, key, key_bytes);
+  if (record != usual) table->move_fields(table->field, usual, record);
+  return order;
+}
+
+// The cursor gives the rows around the place, in order of the part that could be encoded; those that do not
+// stand to the whole key as the server asked are passed over.
+int ha_rocksdb::ReadComparing(uchar* record, const uchar* key, uint key_bytes,
+                              ha_rkey_function find_flag) {
+  const Cursor::Start start = cairn::ToStart(find_flag);
+  const bool backward = start == Cursor::Start::kLastExact || start == Cursor::Start::kAtOrBefore ||
+                        start == Cursor::Start::kBefore;
+  const bool exact = start == Cursor::Start::kExact || start == Cursor::Start::kLastExact;
+  // "Behind" and "before" the key begin among the rows that share its encoded part.
+  const Cursor::Start first = start == Cursor::Start::kAfter    ? Cursor::Start::kAtOrAfter
+                              : start == Cursor::Start::kBefore ? Cursor::Start::kAtOrBefore
+                                                                : start;
+  int error = ReadWith(active_index, [&] { return cursor_->Read(search_key_, first, record); });
+  while (error == 0) {
+    const int order = CompareKey(active_index, record, key, key_bytes);
+    const bool wanted = exact                                ? order == 0
+                        : start == Cursor::Start::kAfter     ? order > 0
+                        : start == Cursor::Start::kBefore    ? order < 0
+                        : start == Cursor::Start::kAtOrAfter ? order >= 0
+                                                             : order <= 0;
+    if (wanted) return 0;
+    cursor_->UnlockRow();
+    error = ReadWith(active_index, [&] {
+      if (backward) return cursor_->ReadPrevious(record);
+      return exact ? cursor_->ReadNextExact(record) : cursor_->ReadNext(record);
+    });
+  }
+  return error == HA_ERR_END_OF_FILE ? HA_ERR_KEY_NOT_FOUND : error;
+}
+
 int ha_rocksdb::index_read_map(uchar* record, const uchar* key, key_part_map key_parts,
                                ha_rkey_function find_flag) {
+  if (HasBlobPart(active_index)) {
+    const cairn::IndexCodec& codec = *engine_table_->index(active_index).codec;
+    const uint32_t part_count = cairn::CountParts(table->key_info[active_index], key_parts);
+    if (codec.EncodeSearchKey(key, part_count, &search_key_) < part_count) {
+      const uint key_bytes = calculate_key_len(table, active_index, key, key_parts);
+      return ReadComparing(record, key, key_bytes, find_flag);
+    }
+  }
   return ReadWith(active_index, [&]() -> Status {
     const cairn::TableIndex& index = engine_table_->index(active_index);
     const uint32_t part_count = cairn::CountParts(table->key_info[active_index], key_parts);
@@ -149,9 +217,16 @@ int ha_rocksdb::index_last(uchar* record) {
   return ReadWith(active_index, [&] { return cursor_->ReadLast(record); });
 }
 
-int ha_rocksdb::index_next_same(uchar* record, const uchar*, uint) {
-  // The cursor knows the key of the last read.
-  return ReadWith(active_index, [&] { return cursor_->ReadNextExact(record); });
+int ha_rocksdb::index_next_same(uchar* record, const uchar* key, uint key_bytes) {
+  // The cursor knows the key of the last read, or as much of it as could be encoded.
+  while (true) {
+    const int error = ReadWith(active_index, [&] { return cursor_->ReadNextExact(record); });
+    if (error != 0 || !HasBlobPart(active_index) ||
+        CompareKey(active_index, record, key, key_bytes) == 0) {
+      return error;
+    }
+    cursor_->UnlockRow();
+  }
 }
 
 int ha_rocksdb::rnd_init(bool) {

@@ -12,6 +12,8 @@ std::string_view ToString(StatusCode code) {
       return "end of range";
     case StatusCode::kDuplicateKey:
       return "duplicate key";
+    case StatusCode::kUnchanged:
+      return "unchanged";
     case StatusCode::kAlreadyExists:
       return "already exists";
     case StatusCode::kLockTimeout:

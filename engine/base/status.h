@@ -21,6 +21,7 @@ enum class StatusCode {
   kNotFound,          // No such key, table or index.
   kEndOfRange,        // A cursor has passed the last entry of its range.
   kDuplicateKey,      // A unique key is taken.
+  kUnchanged,         // An update leaves the row as it is.
   kAlreadyExists,     // A table of that name exists in the dictionary.
   kLockTimeout,       // A row lock was not granted in time.
   kDeadlock,          // Waiting would have closed a cycle.

@@ -115,6 +115,7 @@ Status TableWriter::Update(Transaction* transaction, const uint8_t* old_record,
   EncodeRow(old_record, hidden_key, &old_entry_);
   EncodeRow(new_record, hidden_key, &new_entry_);
   const bool key_changes = old_entry_.key != new_entry_.key;
+  if (!key_changes && old_entry_.value == new_entry_.value) return Status(StatusCode::kUnchanged);
   if (key_changes) CAIRN_RETURN_IF_ERROR(CheckPrimaryKey(transaction, new_entry_.key));
   CAIRN_RETURN_IF_ERROR(CheckUniqueIndexes(transaction, new_record, old_record, hidden_key));
 

@@ -22,7 +22,7 @@ class TableWriter {
   Status Insert(Transaction* transaction, const uint8_t* record);
 
   // `old_record` is the row as it is now, complete and locked by this transaction; `hidden_key` is its
-  // key in a table without primary key. Errors as Insert.
+  // key in a table without primary key. Errors as Insert, and kUnchanged when nothing is to be written.
   Status Update(Transaction* transaction, const uint8_t* old_record, const uint8_t* new_record,
                 uint64_t hidden_key);
 
