@@ -49,10 +49,6 @@ int ToHandlerCode(StatusCode code) {
       return kErrorInvalidArgument;
     case StatusCode::kNotSupported:
       return kErrorNotSupported;
-    case StatusCode::kKeyTooLong:
-      return HA_ERR_TO_BIG_ROW;
-    case StatusCode::kRowTooLong:
-      return HA_ERR_TO_BIG_ROW;
     case StatusCode::kAutoIncrementExhausted:
       return HA_ERR_AUTOINC_READ_FAILED;
     case StatusCode::kRollbackOnly:
@@ -93,22 +89,16 @@ const char* HandlerErrorText(int code) {
       return "Specifying DATA DIRECTORY for an individual table is not supported.";
     case kErrorIndexDirectory:
       return "Specifying INDEX DIRECTORY for an individual table is not supported.";
-    case kErrorCommitFailed:
-      return "RocksDB commit failed.";
     case kErrorCorruption:
       return "Found data corruption.";
     case kErrorChecksum:
       return "CRC checksum mismatch.";
-    case kErrorInvalidTable:
-      return "Invalid table.";
     case kErrorNotSupported:
       return "RocksDB status: not supported.";
     case kErrorInvalidArgument:
       return "RocksDB status: invalid argument.";
     case kErrorIo:
       return "RocksDB status: io error.";
-    case kErrorNoSpace:
-      return "RocksDB status: no space.";
     case kErrorShutdown:
       return "RocksDB status: shutdown in progress.";
     case kErrorAborted:

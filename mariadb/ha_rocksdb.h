@@ -154,8 +154,6 @@ class ha_rocksdb final : public handler {
   int BindTable();
   int BeginStatement(THD* thd);
   int PrepareCursor(uint32_t index);
-  // Whether an index has a BLOB or TEXT part: search keys then end before the parts behind it.
-  bool HasBlobPart(uint32_t index) const;
   // How the columns of a key in `record` compare with a search key: negative when they come before it.
   int CompareKey(uint32_t index, uchar* record, const uchar* key, uint key_bytes) const;
   // index_read_map for a search key of which only a beginning could be encoded.

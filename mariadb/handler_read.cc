@@ -1,5 +1,4 @@
 // Reading rows: translate the arguments, ask the cursor, translate the answer.
-#include <algorithm>
 #include <utility>
 
 #include "engine/base/bytes.h"
@@ -86,7 +85,7 @@ int ha_rocksdb::PrepareCursor(uint32_t index) {
   for (uint i = 0; i < table->s->fields; ++i) {
     columns_[i] = whole_row || bitmap_is_set(table->read_set, i);
   }
-  if (HasBlobPart(index)) {  // They are compared with search keys.
+  if (engine_table_->index(index).has_blob_part) {  // They are compared with search keys.
     for (const cairn::KeyPartLayout& part : engine_table_->index(index).layout().parts) {
       columns_[part.column] = true;
     }
@@ -134,13 +133,6 @@ int ha_rocksdb::index_end() {
   return 0;
 }
 
-bool ha_rocksdb::HasBlobPart(uint32_t index) const {
-  const std::vector<cairn::KeyPartLayout>& parts = engine_table_->index(index).layout().parts;
-  return std::any_of(parts.begin(), parts.end(), [this](const cairn::KeyPartLayout& part) {
-    return engine_table_->layout().columns[part.column].type == cairn::ColumnType::kBlob;
-  });
-}
-
 int ha_rocksdb::CompareKey(uint32_t index, uchar* record, const uchar* key, uint key_bytes) const {
   uchar* const usual = table->record[0];
   if (record != usual) table->move_fields(table->field, record, usual);
@@ -172,8 +164,9 @@ int ha_rocksdb::ReadComparing(uchar* record, const uchar* key, uint key_bytes,
     if (wanted) return 0;
     cursor_->UnlockRow();
     error = ReadWith(active_index, [&] {
-      if (backward) return cursor_->ReadPrevious(record);
-      return exact ? cursor_->ReadNextExact(record) : cursor_->ReadNext(record);
+      if (exact)
+        return backward ? cursor_->ReadPreviousExact(record) : cursor_->ReadNextExact(record);
+      return backward ? cursor_->ReadPrevious(record) : cursor_->ReadNext(record);
     });
   }
   return error == HA_ERR_END_OF_FILE ? HA_ERR_KEY_NOT_FOUND : error;
@@ -181,7 +174,7 @@ int ha_rocksdb::ReadComparing(uchar* record, const uchar* key, uint key_bytes,
 
 int ha_rocksdb::index_read_map(uchar* record, const uchar* key, key_part_map key_parts,
                                ha_rkey_function find_flag) {
-  if (HasBlobPart(active_index)) {
+  if (engine_table_->index(active_index).has_blob_part) {
     const cairn::IndexCodec& codec = *engine_table_->index(active_index).codec;
     const uint32_t part_count = cairn::CountParts(table->key_info[active_index], key_parts);
     if (codec.EncodeSearchKey(key, part_count, &search_key_) < part_count) {
@@ -221,7 +214,7 @@ int ha_rocksdb::index_next_same(uchar* record, const uchar* key, uint key_bytes)
   // The cursor knows the key of the last read, or as much of it as could be encoded.
   while (true) {
     const int error = ReadWith(active_index, [&] { return cursor_->ReadNextExact(record); });
-    if (error != 0 || !HasBlobPart(active_index) ||
+    if (error != 0 || !engine_table_->index(active_index).has_blob_part ||
         CompareKey(active_index, record, key, key_bytes) == 0) {
       return error;
     }

@@ -34,10 +34,6 @@ std::string_view ToString(StatusCode code) {
       return "invalid argument";
     case StatusCode::kNotSupported:
       return "not supported";
-    case StatusCode::kKeyTooLong:
-      return "key too long";
-    case StatusCode::kRowTooLong:
-      return "row too long";
     case StatusCode::kAutoIncrementExhausted:
       return "auto-increment exhausted";
     case StatusCode::kRollbackOnly:

@@ -33,8 +33,6 @@ enum class StatusCode {
   // Wrong input.
   kInvalidArgument,
   kNotSupported,
-  kKeyTooLong,
-  kRowTooLong,
   kAutoIncrementExhausted,
   kRollbackOnly,  // The transaction can only be rolled back.
   kReadOnly,      // The engine or the transaction accepts no writes.

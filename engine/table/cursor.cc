@@ -58,7 +58,7 @@ Status Cursor::BindColumns() {
   if (entry_plan_ == nullptr) {
     CAIRN_RETURN_IF_ERROR(UsePlan(primary, *access.columns, &plans_[primary], &row_plan_));
   }
-  if (access.index != primary) {
+  if (access.condition != nullptr) {
     // A pushed condition reads what the index holds.
     ColumnSet covered(access.columns->size());
     for (uint32_t i = 0; i < covered.size(); ++i) covered[i] = current_index().codec->Covers(i);
@@ -242,27 +242,29 @@ Status Cursor::ReadLast(uint8_t* record) {
   return AsEndOfRange(Fetch(Direction::kBackward, /*exact=*/false, record));
 }
 
-Status Cursor::ReadNext(uint8_t* record) {
+Status Cursor::MoveForward(bool exact, uint8_t* record) {
   CAIRN_RETURN_IF_ERROR(EnsurePositioned());
   if (on_entry_ || (iterator_->Valid() && iterator_->key() == primary_key_)) iterator_->Next();
-  return AsEndOfRange(Fetch(Direction::kForward, /*exact=*/false, record));
+  return AsEndOfRange(Fetch(Direction::kForward, exact, record));
 }
 
-Status Cursor::ReadPrevious(uint8_t* record) {
+Status Cursor::MoveBackward(bool exact, uint8_t* record) {
   CAIRN_RETURN_IF_ERROR(EnsurePositioned());
   if (on_entry_) {
     iterator_->Previous();
   } else {
     iterator_->SeekBefore(primary_key_);
   }
-  return AsEndOfRange(Fetch(Direction::kBackward, /*exact=*/false, record));
+  return AsEndOfRange(Fetch(Direction::kBackward, exact, record));
 }
 
-Status Cursor::ReadNextExact(uint8_t* record) {
-  CAIRN_RETURN_IF_ERROR(EnsurePositioned());
-  if (on_entry_ || (iterator_->Valid() && iterator_->key() == primary_key_)) iterator_->Next();
-  return AsEndOfRange(Fetch(Direction::kForward, /*exact=*/true, record));
-}
+Status Cursor::ReadNext(uint8_t* record) { return MoveForward(/*exact=*/false, record); }
+
+Status Cursor::ReadPrevious(uint8_t* record) { return MoveBackward(/*exact=*/false, record); }
+
+Status Cursor::ReadNextExact(uint8_t* record) { return MoveForward(/*exact=*/true, record); }
+
+Status Cursor::ReadPreviousExact(uint8_t* record) { return MoveBackward(/*exact=*/true, record); }
 
 Status Cursor::ReadRow(std::string_view primary_key, uint8_t* record) {
   primary_key_.assign(primary_key);

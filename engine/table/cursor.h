@@ -58,7 +58,6 @@ class Cursor {
   // Whether reads go on where the last one was.
   bool is_open() const { return transaction_ != nullptr && !scan_ended_; }
   uint32_t index() const { return access_.index; }
-  void SetCondition(IndexCondition* condition) { access_.condition = condition; }
   // The scan is over and its iterator goes. The current row stays until the next Open() or Close(): its
   // key, its lock and its BLOBs. The server goes on using a row after it has ended the scan that found it.
   void EndScan();
@@ -74,8 +73,9 @@ class Cursor {
   Status ReadLast(uint8_t* record);
   Status ReadNext(uint8_t* record);
   Status ReadPrevious(uint8_t* record);
-  // As ReadNext, but ends behind the entries that start with the prefix of the last Read.
+  // As ReadNext and ReadPrevious, but end with the entries that start with the prefix of the last Read.
   Status ReadNextExact(uint8_t* record);
+  Status ReadPreviousExact(uint8_t* record);
   // The row with this complete primary key (index number first), without an iterator.
   Status ReadRow(std::string_view primary_key, uint8_t* record);
 
@@ -100,6 +100,8 @@ class Cursor {
   void EnsureIterator();
   Status EnsurePositioned();
   Status Fetch(Direction direction, bool exact, uint8_t* record);
+  Status MoveForward(bool exact, uint8_t* record);
+  Status MoveBackward(bool exact, uint8_t* record);
   Status FetchPrimaryEntry(uint8_t* record);
   Status FetchSecondaryEntry(uint8_t* record);
   Status FetchRow(uint8_t* record);

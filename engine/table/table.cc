@@ -8,6 +8,12 @@
 namespace cairn {
 namespace {
 
+bool HasBlobPart(const TableLayout& table, const IndexLayout& index) {
+  return std::any_of(index.parts.begin(), index.parts.end(), [&table](const KeyPartLayout& part) {
+    return table.columns[part.column].type == ColumnType::kBlob;
+  });
+}
+
 bool PrimaryKeyHasEveryColumn(const TableLayout& table, const IndexLayout& primary) {
   ColumnSet seen(table.columns.size(), false);
   for (const KeyPartLayout& part : primary.parts) seen[part.column] = true;
@@ -43,14 +49,11 @@ Result<std::shared_ptr<const Table>> Table::Open(std::shared_ptr<const TableDefi
   for (size_t i = 0; i < indexes.size(); ++i) {
     CAIRN_ASSIGN_OR_RETURN(std::unique_ptr<const IndexCodec> codec,
                            IndexCodec::Make(layout, primary, indexes[i]));
-    table->indexes_.push_back(TableIndex{definition->indexes[i], std::move(codec)});
+    const bool has_blob_part = HasBlobPart(layout, indexes[i]);
+    table->indexes_.push_back(TableIndex{definition->indexes[i], std::move(codec), has_blob_part});
   }
   table->all_columns_in_primary_key_ =
       primary.kind == IndexKind::kPrimary && PrimaryKeyHasEveryColumn(layout, primary);
-  table->primary_key_has_blob_ =
-      std::any_of(primary.parts.begin(), primary.parts.end(), [&layout](const KeyPartLayout& part) {
-        return layout.columns[part.column].type == ColumnType::kBlob;
-      });
   table->definition_ = std::move(definition);
   table->layout_ = std::move(layout);
   return std::shared_ptr<const Table>(std::move(table));

@@ -14,6 +14,9 @@ namespace cairn {
 struct TableIndex {
   IndexEntry entry;
   std::unique_ptr<const IndexCodec> codec;
+  // A part indexes only the beginning of a BLOB or TEXT: what is unique is less than the key, and search keys
+  // end at that part.
+  bool has_blob_part = false;
 
   const IndexLayout& layout() const { return codec->layout(); }
   const ColumnFamily& family() const { return *entry.family; }
@@ -40,9 +43,6 @@ class Table {
   // (spec/on-disk-format.md, 1.4).
   bool all_columns_in_primary_key() const { return all_columns_in_primary_key_; }
 
-  // The primary key indexes only the beginning of a BLOB or TEXT: what is unique is less than its key.
-  bool primary_key_has_blob() const { return primary_key_has_blob_; }
-
   // The next number of the hidden primary key. `database` is read once, at the first call since start.
   Result<uint64_t> NextHiddenKey(Database* database) const;
 
@@ -54,7 +54,6 @@ class Table {
   std::vector<TableIndex> indexes_;
   uint32_t primary_position_ = 0;
   bool all_columns_in_primary_key_ = false;
-  bool primary_key_has_blob_ = false;
 };
 
 }  // namespace cairn
