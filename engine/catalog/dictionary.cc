@@ -216,6 +216,8 @@ Result<std::shared_ptr<const TableDefinition>> Dictionary::CreateTable(
     IndexEntry entry;
     entry.id = IndexId{families[i]->id, index_number++};
     entry.info.kind = indexes[i].kind;
+    entry.info.format_version = indexes[i].format_version;
+    entry.info.features = indexes[i].features;
     entry.family = families[i];
     table->indexes.push_back(entry);
     if (family_flags_.contains(entry.id.column_family)) continue;

@@ -46,6 +46,8 @@ struct NewIndex {
   IndexKind kind = IndexKind::kPrimary;
   std::string family_name{kDefaultColumnFamily};
   bool family_per_partition = false;  // The name came from a per-partition qualifier.
+  uint16_t format_version = kStockFormatVersion;
+  uint32_t features = 0;  // IndexFeature bits; 0 unless the format is kCairnFormatVersion.
 };
 
 // Thread-safe. Mutexes: change_mutex_ serialises changes and is taken first; map_mutex_ guards the maps

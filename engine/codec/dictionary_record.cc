@@ -11,6 +11,7 @@ namespace {
 // Everything here is persisted.
 constexpr uint16_t kRecordVersion = 1;  // Of all records but type 2 and type 20.
 constexpr uint16_t kIndexInfoVersion = 6;
+constexpr uint16_t kCairnIndexInfoVersion = 0x4301;  // Version 6 and the features behind it.
 constexpr uint16_t kIndexInfoWithoutFlags = 5;
 constexpr uint16_t kIndexInfoWithoutTtl = 4;
 constexpr uint16_t kOldestIndexInfo = 3;
@@ -94,7 +95,7 @@ Result<IndexKind> ToIndexKind(uint8_t number, std::string_view value) {
 // Reads what follows kind and format version, by the version of the record.
 bool ReadTtl(uint16_t version, ByteReader* value, uint32_t* flags, uint64_t* ttl_seconds,
              uint16_t format_version) {
-  if (version == kIndexInfoVersion) {
+  if (version == kIndexInfoVersion || version == kCairnIndexInfoVersion) {
     return value->ReadBigEndian(flags) && value->ReadBigEndian(ttl_seconds);
   }
   if (version != kIndexInfoWithoutFlags) return true;
@@ -183,12 +184,14 @@ Result<std::vector<IndexId>> DecodeTable(std::string_view value) {
 }
 
 std::string EncodeIndexInfo(const IndexInfo& info) {
+  const bool cairn = info.format_version == kCairnFormatVersion;
   std::string value;
-  AppendBigEndian(kIndexInfoVersion, &value);
+  AppendBigEndian(cairn ? kCairnIndexInfoVersion : kIndexInfoVersion, &value);
   AppendBigEndian(static_cast<uint8_t>(info.kind), &value);
   AppendBigEndian(info.format_version, &value);
   AppendBigEndian(info.has_ttl_stamp ? kTtlStampFlag : uint32_t{0}, &value);
   AppendBigEndian(info.ttl_seconds, &value);
+  if (cairn) AppendBigEndian(info.features, &value);
   return value;
 }
 
@@ -196,21 +199,31 @@ Result<IndexInfo> DecodeIndexInfo(std::string_view value) {
   ByteReader reader(value);
   uint16_t version;
   if (!reader.ReadBigEndian(&version)) return Corrupt("index info has no version", value);
-  if (version < kOldestIndexInfo || version > kIndexInfoVersion) {
-    return UnknownVersion("index info", version, "3 to 6");
+  const bool cairn = version == kCairnIndexInfoVersion;
+  if (!cairn && (version < kOldestIndexInfo || version > kIndexInfoVersion)) {
+    return UnknownVersion("index info", version,
+                          "3 to 6 and " + std::to_string(kCairnIndexInfoVersion));
   }
   IndexInfo info;
   uint8_t kind;
   uint32_t flags = 0;
   if (!reader.ReadBigEndian(&kind) || !reader.ReadBigEndian(&info.format_version) ||
       !ReadTtl(version, &reader, &flags, &info.ttl_seconds, info.format_version) ||
-      reader.remaining() != 0) {
+      (cairn && !reader.ReadBigEndian(&info.features)) || reader.remaining() != 0) {
     return Corrupt("index info has a wrong length", value);
   }
   CAIRN_ASSIGN_OR_RETURN(info.kind, ToIndexKind(kind, value));
   if (!IsKnownFormatVersion(info.format_version)) {
     return Status(StatusCode::kNotSupported,
                   "index info: " + UnknownFormatVersion(info.format_version));
+  }
+  if (cairn != (info.format_version == kCairnFormatVersion)) {
+    return Corrupt("index info of a version that its kv format does not have", value);
+  }
+  if ((info.features & ~kKnownIndexFeatures) != 0) {
+    return Status(StatusCode::kNotSupported,
+                  "index info has unknown features " + std::to_string(info.features) +
+                      "; known are 1 to " + std::to_string(kKnownIndexFeatures));
   }
   if ((flags & ~kTtlStampFlag) != 0) {
     return Status(StatusCode::kNotSupported,

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "engine/base/status.h"
+#include "engine/codec/format_version.h"
 #include "engine/codec/table_layout.h"
 
 namespace cairn {
@@ -42,11 +43,24 @@ inline constexpr uint32_t kColumnFamilyReverse = 1;
 inline constexpr uint32_t kColumnFamilyAuto = 2;  // Obsolete.
 inline constexpr uint32_t kColumnFamilyPerPartition = 4;
 
+// What an index of the Cairn format needs that the stock format cannot express; bits of a set. Persisted.
+// A primary key carries the features of the table as a whole.
+enum IndexFeature : uint32_t {
+  kFeatureRestorableKey = 1,   // A part whose value the stock format cannot give back from the key.
+  kFeatureNoPadCollation = 2,  // A collation for which trailing spaces count.
+  kFeatureExactOrder = 4,      // A collation or prefix whose weights the stock format cuts short.
+  kFeatureDescendingPart = 8,  // A descending key part.
+  kFeatureGeneratedColumn = 16,  // A generated column; virtual ones are not stored in the row.
+  kFeatureSequence = 32,         // The table is a SEQUENCE.
+};
+inline constexpr uint32_t kKnownIndexFeatures = 63;
+
 struct IndexInfo {  // Type 2.
   IndexKind kind = IndexKind::kPrimary;
-  uint16_t format_version = 13;
+  uint16_t format_version = kStockFormatVersion;
   bool has_ttl_stamp = false;
   uint64_t ttl_seconds = 0;
+  uint32_t features = 0;  // IndexFeature bits; 0 unless format_version is kCairnFormatVersion.
   bool operator==(const IndexInfo&) const = default;
 };
 
@@ -65,8 +79,8 @@ Result<uint32_t> DecodeColumnFamilyKey(std::string_view key);
 // Values.
 std::string EncodeTable(const std::vector<IndexId>& indexes);
 Result<std::vector<IndexId>> DecodeTable(std::string_view value);
-std::string EncodeIndexInfo(const IndexInfo& info);         // Always version 6.
-Result<IndexInfo> DecodeIndexInfo(std::string_view value);  // Versions 3, 4, 5, 6.
+std::string EncodeIndexInfo(const IndexInfo& info);  // Version 6, or that of the Cairn format.
+Result<IndexInfo> DecodeIndexInfo(std::string_view value);  // Versions 3, 4, 5, 6, 0x4301.
 std::string EncodeColumnFamily(uint32_t flags);
 Result<uint32_t> DecodeColumnFamily(std::string_view value);
 std::string EncodeMaxIndexNumber(uint32_t number);

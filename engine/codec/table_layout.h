@@ -44,6 +44,8 @@ struct ColumnLayout {
   // kChar, kVarchar, kBlob; null for other types. COMPRESSED columns are kVarchar/kBlob as well:
   // their image is stored as it is, and the server never indexes them.
   const Collation* collation = nullptr;
+  // A virtual generated column: never stored in the row, but key parts may have it.
+  bool is_virtual = false;
 
   bool nullable() const { return null_mask != 0; }
 };
@@ -53,7 +55,8 @@ struct KeyPartLayout {
   uint32_t column = 0;  // Position in TableLayout::columns.
   uint32_t length_bytes =
       0;  // Bytes of the column that are indexed, before weights (server's length).
-  bool is_prefix = false;  // The part covers only a proper prefix of the column. BLOBs always do.
+  bool is_prefix = false;   // The part covers only a proper prefix of the column. BLOBs always do.
+  bool descending = false;  // Only in the Cairn format.
 };
 
 enum class IndexKind : uint8_t {  // Persisted: index type of a type-2 record.
@@ -67,7 +70,7 @@ struct IndexLayout {
   IndexKind kind = IndexKind::kPrimary;
   bool unique = false;               // Primary keys and UNIQUE secondary indexes.
   uint32_t index_number = 0;         // Persisted, first 4 bytes of every key.
-  uint16_t format_version = 13;      // kv format version (section 10); below 12: legacy segments.
+  uint16_t format_version = 13;      // kv format version (format_version.h).
   bool has_ttl_stamp = false;        // Values start with an 8-byte stamp.
   std::vector<KeyPartLayout> parts;  // Own parts only: no primary key suffix. Empty when hidden.
 };

@@ -110,6 +110,28 @@ TEST(IndexInfo, UnknownVersionsFormatsAndFlagsAreNotSupported) {
   }
 }
 
+TEST(IndexInfo, TheCairnFormatHasItsOwnVersionAndFeatures) {
+  const IndexInfo info = {.kind = IndexKind::kSecondary,
+                          .format_version = kCairnFormatVersion,
+                          .features = kFeatureDescendingPart | kFeatureNoPadCollation};
+  EXPECT_EQ(ToHex(EncodeIndexInfo(info)),
+            "430102430100000000000000000000000000"
+            "00000a");
+  EXPECT_EQ(*DecodeIndexInfo(EncodeIndexInfo(info)), info);
+  // Version and kv format belong together; features of a later release are refused.
+  EXPECT_EQ(DecodeIndexInfo(Hex("000602430100000000000000000000000000")).status().code(),
+            StatusCode::kCorruption);
+  EXPECT_EQ(DecodeIndexInfo(Hex("430102000d0000000000000000000000000000000a")).status().code(),
+            StatusCode::kCorruption);
+  EXPECT_EQ(DecodeIndexInfo(Hex("4301024301000000000000000000000000"
+                                "40000000"))
+                .status()
+                .code(),
+            StatusCode::kNotSupported);
+  EXPECT_EQ(DecodeIndexInfo(Hex("43010243010000000000000000000000000000")).status().code(),
+            StatusCode::kCorruption);
+}
+
 TEST(IndexInfo, UnknownIndexTypesAreCorruption) {
   for (const char* value :
        {"000600000d000000000000000000000000", "000604000d000000000000000000000000"}) {
