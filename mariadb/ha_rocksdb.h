@@ -55,6 +55,9 @@ uint32_t CountParts(const KEY& key, key_part_map parts);
 // HA_ERR_NO_SUCH_TABLE when there is none.
 int DropTableByPath(const char* path);
 
+// Reports with my_error that a table cannot be used and why. Returns a handler error code.
+int RefuseQuarantined(const QuarantinedTable& table);
+
 }  // namespace cairn
 
 class ha_rocksdb final : public handler {

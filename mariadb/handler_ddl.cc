@@ -6,6 +6,7 @@
 #include "mariadb/error.h"
 #include "mariadb/ha_rocksdb.h"
 #include "mariadb/table_description.h"
+#include "mariadb/table_name.h"
 
 using cairn::Status;
 using cairn::StatusCode;
@@ -61,7 +62,11 @@ int ha_rocksdb::create(const char* path, TABLE* form, HA_CREATE_INFO* create_inf
   if (const int error = cairn::DescribeNewIndexes(*form, *name, &indexes)) return error;
 
   cairn::Dictionary& dictionary = cairn::RunningEngine()->dictionary();
-  if (dictionary.Find(*name) != nullptr) {
+  const auto quarantined = dictionary.FindQuarantined(*name);
+  if (quarantined.has_value() && name->find("#sql") == std::string::npos) {
+    return cairn::RefuseQuarantined(*quarantined);
+  }
+  if (quarantined.has_value() || dictionary.Find(*name) != nullptr) {
     // A name of the server's own making is left over from a statement that a crash cut off.
     if (name->find("#sql") == std::string::npos) return RefuseForgottenTable(path, *name);
     const Status dropped = dictionary.DropTable(*name);
@@ -72,6 +77,13 @@ int ha_rocksdb::create(const char* path, TABLE* form, HA_CREATE_INFO* create_inf
     next_auto_increment = create_info->auto_increment_value;
   const auto created = dictionary.CreateTable(*name, indexes, next_auto_increment);
   return cairn::HandlerError(created.status());
+}
+
+int cairn::RefuseQuarantined(const QuarantinedTable& table) {
+  const std::string text =
+      "table " + DescribeTableName(table.name) + " is quarantined: " + table.reason;
+  my_error(ER_GET_ERRMSG, MYF(0), kErrorCorruption, text.c_str(), "ROCKSDB");
+  return kErrorCorruption;
 }
 
 int cairn::DropTableByPath(const char* path) {
@@ -92,6 +104,10 @@ int ha_rocksdb::rename_table(const char* from, const char* to) {
   const auto to_name = cairn::DictionaryName(to);
   if (!from_name.ok()) return cairn::HandlerError(from_name.status());
   if (!to_name.ok()) return cairn::HandlerError(to_name.status());
+  for (const std::string& name : {*from_name, *to_name}) {
+    const auto quarantined = cairn::RunningEngine()->dictionary().FindQuarantined(name);
+    if (quarantined.has_value()) return cairn::RefuseQuarantined(*quarantined);
+  }
   const Status renamed = cairn::RunningEngine()->dictionary().RenameTable(*from_name, *to_name);
   if (renamed.code() == StatusCode::kNotFound) return HA_ERR_NO_SUCH_TABLE;
   return cairn::HandlerError(renamed);

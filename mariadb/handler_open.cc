@@ -139,6 +139,8 @@ int ha_rocksdb::BindTable() {
   unlock_shared_ha_data();
 
   if (status.code() == StatusCode::kNotFound) {
+    const auto quarantined = engine->dictionary().FindQuarantined(dictionary_name_);
+    if (quarantined.has_value()) return cairn::RefuseQuarantined(*quarantined);
     my_error(ER_INTERNAL_ERROR, MYF(0),
              "Attempt to open a table that is not present in RocksDB-SE data dictionary");
     return HA_ERR_NO_SUCH_TABLE;

@@ -6,10 +6,12 @@
 #include <utility>
 #include <vector>
 
+#include "mariadb/cairn_format.h"
 #include "mariadb/database_options.h"
 #include "mariadb/engine.h"
 #include "mariadb/error.h"
 #include "mariadb/handlerton.h"
+#include "mariadb/information_schema/tables.h"
 #include "mariadb/server_headers.h"
 #include "mariadb/variables.h"
 #include "sql_show.h"
@@ -68,6 +70,7 @@ int Init(void* plugin) {
     return 1;
   }
   SetRunningEngine(std::move(engine).value());
+  SettleCairnFormat();
   return 0;
 }
 
@@ -77,6 +80,7 @@ int Deinit(void*) {
 }
 
 st_mysql_storage_engine storage_engine = {MYSQL_HANDLERTON_INTERFACE_VERSION};
+st_mysql_daemon daemon = {MYSQL_DAEMON_INTERFACE_VERSION};
 
 }  // namespace
 }  // namespace cairn
@@ -94,5 +98,32 @@ maria_declare_plugin(rocksdb){MYSQL_STORAGE_ENGINE_PLUGIN,
                               nullptr,
                               cairn::system_variables,
                               "1.0",
-                              MariaDB_PLUGIN_MATURITY_STABLE} maria_declare_plugin_end;
+                              MariaDB_PLUGIN_MATURITY_STABLE},
+    // What is ours beyond the surface of the stock plug-in carries names of its own.
+    {MYSQL_DAEMON_PLUGIN,
+     &cairn::daemon,
+     "CAIRN",
+     "Cairn",
+     "What Cairn has beyond the stock plug-in: its variables",
+     PLUGIN_LICENSE_GPL,
+     cairn::InitCairn,
+     cairn::DeinitCairn,
+     0x0100,
+     nullptr,
+     cairn::cairn_system_variables,
+     "1.0",
+     MariaDB_PLUGIN_MATURITY_STABLE},
+    {MYSQL_INFORMATION_SCHEMA_PLUGIN,
+     &cairn::information_schema_interface,
+     "CAIRN_TABLES",
+     "Cairn",
+     "Tables of the engine, their state and their format",
+     PLUGIN_LICENSE_GPL,
+     cairn::InitCairnTables,
+     nullptr,
+     0x0100,
+     nullptr,
+     nullptr,
+     "1.0",
+     MariaDB_PLUGIN_MATURITY_STABLE} maria_declare_plugin_end;
 #pragma GCC visibility pop

@@ -238,6 +238,16 @@ def acceptance_bad_input(cases: tuple[str, ...], list_cases: bool) -> None:
     sys.exit(command.run(cases, list_cases=list_cases))
 
 
+@acceptance.command("roundtrip")
+@click.option("--rounds", type=click.IntRange(1), default=50, show_default=True)
+@click.option("--seed", help="Repeat the rounds of an earlier run.")
+def acceptance_roundtrip(rounds: int, seed: str | None) -> None:
+    """Take directories from the stock plug-in to Cairn and back, comparing every table."""
+    from cairn.acceptance.roundtrip import command
+
+    sys.exit(command.run(rounds, seed))
+
+
 @acceptance.command("disk-full")
 def acceptance_disk_full() -> None:
     """Fill a small volume until writes fail, free it and write on: bad-input disk-full."""

@@ -64,6 +64,7 @@ class ScratchServer:
         self.options = options
         self.data = data or directory / "data"
         self.error_log = directory / "error.log"
+        self.library: Path | None = None  # The plug-in to load; None: the one under test.
         self._child: subprocess.Popen[bytes] | None = None
         self._log_begin = 0
         directory.mkdir(parents=True, exist_ok=True)
@@ -92,7 +93,8 @@ class ScratchServer:
         """Starts the process, with the options of the server and `extra` ones, and returns."""
         if self.is_alive():
             raise CairnError(f"The server in {shown(self.directory)} runs already.")
-        files.replace_link(self.directory / "plugin" / plugin.LIBRARY, plugin.library())
+        library = self.library or plugin.library()
+        files.replace_link(self.directory / "plugin" / plugin.LIBRARY, library)
         self._log_begin = self.error_log.stat().st_size if self.error_log.exists() else 0
         self.socket.unlink(missing_ok=True)
         share = self.mariadb.prefix / "usr" / "share" / "mysql"

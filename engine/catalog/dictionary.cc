@@ -1,10 +1,11 @@
 #include "engine/catalog/dictionary.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "engine/base/bytes.h"
-#include "engine/store/comparator.h"
+#include "engine/store/directory_marker.h"
 #include "engine/store/rocksdb_status.h"
 #include "rocksdb/write_batch.h"
 
@@ -15,32 +16,6 @@ rocksdb::Slice ToSlice(std::string_view bytes) {
   return rocksdb::Slice(bytes.data(), bytes.size());
 }
 
-std::string Describe(IndexId id) {
-  return "index " + std::to_string(id.index_number) + " in column family " +
-         std::to_string(id.column_family);
-}
-
-// Calls `visit(key, value)` for every record of a type, in key order, until it fails.
-template <typename Visit>
-Status ForEachRecord(const Database& database, DictionaryRecordType type, Visit visit) {
-  const std::string prefix = DictionaryPrefix(type);
-  const std::string end =
-      DictionaryPrefix(static_cast<DictionaryRecordType>(static_cast<uint32_t>(type) + 1));
-  rocksdb::Slice upper_bound(end);
-  rocksdb::ReadOptions options;
-  options.total_order_seek = true;
-  options.iterate_upper_bound = &upper_bound;
-  std::unique_ptr<rocksdb::Iterator> iterator(
-      database.rocksdb()->NewIterator(options, database.system_family().handle));
-  for (iterator->Seek(prefix); iterator->Valid(); iterator->Next()) {
-    const Status visited = visit(iterator->key().ToStringView(), iterator->value().ToStringView());
-    if (!visited.ok()) {
-      return visited.WithContext("dictionary record " + ToHex(iterator->key().ToStringView()));
-    }
-  }
-  return FromRocksDb(iterator->status());
-}
-
 }  // namespace
 
 std::string TableVersionPath(std::string_view table_name) {
@@ -49,94 +24,6 @@ std::string TableVersionPath(std::string_view table_name) {
   const size_t dot = path.find('.', 2);
   if (dot != std::string::npos) path[dot] = '/';
   return path;
-}
-
-Result<std::unique_ptr<Dictionary>> Dictionary::Load(Database* database) {
-  std::unique_ptr<Dictionary> dictionary(new Dictionary(database));
-  CAIRN_RETURN_IF_ERROR(dictionary->LoadRecords());
-  CAIRN_RETURN_IF_ERROR(dictionary->WriteRequiredRecords());
-  return dictionary;
-}
-
-Status Dictionary::LoadRecords() {
-  uint32_t max_index_number = kFirstUserIndexNumber - 1;
-  CAIRN_ASSIGN_OR_RETURN(const std::optional<std::string> max_record, Read(MaxIndexNumberKey()));
-  if (max_record.has_value()) {
-    CAIRN_ASSIGN_OR_RETURN(const uint32_t stored, DecodeMaxIndexNumber(*max_record));
-    max_index_number = std::max(max_index_number, stored);
-  }
-  max_index_number_.store(max_index_number, std::memory_order_relaxed);
-
-  CAIRN_RETURN_IF_ERROR(
-      ForEachRecord(*database_, DictionaryRecordType::kColumnFamily,
-                    [this](std::string_view key, std::string_view value) -> Status {
-                      CAIRN_ASSIGN_OR_RETURN(const uint32_t family, DecodeColumnFamilyKey(key));
-                      CAIRN_ASSIGN_OR_RETURN(const uint32_t flags, DecodeColumnFamily(value));
-                      family_flags_[family] = flags;
-                      return Status();
-                    }));
-
-  std::map<IndexId, IndexInfo> indexes;
-  CAIRN_RETURN_IF_ERROR(ForEachRecord(
-      *database_, DictionaryRecordType::kIndex,
-      [&indexes](std::string_view key, std::string_view value) -> Status {
-        CAIRN_ASSIGN_OR_RETURN(const IndexId id, DecodeIndexKey(DictionaryRecordType::kIndex, key));
-        CAIRN_ASSIGN_OR_RETURN(indexes[id], DecodeIndexInfo(value));
-        return Status();
-      }));
-
-  const auto mark_dropped = [&](DictionaryRecordType type) {
-    return ForEachRecord(
-        *database_, type, [&, type](std::string_view key, std::string_view value) -> Status {
-          CAIRN_ASSIGN_OR_RETURN(const IndexId id, DecodeIndexKey(type, key));
-          CAIRN_RETURN_IF_ERROR(DecodeOngoingMark(value));
-          if (id.index_number > max_index_number) {
-            return Status(StatusCode::kCorruption, Describe(id) +
-                                                       " is above the largest number handed out, " +
-                                                       std::to_string(max_index_number));
-          }
-          database_->dropped_indexes().Add(id);
-          return Status();
-        });
-  };
-  CAIRN_RETURN_IF_ERROR(mark_dropped(DictionaryRecordType::kIndexDropOngoing));
-  // An index build that did not finish leaves nothing that anybody refers to.
-  CAIRN_RETURN_IF_ERROR(mark_dropped(DictionaryRecordType::kIndexCreateOngoing));
-
-  return ForEachRecord(
-      *database_, DictionaryRecordType::kTable,
-      [&](std::string_view key, std::string_view value) -> Status {
-        CAIRN_ASSIGN_OR_RETURN(std::string name, DecodeTableKey(key));
-        auto ids = DecodeTable(value);
-        if (!ids.ok()) return ids.status().WithContext("table " + name);
-        auto table = std::make_shared<TableDefinition>();
-        for (const IndexId id : *ids) {
-          const auto info = indexes.find(id);
-          const ColumnFamily* family = database_->FindFamily(id.column_family);
-          if (info == indexes.end() || family == nullptr || id.index_number > max_index_number) {
-            const char* what = info == indexes.end() ? " has no record"
-                               : family == nullptr   ? ": the column family does not exist"
-                                                     : " is above the largest number handed out";
-            return Status(StatusCode::kMetadataMismatch,
-                          "table " + name + ", " + Describe(id) + what);
-          }
-          table->indexes.push_back(IndexEntry{id, info->second, family});
-        }
-        table->name = name;
-        table->counters = std::make_shared<TableCounters>();
-        tables_.emplace(std::move(name), std::move(table));
-        return Status();
-      });
-}
-
-Status Dictionary::WriteRequiredRecords() {
-  rocksdb::WriteBatch batch;
-  for (const ColumnFamily* family : {&database_->system_family(), &database_->default_family()}) {
-    CAIRN_RETURN_IF_ERROR(FromRocksDb(batch.Put(
-        database_->system_family().handle, ColumnFamilyKey(family->id), EncodeColumnFamily(0))));
-    family_flags_[family->id] = 0;
-  }
-  return Write(&batch);
 }
 
 std::shared_ptr<const TableDefinition> Dictionary::Find(std::string_view name) const {
@@ -151,6 +38,38 @@ std::vector<std::shared_ptr<const TableDefinition>> Dictionary::Tables() const {
   tables.reserve(tables_.size());
   for (const auto& [name, table] : tables_) tables.push_back(table);
   return tables;
+}
+
+std::optional<QuarantinedTable> Dictionary::FindQuarantined(std::string_view name) const {
+  std::shared_lock lock(map_mutex_);
+  const auto found = quarantined_.find(name);
+  return found == quarantined_.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::vector<QuarantinedTable> Dictionary::QuarantinedTables() const {
+  std::shared_lock lock(map_mutex_);
+  std::vector<QuarantinedTable> tables;
+  for (const auto& [name, table] : quarantined_) tables.push_back(table);
+  return tables;
+}
+
+Status Dictionary::CheckNotQuarantined(std::string_view name) const {
+  const auto quarantined = FindQuarantined(name);
+  if (!quarantined.has_value()) return Status();
+  return Status(StatusCode::kQuarantined,
+                "table " + quarantined->name + " is quarantined: " + quarantined->reason);
+}
+
+Status Dictionary::SetFormat(DirectoryFormat format) {
+  std::lock_guard change(change_mutex_);
+  if (format == this->format()) return Status();
+  CAIRN_RETURN_IF_ERROR(WriteDirectoryMarker(database_->env(), database_->directory()));
+  rocksdb::WriteBatch batch;
+  CAIRN_RETURN_IF_ERROR(FromRocksDb(batch.Put(
+      database_->system_family().handle, DirectoryFormatKey(), EncodeDirectoryFormat(format))));
+  CAIRN_RETURN_IF_ERROR(Write(&batch));
+  format_.store(format, std::memory_order_relaxed);
+  return Status();
 }
 
 Status Dictionary::Write(rocksdb::WriteBatch* batch) const {
@@ -174,7 +93,11 @@ Result<std::optional<std::string>> Dictionary::Read(std::string_view key) const 
 // Returns the first of `count` consecutive numbers. They are recorded before anybody uses them, so
 // that no number is ever handed out twice; those of a failed CREATE are lost.
 Result<uint32_t> Dictionary::AllocateIndexNumbers(uint32_t count) {
-  const uint32_t last = max_index_number_.load(std::memory_order_relaxed);
+  uint32_t last = max_index_number_.load(std::memory_order_relaxed);
+  for (auto taken = reserved_numbers_.upper_bound(last);
+       taken != reserved_numbers_.end() && *taken - last <= count; ++taken) {
+    last = *taken;
+  }
   if (last > UINT32_MAX - 1 - count) {
     return Status(StatusCode::kNotSupported, "all index numbers of this database are used up");
   }
@@ -191,9 +114,14 @@ Result<std::shared_ptr<const TableDefinition>> Dictionary::CreateTable(
     std::optional<uint64_t> next_auto_increment) {
   std::lock_guard change(change_mutex_);
   if (Find(name) != nullptr) return Status(StatusCode::kAlreadyExists, std::string(name));
+  CAIRN_RETURN_IF_ERROR(CheckNotQuarantined(name));
 
   std::vector<const ColumnFamily*> families;
   for (const NewIndex& index : indexes) {
+    if (index.format_version == kCairnFormatVersion && format() != DirectoryFormat::kCairn) {
+      return Status(StatusCode::kNotSupported,
+                    "an index of the Cairn format in a directory that is kept in the stock format");
+    }
     if (index.family_name == kSystemColumnFamily) {
       return Status(
           StatusCode::kInvalidArgument,
@@ -201,6 +129,11 @@ Result<std::shared_ptr<const TableDefinition>> Dictionary::CreateTable(
     }
     CAIRN_ASSIGN_OR_RETURN(families.emplace_back(),
                            database_->FindOrCreateFamily(index.family_name));
+    const auto bad = bad_families_.find(families.back()->id);
+    if (bad != bad_families_.end()) {
+      return Status(StatusCode::kQuarantined,
+                    "the column family " + index.family_name + " cannot be used: " + bad->second);
+    }
   }
   CAIRN_ASSIGN_OR_RETURN(uint32_t index_number,
                          AllocateIndexNumbers(static_cast<uint32_t>(indexes.size())));
@@ -268,7 +201,11 @@ Status Dictionary::PutDropMarks(const TableDefinition& table, rocksdb::WriteBatc
 Status Dictionary::DropTable(std::string_view name) {
   std::lock_guard change(change_mutex_);
   const std::shared_ptr<const TableDefinition> table = Find(name);
-  if (table == nullptr) return Status(StatusCode::kNotFound, std::string(name));
+  if (table == nullptr) {
+    const auto quarantined = FindQuarantined(name);
+    if (quarantined.has_value()) return DropQuarantined(*quarantined);
+    return Status(StatusCode::kNotFound, std::string(name));
+  }
   rocksdb::ColumnFamilyHandle* const system = database_->system_family().handle;
   rocksdb::WriteBatch batch;
   CAIRN_RETURN_IF_ERROR(PutDropMarks(*table, &batch));
@@ -279,6 +216,49 @@ Status Dictionary::DropTable(std::string_view name) {
   std::unique_lock lock(map_mutex_);
   tables_.erase(tables_.find(name));
   return Status();
+}
+
+// Its indexes are marked as dropped where nothing else can be meant. The stock plug-in wants a readable
+// record for every mark: the data of an index without one goes by its number alone, so that any will do.
+Status Dictionary::DropQuarantined(const QuarantinedTable& table) {
+  std::set<uint32_t> others;  // Index numbers that another table claims.
+  for (const auto& other : Tables()) {
+    for (const IndexEntry& index : other->indexes) others.insert(index.id.index_number);
+  }
+  for (const QuarantinedTable& other : QuarantinedTables()) {
+    if (other.name == table.name) continue;
+    for (const IndexId id : other.indexes) others.insert(id.index_number);
+  }
+  rocksdb::ColumnFamilyHandle* const system = database_->system_family().handle;
+  rocksdb::WriteBatch batch;
+  std::set<IndexId> dropped;
+  for (const IndexId id : std::set<IndexId>(table.indexes.begin(), table.indexes.end())) {
+    if (others.contains(id.index_number)) continue;
+    CAIRN_ASSIGN_OR_RETURN(const std::optional<std::string> record,
+                           Read(IndexKey(DictionaryRecordType::kIndex, id)));
+    if (!record.has_value() || !DecodeIndexInfo(*record).ok()) {
+      CAIRN_RETURN_IF_ERROR(
+          FromRocksDb(batch.Put(system, IndexKey(DictionaryRecordType::kIndex, id),
+                                EncodeIndexInfo(IndexInfo{.kind = IndexKind::kSecondary}))));
+    }
+    if (!CanHoldIndex(id)) continue;  // The record alone stays, so that the number is not used.
+    dropped.insert(id);
+    CAIRN_RETURN_IF_ERROR(FromRocksDb(batch.Put(
+        system, IndexKey(DictionaryRecordType::kIndexDropOngoing, id), EncodeOngoingMark())));
+  }
+  CAIRN_RETURN_IF_ERROR(FromRocksDb(batch.Delete(system, TableKey(table.name))));
+  CAIRN_RETURN_IF_ERROR(
+      FromRocksDb(batch.Delete(system, TableVersionKey(TableVersionPath(table.name)))));
+  CAIRN_RETURN_IF_ERROR(Write(&batch));
+  for (const IndexId id : dropped) database_->dropped_indexes().Add(id);
+  std::unique_lock lock(map_mutex_);
+  quarantined_.erase(quarantined_.find(table.name));
+  return Status();
+}
+
+bool Dictionary::CanHoldIndex(IndexId id) const {
+  return id.index_number >= kFirstUserIndexNumber && id.index_number <= max_index_number() &&
+         id.column_family != database_->system_family().id;
 }
 
 Status Dictionary::TruncateTable(std::string_view name) {
@@ -307,6 +287,8 @@ Status Dictionary::TruncateTable(std::string_view name) {
 
 Status Dictionary::RenameTable(std::string_view from, std::string_view to) {
   std::lock_guard change(change_mutex_);
+  CAIRN_RETURN_IF_ERROR(CheckNotQuarantined(from));
+  CAIRN_RETURN_IF_ERROR(CheckNotQuarantined(to));
   const std::shared_ptr<const TableDefinition> table = Find(from);
   if (table == nullptr) return Status(StatusCode::kNotFound, std::string(from));
   if (Find(to) != nullptr) return Status(StatusCode::kAlreadyExists, std::string(to));

@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <shared_mutex>
 #include <string>
 #include <string_view>
@@ -50,29 +51,48 @@ struct NewIndex {
   uint32_t features = 0;  // IndexFeature bits; 0 unless the format is kCairnFormatVersion.
 };
 
+// A table that cannot be used because its own records are damaged or of a version that this release does not
+// know. It keeps its name and its index numbers until it is dropped; the other tables are not affected.
+struct QuarantinedTable {
+  std::string name;
+  std::string reason;
+  std::vector<IndexId> indexes;  // As far as its entry tells.
+};
+
 // Thread-safe. Mutexes: change_mutex_ serialises changes and is taken first; map_mutex_ guards the maps
 // and is never held during I/O.
 class Dictionary {
  public:
-  // Reads and checks all records, and writes those that must exist. `database` outlives the result.
-  // Errors: kCorruption, kNotSupported (a record version that this release does not know),
-  // kMetadataMismatch (a table names an index that has no record), each naming the record.
+  // Reads and checks all records, and writes those that must exist. A record that cannot be used quarantines
+  // the tables that it concerns, with a message to the log. `database` outlives the result.
+  // Errors: kNotSupported when a newer release wrote what concerns every table (the directory's format, the
+  // largest index number, the families `default` and `__system__`); those of RocksDB.
   static Result<std::unique_ptr<Dictionary>> Load(Database* database);
 
   // Null when there is none.
   std::shared_ptr<const TableDefinition> Find(std::string_view name) const;
   std::vector<std::shared_ptr<const TableDefinition>> Tables() const;
+  std::optional<QuarantinedTable> FindQuarantined(std::string_view name) const;
+  std::vector<QuarantinedTable> QuarantinedTables() const;
+
+  // Whether new indexes may need the Cairn format. A directory whose first start was under Cairn has
+  // kCairn, one that the stock plug-in made has kStock, until somebody sets it.
+  DirectoryFormat format() const { return format_.load(std::memory_order_relaxed); }
+  // Remembers it in the directory. Existing tables stay as they are. Errors: those of RocksDB.
+  Status SetFormat(DirectoryFormat format);
 
   // Makes a table with fresh index numbers. `next_auto_increment` is the first value to hand out.
-  // Errors: kAlreadyExists; kInvalidArgument (the family `__system__`); those of RocksDB.
+  // Errors: kAlreadyExists; kQuarantined (the name, or a column family's record); kInvalidArgument (the
+  // family `__system__`); those of RocksDB.
   Result<std::shared_ptr<const TableDefinition>> CreateTable(
       std::string_view name, const std::vector<NewIndex>& indexes,
       std::optional<uint64_t> next_auto_increment);
-  // The table is gone at once; its entries are removed behind (DroppedIndexes). Errors: kNotFound.
+  // The table is gone at once; its entries are removed behind (DroppedIndexes). A quarantined table goes
+  // with what is known of it, and the numbers of its indexes are never used again. Errors: kNotFound.
   Status DropTable(std::string_view name);
   // The same indexes with fresh numbers and no entries, counters at their start. Errors: kNotFound.
   Status TruncateTable(std::string_view name);
-  // Errors: kNotFound, kAlreadyExists.
+  // Errors: kNotFound, kAlreadyExists, kQuarantined.
   Status RenameTable(std::string_view from, std::string_view to);
 
   // The stored next auto-increment value of a table; 0 when none is stored.
@@ -94,8 +114,13 @@ class Dictionary {
  private:
   explicit Dictionary(Database* database) : database_(database) {}
 
-  Status LoadRecords();
-  Status WriteRequiredRecords();
+  class Loader;  // dictionary_load.cc
+
+  Status DropQuarantined(const QuarantinedTable& table);
+  // Whether the number may be an index's and its family one of indexes: damaged records say anything.
+  bool CanHoldIndex(IndexId id) const;
+  // Of a name; ok when no table of it is quarantined.
+  Status CheckNotQuarantined(std::string_view name) const;
   // Adds the records of a table to a batch.
   Status PutTable(const TableDefinition& table, rocksdb::WriteBatch* batch) const;
   // Adds the marks that a table's indexes are dropped.
@@ -108,7 +133,12 @@ class Dictionary {
   std::mutex change_mutex_;
   mutable std::shared_mutex map_mutex_;
   std::map<std::string, std::shared_ptr<const TableDefinition>, std::less<>> tables_;
-  std::map<uint32_t, uint32_t> family_flags_;  // Of the column families that have a record.
+  std::map<std::string, QuarantinedTable, std::less<>> quarantined_;  // Guarded by map_mutex_ too.
+  std::map<uint32_t, uint32_t> family_flags_;     // Of the column families that have a record.
+  std::map<uint32_t, std::string> bad_families_;  // Their record cannot be used: why. Set by Load.
+  std::set<uint32_t>
+      reserved_numbers_;  // Above the largest, but named by damaged records. Set by Load.
+  std::atomic<DirectoryFormat> format_{DirectoryFormat::kStock};
   std::atomic<uint32_t> max_index_number_{kFirstUserIndexNumber - 1};
 };
 

@@ -50,6 +50,7 @@ class Database {
 
   rocksdb::TransactionDB* rocksdb() const { return db_.get(); }
   const std::string& directory() const { return options_.directory; }
+  rocksdb::Env* env() const { return options_.db.env; }
   Log& log() const { return *log_; }
   DroppedIndexes& dropped_indexes() { return *dropped_indexes_; }
 

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "engine/store/directory_marker.h"
 #include "engine/store/rocksdb_status.h"
 #include "rocksdb/advanced_cache.h"
 #include "rocksdb/env.h"
@@ -71,6 +72,7 @@ Result<StoreOptions> MakeStoreOptions(const StoreSettings& settings) {
   if (settings.directory.empty()) {
     return Status(StatusCode::kInvalidArgument, "the data directory has no name (rocksdb_datadir)");
   }
+  CAIRN_RETURN_IF_ERROR(CheckDirectoryMarker(rocksdb::Env::Default(), settings.directory));
   if (settings.create_if_missing) CAIRN_RETURN_IF_ERROR(MakeDirectory(settings.directory));
 
   StoreOptions options;

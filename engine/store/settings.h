@@ -46,7 +46,8 @@ struct StoreOptions {
   std::shared_ptr<rocksdb::Logger> info_log;
 };
 
-// Creates the directory when it may and has to. Errors: kInvalidArgument, kReadOnly, kIoError, kNoSpace.
+// Creates the directory when it may and has to. Errors: kInvalidArgument, kReadOnly, kIoError, kNoSpace, those
+// of CheckDirectoryMarker.
 Result<StoreOptions> MakeStoreOptions(const StoreSettings& settings);
 
 void SetBlockCacheBytes(StoreOptions* options, uint64_t bytes);

