@@ -164,7 +164,8 @@ class ha_rocksdb final : public handler {
   // Runs one read of the cursor on `index` and translates its outcome.
   template <typename ReadFunction>
   int ReadWith(uint32_t index, ReadFunction read);
-  // Takes back the server's belief that every index holds the whole primary key, where it does not.
+  void ChoosePositions();
+  // Takes back the server's belief that indexes hold columns that they do not give back.
   void CorrectCoveredColumns();
   // Whether a table scan runs against the key order, because the column family sorts that way.
   bool scans_backwards() const { return engine_table_->primary().family().reverse; }
@@ -193,6 +194,7 @@ class ha_rocksdb final : public handler {
   // less than that.
   uint32_t whole_key_parts_ = UINT32_MAX;
   bool scan_started_ = false;
+  bool positions_are_images_ = false;
   // The pushed condition's index gives back all its columns, so that the end of the range can be seen on
   // the entry too.
   bool sees_end_of_range_ = false;

@@ -59,7 +59,7 @@ int ha_rocksdb::create(const char* path, TABLE* form, HA_CREATE_INFO* create_inf
   const auto description = cairn::DescribeTable(*form, *name);
   if (!description.ok()) return cairn::HandlerError(description.status());
   std::vector<cairn::NewIndex> indexes;
-  if (const int error = cairn::DescribeNewIndexes(*form, *name, &indexes)) return error;
+  if (const int error = cairn::DescribeNewIndexes(*form, *description, &indexes)) return error;
 
   cairn::Dictionary& dictionary = cairn::RunningEngine()->dictionary();
   const auto quarantined = dictionary.FindQuarantined(*name);

@@ -76,12 +76,14 @@ ha_rocksdb::~ha_rocksdb() = default;
 
 ulonglong ha_rocksdb::table_flags() const {
   return HA_NULL_IN_KEY | HA_CAN_INDEX_BLOBS | HA_REC_NOT_IN_SEQ | HA_PARTIAL_COLUMN_READ |
-         HA_TABLE_SCAN_ON_INDEX | HA_PRIMARY_KEY_IN_READ_INDEX | HA_BINLOG_ROW_CAPABLE |
-         HA_REUSES_FILE_NAMES | HA_CONCURRENT_OPTIMIZE | HA_ONLINE_ANALYZE | HA_CRASH_SAFE;
+         HA_TABLE_SCAN_ON_INDEX | HA_PRIMARY_KEY_IN_READ_INDEX |
+         HA_PRIMARY_KEY_REQUIRED_FOR_POSITION | HA_BINLOG_ROW_CAPABLE | HA_REUSES_FILE_NAMES |
+         HA_CONCURRENT_OPTIMIZE | HA_ONLINE_ANALYZE | HA_CRASH_SAFE;
 }
 
 ulong ha_rocksdb::index_flags(uint index, uint part, bool all_parts) const {
-  // Asked before the table is open as well, so that only the server's definition counts.
+  // Asked before the table is open as well, when only the server's definition is known: it may then promise
+  // columns that the index does not give back. CorrectCoveredColumns() takes those back.
   const KEY& key = table_share->key_info[index];
   const bool is_primary = index == table_share->primary_key;
   ulong flags = HA_READ_NEXT | HA_READ_PREV | HA_READ_ORDER | HA_READ_RANGE;
@@ -93,7 +95,11 @@ ulong ha_rocksdb::index_flags(uint index, uint part, bool all_parts) const {
   const uint first = all_parts ? 0 : part;
   for (uint i = first; i <= part && i < key.ext_key_parts; ++i) {
     const KEY_PART_INFO& key_part = key.key_part[i];
-    if (key_part.field == nullptr || !cairn::PartIsRestorable(key_part)) return flags;
+    if (key_part.field == nullptr || !cairn::PartMayBeRestorable(key_part)) return flags;
+    if (engine_table_ != nullptr &&
+        !engine_table_->index(index).codec->Covers(key_part.fieldnr - 1)) {
+      return flags;
+    }
   }
   return flags | HA_KEYREAD_ONLY;
 }
@@ -165,19 +171,31 @@ int ha_rocksdb::open(const char* name, int, uint) {
   CorrectCoveredColumns();
   // A scan runs over the primary key: an UPDATE that changes it must not meet its own rows again.
   key_used_on_scan = table->s->primary_key;
-  // A row's position is its primary key without the index number, zero-padded, and its length.
-  ref_length = engine_table_->has_hidden_key()
-                   ? cairn::kHiddenKeyBytes
-                   : static_cast<uint>(engine_table_->primary().codec->max_key_bytes() -
-                                       cairn::kIndexNumberBytes + kPositionLengthBytes);
+  ChoosePositions();
   return info(HA_STATUS_NO_LOCK | HA_STATUS_VARIABLE | HA_STATUS_CONST);
 }
 
+// Chooses what identifies a row to the server, of a fixed size: the number of a hidden primary key; the server's
+// image of the primary key, where its stored bytes follow from that; else these bytes, zero-padded, and their
+// length.
+void ha_rocksdb::ChoosePositions() {
+  positions_are_images_ = false;
+  if (engine_table_->has_hidden_key()) {
+    ref_length = cairn::kHiddenKeyBytes;
+    return;
+  }
+  const cairn::IndexCodec& codec = *engine_table_->primary().codec;
+  ref_length =
+      static_cast<uint>(codec.max_key_bytes() - cairn::kIndexNumberBytes) + kPositionLengthBytes;
+  const uint image_bytes = table->key_info[table->s->primary_key].key_length;
+  if (codec.SearchKeysAreWhole() && image_bytes < ref_length) {
+    positions_are_images_ = true;
+    ref_length = image_bytes;
+  }
+}
+
 void ha_rocksdb::CorrectCoveredColumns() {
-  if (table->s->primary_key == MAX_KEY) return;
-  const KEY& primary = table->key_info[table->s->primary_key];
-  for (uint part = 0; part < primary.user_defined_key_parts; ++part) {
-    const uint column = primary.key_part[part].fieldnr - 1;
+  for (uint column = 0; column < table->s->fields; ++column) {
     for (uint index = 0; index < table->s->keys; ++index) {
       if (!engine_table_->index(index).codec->Covers(column)) {
         table->field[column]->part_of_key.clear_bit(index);

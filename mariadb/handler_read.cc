@@ -243,7 +243,12 @@ int ha_rocksdb::rnd_next(uchar* record) {
   });
 }
 
-void ha_rocksdb::position(const uchar*) {
+void ha_rocksdb::position(const uchar* record) {
+  if (positions_are_images_) {
+    KEY* const key = &table->key_info[table->s->primary_key];
+    key_copy(ref, record, key, key->key_length);
+    return;
+  }
   const auto key = cursor_->PrimaryKey();
   if (!key.ok()) {
     // The server asks only after a read; rnd_pos will find no row there.
@@ -261,6 +266,12 @@ void ha_rocksdb::position(const uchar*) {
 
 int ha_rocksdb::rnd_pos(uchar* record, uchar* position) {
   return ReadWith(scan_index(), [&]() -> Status {
+    if (positions_are_images_) {
+      const cairn::IndexCodec& codec = *engine_table_->primary().codec;
+      codec.EncodeSearchKey(position, static_cast<uint32_t>(codec.layout().parts.size()),
+                            &search_key_);
+      return cursor_->ReadRow(search_key_, record);
+    }
     const size_t key_bytes = engine_table_->has_hidden_key()
                                  ? ref_length
                                  : uint4korr(position + ref_length - kPositionLengthBytes);

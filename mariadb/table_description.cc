@@ -3,7 +3,8 @@
 #include <optional>
 #include <utility>
 
-#include "engine/codec/restorable.h"
+#include "engine/codec/format_choice.h"
+#include "mariadb/cairn_format.h"
 #include "mariadb/collation_adapter.h"
 #include "mariadb/error.h"
 #include "mariadb/server_headers.h"
@@ -113,6 +114,7 @@ IndexLayout DescribeIndex(const KEY& key, bool is_primary) {
     part.column = key_part.fieldnr - 1;
     part.length_bytes = key_part.length;
     part.is_prefix = key_part.key_part_flag & HA_PART_KEY_SEG;
+    part.descending = key_part.key_part_flag & HA_REVERSE_SORT;
     index.parts.push_back(part);
   }
   return index;
@@ -151,24 +153,20 @@ NewIndex ChooseFamily(std::string_view comment, std::string_view dictionary_name
   return index;
 }
 
-int RefuseCreateOption(const char* option) {
-  my_error(ER_ILLEGAL_HA_CREATE_OPTION, MYF(0), "ROCKSDB", option);
-  return HA_WRONG_CREATE_OPTION;
-}
-
-int CheckKey(const KEY& key) {
-  for (uint i = 0; i < key.user_defined_key_parts; ++i) {
-    const KEY_PART_INFO& part = key.key_part[i];
-    if (part.key_part_flag & HA_REVERSE_SORT) return RefuseCreateOption("DESC");
-    const CHARSET_INFO* const charset = part.field->charset();
-    const bool is_string =
-        part.field->result_type() == STRING_RESULT &&
-        (part.field->type() == MYSQL_TYPE_STRING || part.field->type() == MYSQL_TYPE_VARCHAR ||
-         part.field->type() == MYSQL_TYPE_BLOB);
-    if (is_string && (charset->state & MY_CS_NOPAD) && charset != &my_charset_bin) {
-      my_error(ER_MYROCKS_CANT_NOPAD_COLLATION, MYF(0));
-      return HA_WRONG_CREATE_OPTION;
-    }
+// Gives all indexes of a new table the Cairn format if one of them gains by it, else the stock format.
+int ChooseFormat(const TableDescription& description, std::vector<NewIndex>* indexes) {
+  uint32_t all = 0;
+  for (size_t i = 0; i < indexes->size(); ++i) {
+    NewIndex& index = (*indexes)[i];
+    index.features |= IndexFeaturesOf(description.layout, description.indexes[i]);
+    all |= index.features;
+  }
+  const bool cairn = all != 0 && AllowsCairnFormat();
+  if (!cairn && (all & kIndispensableFeatures))
+    return RefuseCairnFeature(all & kIndispensableFeatures);
+  for (NewIndex& index : *indexes) {
+    index.format_version = cairn ? kCairnFormatVersion : kStockFormatVersion;
+    if (!cairn) index.features = 0;
   }
   return 0;
 }
@@ -197,13 +195,10 @@ Result<TableDescription> DescribeTable(const TABLE& table, std::string_view name
   return description;
 }
 
-bool PartIsRestorable(const st_key_part_info& key_part) {
+bool PartMayBeRestorable(const st_key_part_info& key_part) {
   const Field& field = *key_part.field;
   const auto type = TypeOf(field);
-  if (!type.ok() || field.key_length() != key_part.length) return false;
-  const bool is_string =
-      *type == ColumnType::kChar || *type == ColumnType::kVarchar || *type == ColumnType::kBlob;
-  return ColumnIsRestorable(*type, is_string ? FindCollation(field.charset()) : nullptr);
+  return type.ok() && *type != ColumnType::kBlob && field.key_length() == key_part.length;
 }
 
 Result<std::string> DictionaryName(std::string_view path) {
@@ -220,11 +215,11 @@ Result<std::string> DictionaryName(std::string_view path) {
   return name;
 }
 
-int DescribeNewIndexes(const TABLE& table, std::string_view dictionary_name,
+int DescribeNewIndexes(const TABLE& table, const TableDescription& description,
                        std::vector<NewIndex>* indexes) {
+  const std::string_view dictionary_name = description.layout.name;
   for (uint i = 0; i < table.s->keys; ++i) {
     const KEY& key = table.key_info[i];
-    if (const int error = CheckKey(key)) return error;
     const std::string_view comment(key.comment.str, key.comment.length);
     NewIndex index = ChooseFamily(comment, dictionary_name);
     if (index.family_name == kSystemColumnFamily) {
@@ -243,7 +238,7 @@ int DescribeNewIndexes(const TABLE& table, std::string_view dictionary_name,
     hidden.kind = IndexKind::kHiddenPrimary;
     indexes->push_back(hidden);
   }
-  return 0;
+  return ChooseFormat(description, indexes);
 }
 
 }  // namespace cairn

@@ -23,7 +23,7 @@ enum class CollationKind : uint8_t {
 enum class TrailingSpaces : uint8_t {
   kPad,      // PAD SPACE: strings compare as if they went on with spaces for ever.
   kIgnored,  // Strings compare without them, a shorter one first (the Czech collations).
-  kCount,    // NO PAD: they are characters as any other.
+  kCount,    // NO PAD: they are characters as any other. Levels behind the first are as in kPad.
 };
 
 // Thread-safe and immutable; outlives every codec that borrows it.
@@ -48,6 +48,8 @@ class Collation {
 
     // What the Cairn format looks at (docs/on-disk-format.md); the stock format does not.
     TrailingSpaces trailing_spaces = TrailingSpaces::kPad;
+    // kPad: dropping trailing spaces before weighing changes the order (tis620_thai_ci moves marks behind them).
+    bool weighs_trailing_spaces = false;
     // Strings compare as their bytes do, and a space is the byte 0x20.
     bool byte_order = false;
     uint32_t levels = 1;  // Weight levels that WriteLevel knows, 1 to kMaxLevels.

@@ -69,15 +69,16 @@ uint8_t* EncodeLevels(const KeyPart& part, std::string_view value, uint8_t* to, 
     const std::string_view weights =
         AsView(scratch, part.collation->WriteLevel(value, level, scratch, part.weight_capacity));
     size_t padding_bytes;
-    to = part.pads ? WritePaddedSegments(weights, part.level_formats[level], to, &padding_bytes)
-                   : WriteVariableSegments(weights, SegmentFormat::kCurrent, to);
+    to = part.PadsLevel(level)
+             ? WritePaddedSegments(weights, part.level_formats[level], to, &padding_bytes)
+             : WriteVariableSegments(weights, SegmentFormat::kCurrent, to);
   }
   return to;
 }
 
 Damage SkipLevels(const KeyPart& part, ByteReader* key) {
   for (uint32_t level = 0; level < part.levels; ++level) {
-    CAIRN_RETURN_IF_DAMAGED(part.pads
+    CAIRN_RETURN_IF_DAMAGED(part.PadsLevel(level)
                                 ? SkipPaddedSegments(key, part.level_formats[level].payload_bytes)
                                 : SkipVariableSegments(key, SegmentFormat::kCurrent));
   }

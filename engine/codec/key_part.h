@@ -49,15 +49,16 @@ struct KeyPart {
   KeyEncoding encoding = KeyEncoding::kHiddenKey;
   bool restorable = false;  // The column's full value comes back from this part.
   bool is_prefix = false;
-  bool variable_length = false;    // The image in a search key starts with a 2-byte length.
-  bool by_pointer = false;         // BLOB, TEXT: the image holds a pointer to the data.
-  bool descending = false;         // The part's bytes are complemented.
-  bool cuts_chars = false;         // Only the first indexed_chars characters count.
-  bool trims = false;              // kLevels: trailing spaces are dropped first.
-  bool pads = false;               // kLevels: space-padded segments, else variable ones.
-  bool whole_in_info = false;      // unpack_info holds the column's data, length first.
-  uint8_t info_length_bytes = 0;   // Of that length: 1 or 2.
-  uint8_t levels = 0;              // kLevels.
+  bool variable_length = false;   // The image in a search key starts with a 2-byte length.
+  bool by_pointer = false;        // BLOB, TEXT: the image holds a pointer to the data.
+  bool descending = false;        // The part's bytes are complemented.
+  bool cuts_chars = false;        // Only the first indexed_chars characters count.
+  bool trims = false;             // kLevels: trailing spaces are dropped first.
+  bool whole_in_info = false;     // unpack_info holds the column's data, length first.
+  uint8_t info_length_bytes = 0;  // Of that length: 1 or 2.
+  uint8_t levels = 0;             // kLevels.
+  uint8_t padded_levels =
+      0;  // kLevels: bits of those in space-padded segments; else variable ones.
   uint8_t counter_bytes = 0;       // Of the space counter in unpack_info; 0 when there is none.
   uint8_t image_length_bytes = 0;  // VARCHAR, BLOB: of the length in front of the image's data.
   uint8_t null_mask = 0;           // 0: no NULL byte.
@@ -82,6 +83,7 @@ struct KeyPart {
   // Bytes that are the same for every entry, NULL byte included; 0 when they vary.
   uint32_t constant_bytes() const { return nullable() ? 0 : key_bytes; }
   bool IsNull(const uint8_t* record) const { return (record[null_offset] & null_mask) != 0; }
+  bool PadsLevel(uint32_t level) const { return (padded_levels >> level & 1) != 0; }
   bool HasCodes() const {
     return restorable && !whole_in_info &&
            (encoding == KeyEncoding::kCharSimple || encoding == KeyEncoding::kPaddedSimple);

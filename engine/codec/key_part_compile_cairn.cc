@@ -25,16 +25,25 @@ void UsePaddedBytes(const ColumnLayout& column, KeyPart* part) {
       static_cast<uint32_t>(MaxPaddedSegmentBytes(part->length_bytes, kPaddedPayloadBytes));
 }
 
+bool PadsLevel(const Collation::Traits& traits, uint32_t level) {
+  return traits.trailing_spaces == TrailingSpaces::kPad ||
+         (traits.trailing_spaces == TrailingSpaces::kCount && level > 0);
+}
+
 void UseLevels(const ColumnLayout& column, KeyPart* part) {
   const Collation::Traits& traits = column.collation->traits();
   part->encoding = KeyEncoding::kLevels;
   part->levels = static_cast<uint8_t>(traits.levels);
-  part->pads = traits.trailing_spaces == TrailingSpaces::kPad;
-  part->trims = traits.trailing_spaces != TrailingSpaces::kCount;
+  part->trims = traits.trailing_spaces != TrailingSpaces::kCount && !traits.weighs_trailing_spaces;
   part->weight_capacity =
       static_cast<uint32_t>(column.collation->MaxLevelBytes(part->indexed_chars));
-  size_t level_bytes = MaxVariableSegmentBytes(part->weight_capacity, SegmentFormat::kCurrent);
-  for (uint32_t level = 0; part->pads && level < traits.levels; ++level) {
+  for (uint32_t level = 0; level < traits.levels; ++level) {
+    if (!PadsLevel(traits, level)) {
+      part->max_key_bytes += static_cast<uint32_t>(
+          MaxVariableSegmentBytes(part->weight_capacity, SegmentFormat::kCurrent));
+      continue;
+    }
+    part->padded_levels = static_cast<uint8_t>(part->padded_levels | 1u << level);
     PaddedSegmentFormat& format = part->level_formats[level];
     const std::string_view space = traits.level_space_weights[level];
     format.space_bytes = static_cast<uint8_t>(space.size());
@@ -42,10 +51,9 @@ void UseLevels(const ColumnLayout& column, KeyPart* part) {
     format.payload_bytes =
         static_cast<uint8_t>(space.size() == 3 ? kLongPaddedPayloadBytes : kPaddedPayloadBytes);
     space.copy(reinterpret_cast<char*>(format.space), sizeof format.space);
-    level_bytes =
-        std::max(level_bytes, MaxPaddedSegmentBytes(part->weight_capacity, kPaddedPayloadBytes));
+    part->max_key_bytes +=
+        static_cast<uint32_t>(MaxPaddedSegmentBytes(part->weight_capacity, format.payload_bytes));
   }
-  part->max_key_bytes = static_cast<uint32_t>(level_bytes * traits.levels);
   if (!part->is_prefix) {
     part->whole_in_info = true;
     part->info_length_bytes = InfoLengthBytes(column);
@@ -59,7 +67,7 @@ Status CheckLevels(const ColumnLayout& column) {
   }
   for (uint32_t level = 0; level < traits.levels; ++level) {
     const size_t bytes = traits.level_space_weights[level].size();
-    if (traits.trailing_spaces == TrailingSpaces::kPad && (bytes == 0 || bytes > 3)) {
+    if (PadsLevel(traits, level) && (bytes == 0 || bytes > 3)) {
       return InvalidColumn(column, "the weight of a space must have 1 to 3 bytes");
     }
   }

@@ -54,7 +54,7 @@ int Compare(const Collation& collation, std::string_view a, std::string_view b) 
   for (uint32_t level = 0; level < collation.traits().levels; ++level) {
     std::string x = LevelOf(collation, a, level);
     std::string y = LevelOf(collation, b, level);
-    if (spaces == TrailingSpaces::kPad) {
+    if (spaces == TrailingSpaces::kPad || (spaces == TrailingSpaces::kCount && level > 0)) {
       const std::string_view space = collation.traits().level_space_weights[level];
       while (x.size() < y.size()) x += space;
       while (y.size() < x.size()) y += space;
