@@ -55,6 +55,8 @@ Result<DatabaseOptions> OptionsFromVariables() {
   }
   CAIRN_ASSIGN_OR_RETURN(store_options, MakeStoreOptions(settings));
   DatabaseOptions options = store_options.database;
+  options.remove_expired_rows = variables.enable_ttl;
+  options.hide_expired_rows = variables.enable_ttl_read_filtering;
   options.transaction.custom_mutex_factory = MakeInterruptibleMutexFactory();
   return options;
 }

@@ -38,12 +38,6 @@ int CheckTableOptions(const HA_CREATE_INFO& create_info) {
     my_error(ER_ILLEGAL_HA_CREATE_OPTION, MYF(0), "ROCKSDB", "SEQUENCE");
     return HA_WRONG_CREATE_OPTION;
   }
-  // Rows that expire are the next release's; a table that silently keeps them would be worse.
-  const std::string_view comment(create_info.comment.str, create_info.comment.length);
-  if (comment.find("ttl_duration=") != std::string_view::npos) {
-    my_error(ER_ILLEGAL_HA_CREATE_OPTION, MYF(0), "ROCKSDB", "COMMENT 'ttl_duration'");
-    return HA_WRONG_CREATE_OPTION;
-  }
   return 0;
 }
 
@@ -54,11 +48,11 @@ int ha_rocksdb::create(const char* path, TABLE* form, HA_CREATE_INFO* create_inf
   if (!name.ok()) return cairn::HandlerError(name.status());
   if (const int error = RefuseForeignKeys(ha_thd())) return error;
   if (const int error = CheckTableOptions(*create_info)) return error;
+  std::vector<cairn::NewIndex> indexes;
+  if (const int error = cairn::DescribeNewIndexes(*form, *name, &indexes)) return error;
   // Types that the engine cannot store are found before anything is written.
   const auto description = cairn::DescribeTable(*form, *name);
   if (!description.ok()) return cairn::HandlerError(description.status());
-  std::vector<cairn::NewIndex> indexes;
-  if (const int error = cairn::DescribeNewIndexes(*form, *name, &indexes)) return error;
 
   cairn::Dictionary& dictionary = cairn::RunningEngine()->dictionary();
   if (dictionary.Find(*name) != nullptr) {

@@ -233,10 +233,16 @@ int ha_rocksdb::info(uint flag) {
   return 0;
 }
 
-int ha_rocksdb::extra(ha_extra_function) { return 0; }
+int ha_rocksdb::extra(ha_extra_function operation) {
+  // REPLACE may be done as an update of the row that it meets.
+  if (operation == HA_EXTRA_WRITE_CAN_REPLACE) writer_->SetUpdatesReplaceRows(true);
+  if (operation == HA_EXTRA_WRITE_CANNOT_REPLACE) writer_->SetUpdatesReplaceRows(false);
+  return 0;
+}
 
 int ha_rocksdb::reset() {
   cursor_->Close();
+  writer_->SetUpdatesReplaceRows(false);
   lock_mode_.reset();
   columns_changed_ = true;
   cancel_pushed_idx_cond();

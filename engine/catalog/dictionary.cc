@@ -20,6 +20,18 @@ std::string Describe(IndexId id) {
          std::to_string(id.column_family);
 }
 
+void AddExpiryRule(IndexId id, const IndexInfo& info, Expiry::Rules* rules) {
+  if (info.has_ttl_stamp && info.ttl_seconds > 0) {
+    rules->emplace(id, Expiry::Rule{info.ttl_seconds, info.kind});
+  }
+}
+
+Expiry::Rules ExpiryRules(const TableDefinition& table) {
+  Expiry::Rules rules;
+  for (const IndexEntry& index : table.indexes) AddExpiryRule(index.id, index.info, &rules);
+  return rules;
+}
+
 // Calls `visit(key, value)` for every record of a type, in key order, until it fails.
 template <typename Visit>
 Status ForEachRecord(const Database& database, DictionaryRecordType type, Visit visit) {
@@ -84,6 +96,9 @@ Status Dictionary::LoadRecords() {
         CAIRN_ASSIGN_OR_RETURN(indexes[id], DecodeIndexInfo(value));
         return Status();
       }));
+  Expiry::Rules expiry_rules;
+  for (const auto& [id, info] : indexes) AddExpiryRule(id, info, &expiry_rules);
+  database_->expiry().Add(expiry_rules);
 
   const auto mark_dropped = [&](DictionaryRecordType type) {
     return ForEachRecord(
@@ -218,6 +233,8 @@ Result<std::shared_ptr<const TableDefinition>> Dictionary::CreateTable(
     entry.info.kind = indexes[i].kind;
     entry.info.format_version = indexes[i].format_version;
     entry.info.features = indexes[i].features;
+    entry.info.has_ttl_stamp = indexes[i].ttl_seconds > 0;
+    entry.info.ttl_seconds = indexes[i].ttl_seconds;
     entry.family = families[i];
     table->indexes.push_back(entry);
     if (family_flags_.contains(entry.id.column_family)) continue;
@@ -240,6 +257,7 @@ Result<std::shared_ptr<const TableDefinition>> Dictionary::CreateTable(
   CAIRN_RETURN_IF_ERROR(Write(&batch));
 
   family_flags_.merge(new_family_flags);
+  database_->expiry().Add(ExpiryRules(*table));
   std::unique_lock lock(map_mutex_);
   tables_.emplace(std::string(name), table);
   return std::shared_ptr<const TableDefinition>(std::move(table));
@@ -300,6 +318,7 @@ Status Dictionary::TruncateTable(std::string_view name) {
                             TableVersionKey(TableVersionPath(name)), EncodeTableVersion(0))));
   CAIRN_RETURN_IF_ERROR(Write(&batch));
   for (const IndexEntry& index : table->indexes) database_->dropped_indexes().Add(index.id);
+  database_->expiry().Add(ExpiryRules(*emptied));
   std::unique_lock lock(map_mutex_);
   tables_.find(name)->second = std::move(emptied);
   return Status();
@@ -373,6 +392,7 @@ Status Dictionary::ForgetDroppedIndex(IndexId id) {
   }
   CAIRN_RETURN_IF_ERROR(Write(&batch));
   database_->dropped_indexes().Remove(id);
+  database_->expiry().Remove(id);
   return Status();
 }
 

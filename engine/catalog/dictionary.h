@@ -48,6 +48,8 @@ struct NewIndex {
   bool family_per_partition = false;  // The name came from a per-partition qualifier.
   uint16_t format_version = kStockFormatVersion;
   uint32_t features = 0;  // IndexFeature bits; 0 unless the format is kCairnFormatVersion.
+  uint64_t ttl_seconds =
+      0;  // Rows expire after as long; 0: never. The same for all indexes of a table.
 };
 
 // Thread-safe. Mutexes: change_mutex_ serialises changes and is taken first; map_mutex_ guards the maps

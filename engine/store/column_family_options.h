@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "engine/base/status.h"
-#include "engine/store/dropped_index_filter.h"
+#include "rocksdb/compaction_filter.h"
 #include "rocksdb/options.h"
 
 namespace cairn {
@@ -24,7 +24,8 @@ class ColumnFamilyOptionSource {
   // Errors: kInvalidArgument, naming the option or the family.
   static Result<ColumnFamilyOptionSource> Parse(
       rocksdb::ColumnFamilyOptions base, std::string_view default_text,
-      std::string_view override_text, std::shared_ptr<const DroppedIndexes> dropped_indexes);
+      std::string_view override_text,
+      std::shared_ptr<rocksdb::CompactionFilterFactory> filter_factory);
 
   // The options of the family `name`: comparator by its name, merge operator for `__system__`.
   rocksdb::ColumnFamilyOptions For(std::string_view name) const;

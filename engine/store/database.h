@@ -15,6 +15,8 @@
 #include "engine/base/log.h"
 #include "engine/base/status.h"
 #include "engine/store/column_family_options.h"
+#include "engine/store/dropped_indexes.h"
+#include "engine/store/expiry.h"
 #include "rocksdb/options.h"
 #include "rocksdb/utilities/transaction_db.h"
 
@@ -35,6 +37,8 @@ struct DatabaseOptions {
   std::string default_column_family_text;      // rocksdb_default_cf_options
   std::string override_column_family_text;     // rocksdb_override_cf_options
   rocksdb::TransactionDBOptions transaction;
+  bool remove_expired_rows = true;  // rocksdb_enable_ttl
+  bool hide_expired_rows = true;    // rocksdb_enable_ttl_read_filtering
 };
 
 // Thread-safe, but for Close(). Mutex: families_mutex_ guards families_ and is held while a family is
@@ -52,6 +56,9 @@ class Database {
   const std::string& directory() const { return options_.directory; }
   Log& log() const { return *log_; }
   DroppedIndexes& dropped_indexes() { return *dropped_indexes_; }
+  Expiry& expiry() { return *expiry_; }
+  // Seconds since the epoch, by the clock that dates snapshots.
+  uint64_t NowSeconds() const { return cairn::NowSeconds(db_.get()); }
 
   const ColumnFamily& default_family() const { return *default_family_; }
   const ColumnFamily& system_family() const { return *system_family_; }
@@ -80,13 +87,15 @@ class Database {
 
  private:
   Database(DatabaseOptions options, ColumnFamilyOptionSource family_options,
-           std::shared_ptr<DroppedIndexes> dropped_indexes, Log* log);
+           std::shared_ptr<DroppedIndexes> dropped_indexes, std::shared_ptr<Expiry> expiry,
+           Log* log);
 
   const ColumnFamily* Adopt(rocksdb::ColumnFamilyHandle* handle);
 
   DatabaseOptions options_;
   ColumnFamilyOptionSource family_options_;
   std::shared_ptr<DroppedIndexes> dropped_indexes_;
+  std::shared_ptr<Expiry> expiry_;
   Log* log_;
   std::unique_ptr<rocksdb::TransactionDB> db_;
   mutable std::shared_mutex families_mutex_;

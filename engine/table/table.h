@@ -43,6 +43,9 @@ class Table {
   // (spec/on-disk-format.md, 1.4).
   bool all_columns_in_primary_key() const { return all_columns_in_primary_key_; }
 
+  // Seconds after which rows expire; 0: never.
+  uint64_t ttl_seconds() const { return ttl_seconds_; }
+
   // The next number of the hidden primary key. `database` is read once, at the first call since start.
   Result<uint64_t> NextHiddenKey(Database* database) const;
 
@@ -54,6 +57,7 @@ class Table {
   std::vector<TableIndex> indexes_;
   uint32_t primary_position_ = 0;
   bool all_columns_in_primary_key_ = false;
+  uint64_t ttl_seconds_ = 0;
 };
 
 }  // namespace cairn
