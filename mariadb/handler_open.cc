@@ -132,7 +132,10 @@ int ha_rocksdb::BindTable() {
       auto opened = cairn::Table::Open(std::move(definition), std::move(description->layout),
                                        std::move(description->indexes));
       status = opened.status();
-      if (status.ok()) shared_->table = std::move(opened).value();
+      if (status.ok()) {
+        shared_->table = std::move(opened).value();
+        cairn::Table::RegisterKeyLayouts(shared_->table, &engine->database());
+      }
     }
   }
   const std::shared_ptr<const cairn::Table> bound = shared_->table;
@@ -351,6 +354,11 @@ ha_rows ha_rocksdb::records_in_range(uint index, const key_range* min_key, const
 }
 
 int ha_rocksdb::analyze(THD*, HA_CHECK_OPT*) {
+  const Status counted = cairn::RunningEngine()->upkeep().UpdateStatistics();
+  if (!counted.ok()) {
+    cairn::HandlerError(counted);
+    return HA_ADMIN_FAILED;
+  }
   shared_->CurrentSizes(&cairn::RunningEngine()->database(), /*refresh=*/true);
   return HA_ADMIN_OK;
 }

@@ -1,9 +1,11 @@
 #include "engine/catalog/dictionary.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "engine/base/bytes.h"
+#include "engine/codec/index_statistics.h"
 #include "engine/store/comparator.h"
 #include "engine/store/rocksdb_status.h"
 #include "rocksdb/write_batch.h"
@@ -99,6 +101,7 @@ Status Dictionary::LoadRecords() {
   Expiry::Rules expiry_rules;
   for (const auto& [id, info] : indexes) AddExpiryRule(id, info, &expiry_rules);
   database_->expiry().Add(expiry_rules);
+  CAIRN_RETURN_IF_ERROR(LoadStatistics(indexes));
 
   const auto mark_dropped = [&](DictionaryRecordType type) {
     return ForEachRecord(
@@ -144,6 +147,46 @@ Status Dictionary::LoadRecords() {
       });
 }
 
+// Statistics are of use, not of need: records that cannot be read are logged and passed over.
+Status Dictionary::LoadStatistics(const std::map<IndexId, IndexInfo>& indexes) {
+  return ForEachRecord(
+      *database_, DictionaryRecordType::kIndexStatistics,
+      [&](std::string_view key, std::string_view value) -> Status {
+        const auto id = DecodeIndexKey(DictionaryRecordType::kIndexStatistics, key);
+        const auto statistics = DecodeIndexStatistics(value);
+        const bool valid =
+            id.ok() && statistics.ok() && statistics->size() == 1 && statistics->front().id == *id;
+        if (!valid) {
+          const Status why = !id.ok() ? id.status() : statistics.status();
+          database_->log().Write(Severity::kWarning,
+                                 "the statistics record " + ToHex(key) + " is ignored: " +
+                                     (why.ok() ? "it is not that of one index" : why.ToString()));
+        } else if (indexes.contains(*id)) {
+          database_->file_statistics().Restore(statistics->front());
+        }
+        return Status();
+      });
+}
+
+Status Dictionary::SaveStatistics() {
+  std::lock_guard change(change_mutex_);
+  const std::vector<IndexStatistics> changed = database_->file_statistics().TakeChanged();
+  if (changed.empty()) return Status();
+  std::set<IndexId> existing;
+  for (const auto& table : Tables()) {
+    for (const IndexEntry& index : table->indexes) existing.insert(index.id);
+  }
+  rocksdb::WriteBatch batch;
+  for (const IndexStatistics& statistics : changed) {
+    if (!existing.contains(statistics.id)) continue;
+    CAIRN_RETURN_IF_ERROR(
+        FromRocksDb(batch.Put(database_->system_family().handle,
+                              IndexKey(DictionaryRecordType::kIndexStatistics, statistics.id),
+                              EncodeIndexStatistics({statistics}))));
+  }
+  return batch.Count() == 0 ? Status() : Write(&batch, Sync::kNo);
+}
+
 Status Dictionary::WriteRequiredRecords() {
   rocksdb::WriteBatch batch;
   for (const ColumnFamily* family : {&database_->system_family(), &database_->default_family()}) {
@@ -168,9 +211,9 @@ std::vector<std::shared_ptr<const TableDefinition>> Dictionary::Tables() const {
   return tables;
 }
 
-Status Dictionary::Write(rocksdb::WriteBatch* batch) const {
+Status Dictionary::Write(rocksdb::WriteBatch* batch, Sync sync) const {
   rocksdb::WriteOptions options;
-  options.sync = true;
+  options.sync = sync == Sync::kYes;
   rocksdb::TransactionDBWriteOptimizations optimizations;
   optimizations.skip_concurrency_control = true;  // No transaction locks dictionary keys.
   return FromRocksDb(database_->rocksdb()->Write(options, optimizations, batch))
@@ -393,6 +436,8 @@ Status Dictionary::ForgetDroppedIndex(IndexId id) {
   CAIRN_RETURN_IF_ERROR(Write(&batch));
   database_->dropped_indexes().Remove(id);
   database_->expiry().Remove(id);
+  database_->file_statistics().Remove(id);
+  database_->key_layouts().Remove(id);
   return Status();
 }
 

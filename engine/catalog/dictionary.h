@@ -87,6 +87,10 @@ class Dictionary {
   // The version that the server's DDL recovery compares; 0 when none is stored. `path` is "./db/table".
   Result<uint64_t> LoadTableVersion(std::string_view path) const;
 
+  // Writes the statistics that changed since the last call, of indexes that exist. Not synced: what a crash
+  // loses is counted again.
+  Status SaveStatistics();
+
   uint32_t max_index_number() const { return max_index_number_.load(std::memory_order_relaxed); }
 
   // Indexes whose entries are still to be removed, and the end of that: deletes all their records.
@@ -98,11 +102,13 @@ class Dictionary {
 
   Status LoadRecords();
   Status WriteRequiredRecords();
+  Status LoadStatistics(const std::map<IndexId, IndexInfo>& indexes);
   // Adds the records of a table to a batch.
   Status PutTable(const TableDefinition& table, rocksdb::WriteBatch* batch) const;
   // Adds the marks that a table's indexes are dropped.
   Status PutDropMarks(const TableDefinition& table, rocksdb::WriteBatch* batch) const;
-  Status Write(rocksdb::WriteBatch* batch) const;
+  enum class Sync : uint8_t { kNo, kYes };
+  Status Write(rocksdb::WriteBatch* batch, Sync sync = Sync::kYes) const;
   Result<std::optional<std::string>> Read(std::string_view key) const;
   Result<uint32_t> AllocateIndexNumbers(uint32_t count);
 

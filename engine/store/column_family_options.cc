@@ -82,6 +82,7 @@ Result<ColumnFamilyOptionSource> ColumnFamilyOptionSource::Parse(
     }
     source.overrides_.emplace(name, std::move(options).value());
   }
+  source.collector_factories_ = base.table_properties_collector_factories;
   source.filter_factory_ = std::move(filter_factory);
   return source;
 }
@@ -93,6 +94,7 @@ rocksdb::ColumnFamilyOptions ColumnFamilyOptionSource::For(std::string_view name
   options.comparator = IsReverseColumnFamily(name) ? ReverseComparator() : ForwardComparator();
   options.merge_operator = name == kSystemColumnFamily ? MakeAutoIncrementMerge() : nullptr;
   options.compaction_filter_factory = filter_factory_;
+  options.table_properties_collector_factories = collector_factories_;
   return options;
 }
 

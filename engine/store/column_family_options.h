@@ -5,10 +5,12 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "engine/base/status.h"
 #include "rocksdb/compaction_filter.h"
 #include "rocksdb/options.h"
+#include "rocksdb/table_properties.h"
 
 namespace cairn {
 
@@ -34,6 +36,7 @@ class ColumnFamilyOptionSource {
   rocksdb::ColumnFamilyOptions default_options_;
   std::map<std::string, rocksdb::ColumnFamilyOptions, std::less<>> overrides_;
   std::shared_ptr<rocksdb::CompactionFilterFactory> filter_factory_;
+  std::vector<std::shared_ptr<rocksdb::TablePropertiesCollectorFactory>> collector_factories_;
 };
 
 }  // namespace cairn

@@ -63,11 +63,14 @@ Result<std::vector<std::string>> ListFamilies(const DatabaseOptions& options) {
 
 Database::Database(DatabaseOptions options, ColumnFamilyOptionSource family_options,
                    std::shared_ptr<DroppedIndexes> dropped_indexes, std::shared_ptr<Expiry> expiry,
-                   Log* log)
+                   std::shared_ptr<KeyLayouts> key_layouts,
+                   std::shared_ptr<FileStatistics> file_statistics, Log* log)
     : options_(std::move(options)),
       family_options_(std::move(family_options)),
       dropped_indexes_(std::move(dropped_indexes)),
       expiry_(std::move(expiry)),
+      key_layouts_(std::move(key_layouts)),
+      file_statistics_(std::move(file_statistics)),
       log_(log) {}
 
 Result<std::unique_ptr<Database>> Database::Open(DatabaseOptions options, Log* log) {
@@ -75,6 +78,14 @@ Result<std::unique_ptr<Database>> Database::Open(DatabaseOptions options, Log* l
   auto expiry = std::make_shared<Expiry>();
   expiry->SetRemoves(options.remove_expired_rows);
   expiry->SetHides(options.hide_expired_rows);
+  auto key_layouts = std::make_shared<KeyLayouts>();
+  key_layouts->SetSamplingPercent(options.statistics_sampling_percent);
+  auto file_statistics = std::make_shared<FileStatistics>(log);
+  if (options.collect_statistics) {
+    options.column_family.table_properties_collector_factories = {
+        MakeStatisticsCollectorFactory(key_layouts)};
+  }
+  options.db.listeners.push_back(MakeStatisticsListener(file_statistics));
   // A filter turns the entry of a dropped index into a Delete although a SingleDelete of a session may lie
   // above it, and the stock plug-in's does that with expired entries too. Such pairs are no damage.
   options.db.enforce_single_del_contracts = false;
@@ -95,9 +106,9 @@ Result<std::unique_ptr<Database>> Database::Open(DatabaseOptions options, Log* l
       options.db, options.transaction, options.directory, descriptors, &handles, &db);
   if (!opened.ok()) return ExplainOpenFailure(opened, options.directory);
 
-  std::unique_ptr<Database> database(new Database(std::move(options), std::move(family_options),
-                                                  std::move(dropped_indexes), std::move(expiry),
-                                                  log));
+  std::unique_ptr<Database> database(
+      new Database(std::move(options), std::move(family_options), std::move(dropped_indexes),
+                   std::move(expiry), std::move(key_layouts), std::move(file_statistics), log));
   database->db_.reset(db);
   database->expiry_->Bind(db);
   for (rocksdb::ColumnFamilyHandle* handle : handles) database->Adopt(handle);
@@ -201,6 +212,18 @@ Status Database::CompactLevelZero() {
     }
   }
   return Status();
+}
+
+Status Database::RefreshStatistics() {
+  Status result;
+  for (const uint32_t id : file_statistics_->StaleFamilies()) {
+    const ColumnFamily* const family = FindFamily(id);
+    // One whose creation is not finished comes later.
+    if (family == nullptr || family->id == system_family_->id) continue;
+    const Status refreshed = file_statistics_->Refresh(db_.get(), family->handle);
+    if (result.ok()) result = refreshed;
+  }
+  return result;
 }
 
 Status Database::SyncLog() { return FromRocksDb(db_->FlushWAL(/*sync=*/true)); }

@@ -61,6 +61,14 @@ Result<std::shared_ptr<const Table>> Table::Open(std::shared_ptr<const TableDefi
   return std::shared_ptr<const Table>(std::move(table));
 }
 
+void Table::RegisterKeyLayouts(const std::shared_ptr<const Table>& table, Database* database) {
+  for (const TableIndex& index : table->indexes_) {
+    // The codec lives as long as the table, which this pointer keeps.
+    database->key_layouts().Add(index.entry.id,
+                                std::shared_ptr<const IndexCodec>(table, index.codec.get()));
+  }
+}
+
 Result<uint64_t> Table::NextHiddenKey(Database* database) const {
   TableCounters& counters = *definition_->counters;
   if (counters.next_hidden_key.load(std::memory_order_acquire) == 0) {

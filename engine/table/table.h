@@ -32,6 +32,9 @@ class Table {
       std::shared_ptr<const TableDefinition> definition, TableLayout layout,
       std::vector<IndexLayout> indexes);
 
+  // From now on table files are written with statistics of the table's indexes that tell distinct values.
+  static void RegisterKeyLayouts(const std::shared_ptr<const Table>& table, Database* database);
+
   const TableDefinition& definition() const { return *definition_; }
   const TableLayout& layout() const { return layout_; }
   const std::vector<TableIndex>& indexes() const { return indexes_; }
