@@ -55,6 +55,10 @@ Result<DatabaseOptions> OptionsFromVariables() {
   }
   CAIRN_ASSIGN_OR_RETURN(store_options, MakeStoreOptions(settings));
   DatabaseOptions options = store_options.database;
+  options.remove_expired_rows = variables.enable_ttl;
+  options.collect_statistics = variables.collect_sst_properties;
+  options.statistics_sampling_percent = variables.table_stats_sampling_pct;
+  options.hide_expired_rows = variables.enable_ttl_read_filtering;
   options.transaction.custom_mutex_factory = MakeInterruptibleMutexFactory();
   return options;
 }

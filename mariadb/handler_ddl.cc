@@ -39,12 +39,6 @@ int CheckTableOptions(const HA_CREATE_INFO& create_info) {
     my_error(ER_ILLEGAL_HA_CREATE_OPTION, MYF(0), "ROCKSDB", "SEQUENCE");
     return HA_WRONG_CREATE_OPTION;
   }
-  // Rows that expire are the next release's; a table that silently keeps them would be worse.
-  const std::string_view comment(create_info.comment.str, create_info.comment.length);
-  if (comment.find("ttl_duration=") != std::string_view::npos) {
-    my_error(ER_ILLEGAL_HA_CREATE_OPTION, MYF(0), "ROCKSDB", "COMMENT 'ttl_duration'");
-    return HA_WRONG_CREATE_OPTION;
-  }
   return 0;
 }
 

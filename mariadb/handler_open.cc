@@ -138,7 +138,10 @@ int ha_rocksdb::BindTable() {
       auto opened = cairn::Table::Open(std::move(definition), std::move(description->layout),
                                        std::move(description->indexes));
       status = opened.status();
-      if (status.ok()) shared_->table = std::move(opened).value();
+      if (status.ok()) {
+        shared_->table = std::move(opened).value();
+        cairn::Table::RegisterKeyLayouts(shared_->table, &engine->database());
+      }
     }
   }
   const std::shared_ptr<const cairn::Table> bound = shared_->table;
@@ -253,10 +256,16 @@ int ha_rocksdb::info(uint flag) {
   return 0;
 }
 
-int ha_rocksdb::extra(ha_extra_function) { return 0; }
+int ha_rocksdb::extra(ha_extra_function operation) {
+  // REPLACE may be done as an update of the row that it meets.
+  if (operation == HA_EXTRA_WRITE_CAN_REPLACE) writer_->SetUpdatesReplaceRows(true);
+  if (operation == HA_EXTRA_WRITE_CANNOT_REPLACE) writer_->SetUpdatesReplaceRows(false);
+  return 0;
+}
 
 int ha_rocksdb::reset() {
   cursor_->Close();
+  writer_->SetUpdatesReplaceRows(false);
   lock_mode_.reset();
   columns_changed_ = true;
   cancel_pushed_idx_cond();
@@ -365,6 +374,11 @@ ha_rows ha_rocksdb::records_in_range(uint index, const key_range* min_key, const
 }
 
 int ha_rocksdb::analyze(THD*, HA_CHECK_OPT*) {
+  const Status counted = cairn::RunningEngine()->upkeep().UpdateStatistics();
+  if (!counted.ok()) {
+    cairn::HandlerError(counted);
+    return HA_ADMIN_FAILED;
+  }
   shared_->CurrentSizes(&cairn::RunningEngine()->database(), /*refresh=*/true);
   return HA_ADMIN_OK;
 }

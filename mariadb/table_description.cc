@@ -6,8 +6,10 @@
 #include "engine/codec/format_choice.h"
 #include "mariadb/cairn_format.h"
 #include "mariadb/collation_adapter.h"
+#include "mariadb/comment_qualifier.h"
 #include "mariadb/error.h"
 #include "mariadb/server_headers.h"
+#include "mariadb/ttl_comment.h"
 
 namespace cairn {
 namespace {
@@ -120,28 +122,11 @@ IndexLayout DescribeIndex(const KEY& key, bool is_primary) {
   return index;
 }
 
-// The value of a `name=value` token of a comment whose tokens are separated by semicolons; blanks count.
-std::optional<std::string> FindInComment(std::string_view comment, std::string_view name) {
-  while (!comment.empty()) {
-    const size_t end = comment.find(';');
-    const std::string_view token = comment.substr(0, end);
-    const size_t equals = token.find('=');
-    if (equals != std::string_view::npos && token.find('=', equals + 1) == std::string_view::npos &&
-        token.substr(0, equals) == name && equals + 1 < token.size()) {
-      return std::string(token.substr(equals + 1));
-    }
-    if (end == std::string_view::npos) break;
-    comment.remove_prefix(end + 1);
-  }
-  return std::nullopt;
-}
-
 // spec/on-disk-format.md, 1.3.
 NewIndex ChooseFamily(std::string_view comment, std::string_view dictionary_name) {
   NewIndex index;
-  const size_t partition = dictionary_name.find("#P#");
-  if (partition != std::string_view::npos) {
-    const std::string qualifier = std::string(dictionary_name.substr(partition + 3)) + "_cfname";
+  if (const std::optional<std::string_view> partition = PartitionOf(dictionary_name)) {
+    const std::string qualifier = std::string(*partition) + "_cfname";
     if (auto name = FindInComment(comment, qualifier)) {
       index.family_name = *std::move(name);
       index.family_per_partition = true;
@@ -182,6 +167,7 @@ Result<TableDescription> DescribeTable(const TABLE& table, std::string_view name
     CAIRN_ASSIGN_OR_RETURN(description.layout.columns.emplace_back(),
                            DescribeColumn(table, *table.field[i]));
   }
+  CAIRN_ASSIGN_OR_RETURN(description.layout.ttl_column, FindTtlColumn(table, name));
   for (uint i = 0; i < table.s->keys; ++i) {
     description.indexes.push_back(DescribeIndex(table.key_info[i], i == table.s->primary_key));
   }
@@ -218,6 +204,8 @@ Result<std::string> DictionaryName(std::string_view path) {
 int DescribeNewIndexes(const TABLE& table, const TableDescription& description,
                        std::vector<NewIndex>* indexes) {
   const std::string_view dictionary_name = description.layout.name;
+  uint64_t ttl_seconds;
+  if (const int error = ReadTtlDuration(table, dictionary_name, &ttl_seconds)) return error;
   for (uint i = 0; i < table.s->keys; ++i) {
     const KEY& key = table.key_info[i];
     const std::string_view comment(key.comment.str, key.comment.length);
@@ -231,6 +219,7 @@ int DescribeNewIndexes(const TABLE& table, const TableDescription& description,
       return HA_WRONG_CREATE_OPTION;
     }
     index.kind = i == table.s->primary_key ? IndexKind::kPrimary : IndexKind::kSecondary;
+    index.ttl_seconds = ttl_seconds;
     indexes->push_back(std::move(index));
   }
   if (table.s->primary_key == MAX_KEY) {

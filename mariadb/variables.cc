@@ -62,6 +62,21 @@ void SetInfoLogLevel(THD*, SysVar*, void* variable, const void* value) {
   ApplyInfoLogLevel();
 }
 
+void SetTtl(THD*, SysVar*, void* variable, const void* value) {
+  Store<char>(variable, value);
+  Engine* const engine = RunningEngine();
+  if (engine == nullptr) return;
+  engine->database().expiry().SetRemoves(global_variables.enable_ttl);
+  engine->database().expiry().SetHides(global_variables.enable_ttl_read_filtering);
+}
+
+void SetSamplingPercent(THD*, SysVar*, void* variable, const void* value) {
+  Store<unsigned int>(variable, value);
+  if (Engine* engine = RunningEngine()) {
+    engine->database().key_layouts().SetSamplingPercent(global_variables.table_stats_sampling_pct);
+  }
+}
+
 void FlushMemtablesNow(THD*, SysVar*, void*, const void* value) {
   Engine* const engine = RunningEngine();
   if (engine == nullptr || !*static_cast<const char*>(value)) return;

@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "engine/base/bytes.h"
+#include "engine/catalog/expiry_rules.h"
+#include "engine/codec/index_statistics.h"
 #include "engine/store/directory_marker.h"
 #include "engine/store/rocksdb_status.h"
 #include "rocksdb/write_batch.h"
@@ -24,6 +26,25 @@ std::string TableVersionPath(std::string_view table_name) {
   const size_t dot = path.find('.', 2);
   if (dot != std::string::npos) path[dot] = '/';
   return path;
+}
+
+Status Dictionary::SaveStatistics() {
+  std::lock_guard change(change_mutex_);
+  const std::vector<IndexStatistics> changed = database_->file_statistics().TakeChanged();
+  if (changed.empty()) return Status();
+  std::set<IndexId> existing;
+  for (const auto& table : Tables()) {
+    for (const IndexEntry& index : table->indexes) existing.insert(index.id);
+  }
+  rocksdb::WriteBatch batch;
+  for (const IndexStatistics& statistics : changed) {
+    if (!existing.contains(statistics.id)) continue;
+    CAIRN_RETURN_IF_ERROR(
+        FromRocksDb(batch.Put(database_->system_family().handle,
+                              IndexKey(DictionaryRecordType::kIndexStatistics, statistics.id),
+                              EncodeIndexStatistics({statistics}))));
+  }
+  return batch.Count() == 0 ? Status() : Write(&batch, Sync::kNo);
 }
 
 std::shared_ptr<const TableDefinition> Dictionary::Find(std::string_view name) const {
@@ -72,9 +93,9 @@ Status Dictionary::SetFormat(DirectoryFormat format) {
   return Status();
 }
 
-Status Dictionary::Write(rocksdb::WriteBatch* batch) const {
+Status Dictionary::Write(rocksdb::WriteBatch* batch, Sync sync) const {
   rocksdb::WriteOptions options;
-  options.sync = true;
+  options.sync = sync == Sync::kYes;
   rocksdb::TransactionDBWriteOptimizations optimizations;
   optimizations.skip_concurrency_control = true;  // No transaction locks dictionary keys.
   return FromRocksDb(database_->rocksdb()->Write(options, optimizations, batch))
@@ -151,6 +172,8 @@ Result<std::shared_ptr<const TableDefinition>> Dictionary::CreateTable(
     entry.info.kind = indexes[i].kind;
     entry.info.format_version = indexes[i].format_version;
     entry.info.features = indexes[i].features;
+    entry.info.has_ttl_stamp = indexes[i].ttl_seconds > 0;
+    entry.info.ttl_seconds = indexes[i].ttl_seconds;
     entry.family = families[i];
     table->indexes.push_back(entry);
     if (family_flags_.contains(entry.id.column_family)) continue;
@@ -173,6 +196,7 @@ Result<std::shared_ptr<const TableDefinition>> Dictionary::CreateTable(
   CAIRN_RETURN_IF_ERROR(Write(&batch));
 
   family_flags_.merge(new_family_flags);
+  database_->expiry().Add(ExpiryRules(*table));
   std::unique_lock lock(map_mutex_);
   tables_.emplace(std::string(name), table);
   return std::shared_ptr<const TableDefinition>(std::move(table));
@@ -280,6 +304,7 @@ Status Dictionary::TruncateTable(std::string_view name) {
                             TableVersionKey(TableVersionPath(name)), EncodeTableVersion(0))));
   CAIRN_RETURN_IF_ERROR(Write(&batch));
   for (const IndexEntry& index : table->indexes) database_->dropped_indexes().Add(index.id);
+  database_->expiry().Add(ExpiryRules(*emptied));
   std::unique_lock lock(map_mutex_);
   tables_.find(name)->second = std::move(emptied);
   return Status();
@@ -355,6 +380,9 @@ Status Dictionary::ForgetDroppedIndex(IndexId id) {
   }
   CAIRN_RETURN_IF_ERROR(Write(&batch));
   database_->dropped_indexes().Remove(id);
+  database_->expiry().Remove(id);
+  database_->file_statistics().Remove(id);
+  database_->key_layouts().Remove(id);
   return Status();
 }
 

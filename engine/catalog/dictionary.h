@@ -49,6 +49,8 @@ struct NewIndex {
   bool family_per_partition = false;  // The name came from a per-partition qualifier.
   uint16_t format_version = kStockFormatVersion;
   uint32_t features = 0;  // IndexFeature bits; 0 unless the format is kCairnFormatVersion.
+  uint64_t ttl_seconds =
+      0;  // Rows expire after as long; 0: never. The same for all indexes of a table.
 };
 
 // A table that cannot be used because its own records are damaged or of a version that this release does not
@@ -105,6 +107,10 @@ class Dictionary {
   // The version that the server's DDL recovery compares; 0 when none is stored. `path` is "./db/table".
   Result<uint64_t> LoadTableVersion(std::string_view path) const;
 
+  // Writes the statistics that changed since the last call, of indexes that exist. Not synced: what a crash
+  // loses is counted again.
+  Status SaveStatistics();
+
   uint32_t max_index_number() const { return max_index_number_.load(std::memory_order_relaxed); }
 
   // Indexes whose entries are still to be removed, and the end of that: deletes all their records.
@@ -125,7 +131,8 @@ class Dictionary {
   Status PutTable(const TableDefinition& table, rocksdb::WriteBatch* batch) const;
   // Adds the marks that a table's indexes are dropped.
   Status PutDropMarks(const TableDefinition& table, rocksdb::WriteBatch* batch) const;
-  Status Write(rocksdb::WriteBatch* batch) const;
+  enum class Sync : uint8_t { kNo, kYes };
+  Status Write(rocksdb::WriteBatch* batch, Sync sync = Sync::kYes) const;
   Result<std::optional<std::string>> Read(std::string_view key) const;
   Result<uint32_t> AllocateIndexNumbers(uint32_t count);
 

@@ -5,6 +5,8 @@
 
 #include "engine/base/bytes.h"
 #include "engine/catalog/dictionary.h"
+#include "engine/catalog/expiry_rules.h"
+#include "engine/codec/index_statistics.h"
 #include "engine/store/directory_marker.h"
 #include "engine/store/rocksdb_status.h"
 #include "rocksdb/write_batch.h"
@@ -48,6 +50,7 @@ class Dictionary::Loader {
     CAIRN_RETURN_IF_ERROR(ReadMaxIndexNumber());
     CAIRN_RETURN_IF_ERROR(ReadFamilies());
     CAIRN_RETURN_IF_ERROR(ReadIndexes());
+    CAIRN_RETURN_IF_ERROR(ReadStatistics());
     CAIRN_RETURN_IF_ERROR(ReadTables());
     CAIRN_RETURN_IF_ERROR(ReadDropMarks(DictionaryRecordType::kIndexDropOngoing));
     // An index build that did not finish leaves nothing that anybody refers to.
@@ -55,6 +58,9 @@ class Dictionary::Loader {
     CAIRN_RETURN_IF_ERROR(DecideMaxIndexNumber());
     for (const Entry& entry : entries_) Judge(entry);
     ApplyDropMarks();
+    for (const auto& [name, table] : dictionary_.tables_) {
+      database_.expiry().Add(ExpiryRules(*table));
+    }
     return WriteRequired();
   }
 
@@ -153,6 +159,26 @@ class Dictionary::Loader {
                              bad_indexes_.emplace(*id, info.status().ToString());
                            }
                          });
+  }
+
+  // Statistics are of use, not of need: records that cannot be read are logged and passed over.
+  Status ReadStatistics() {
+    return ForEachRecord(
+        database_, DictionaryRecordType::kIndexStatistics,
+        [this](std::string_view key, std::string_view value) {
+          const auto id = DecodeIndexKey(DictionaryRecordType::kIndexStatistics, key);
+          const auto statistics = DecodeIndexStatistics(value);
+          const bool valid = id.ok() && statistics.ok() && statistics->size() == 1 &&
+                             statistics->front().id == *id;
+          if (!valid) {
+            const Status why = !id.ok() ? id.status() : statistics.status();
+            Log(Severity::kWarning,
+                "the statistics record " + ToHex(key) +
+                    " is ignored: " + (why.ok() ? "it is not that of one index" : why.ToString()));
+          } else if (indexes_.contains(*id)) {
+            database_.file_statistics().Restore(statistics->front());
+          }
+        });
   }
 
   Status ReadTables() {

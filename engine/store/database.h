@@ -15,6 +15,10 @@
 #include "engine/base/log.h"
 #include "engine/base/status.h"
 #include "engine/store/column_family_options.h"
+#include "engine/store/dropped_indexes.h"
+#include "engine/store/expiry.h"
+#include "engine/store/file_statistics.h"
+#include "engine/store/statistics_collector.h"
 #include "rocksdb/options.h"
 #include "rocksdb/utilities/transaction_db.h"
 
@@ -35,6 +39,10 @@ struct DatabaseOptions {
   std::string default_column_family_text;      // rocksdb_default_cf_options
   std::string override_column_family_text;     // rocksdb_override_cf_options
   rocksdb::TransactionDBOptions transaction;
+  bool remove_expired_rows = true;  // rocksdb_enable_ttl
+  bool hide_expired_rows = true;    // rocksdb_enable_ttl_read_filtering
+  bool collect_statistics = true;   // rocksdb_collect_sst_properties
+  uint32_t statistics_sampling_percent = 10;
 };
 
 // Thread-safe, but for Close(). Mutex: families_mutex_ guards families_ and is held while a family is
@@ -53,6 +61,11 @@ class Database {
   rocksdb::Env* env() const { return options_.db.env; }
   Log& log() const { return *log_; }
   DroppedIndexes& dropped_indexes() { return *dropped_indexes_; }
+  Expiry& expiry() { return *expiry_; }
+  KeyLayouts& key_layouts() { return *key_layouts_; }
+  FileStatistics& file_statistics() { return *file_statistics_; }
+  // Seconds since the epoch, by the clock that dates snapshots.
+  uint64_t NowSeconds() const { return cairn::NowSeconds(db_.get()); }
 
   const ColumnFamily& default_family() const { return *default_family_; }
   const ColumnFamily& system_family() const { return *system_family_; }
@@ -71,6 +84,8 @@ class Database {
   // Compacts the keys of one index; ends early when `cancel`, if given, becomes true.
   Status CompactIndex(const ColumnFamily& family, uint32_t index_number,
                       std::atomic<bool>* cancel = nullptr);
+  // Brings the statistics of the families whose files changed up to date.
+  Status RefreshStatistics();
   // Writes the log's buffer to the file and syncs it.
   Status SyncLog();
 
@@ -81,13 +96,18 @@ class Database {
 
  private:
   Database(DatabaseOptions options, ColumnFamilyOptionSource family_options,
-           std::shared_ptr<DroppedIndexes> dropped_indexes, Log* log);
+           std::shared_ptr<DroppedIndexes> dropped_indexes, std::shared_ptr<Expiry> expiry,
+           std::shared_ptr<KeyLayouts> key_layouts, std::shared_ptr<FileStatistics> file_statistics,
+           Log* log);
 
   const ColumnFamily* Adopt(rocksdb::ColumnFamilyHandle* handle);
 
   DatabaseOptions options_;
   ColumnFamilyOptionSource family_options_;
   std::shared_ptr<DroppedIndexes> dropped_indexes_;
+  std::shared_ptr<Expiry> expiry_;
+  std::shared_ptr<KeyLayouts> key_layouts_;
+  std::shared_ptr<FileStatistics> file_statistics_;
   Log* log_;
   std::unique_ptr<rocksdb::TransactionDB> db_;
   mutable std::shared_mutex families_mutex_;

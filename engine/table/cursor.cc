@@ -134,6 +134,7 @@ Status Cursor::Fetch(Direction direction, bool exact, uint8_t* record) {
 
 // kNotFound means that the entry is to be passed over; likewise below.
 Status Cursor::FetchPrimaryEntry(uint8_t* record) {
+  if (IsHidden(iterator_->value())) return Status(StatusCode::kNotFound);
   primary_key_.assign(iterator_->key());
   has_primary_key_ = true;
   if (access_.lock.has_value()) return FetchRow(record);
@@ -147,6 +148,7 @@ Status Cursor::FetchPrimaryEntry(uint8_t* record) {
 }
 
 Status Cursor::FetchSecondaryEntry(uint8_t* record) {
+  if (IsHidden(iterator_->value())) return Status(StatusCode::kNotFound);
   const IndexCodec& codec = *current_index().codec;
   has_primary_key_ = false;
   if (access_.condition != nullptr) {
@@ -169,7 +171,9 @@ Status Cursor::FetchSecondaryEntry(uint8_t* record) {
   CAIRN_RETURN_IF_ERROR(codec.ExtractPrimaryKey(iterator_->key(), &primary_key_));
   has_primary_key_ = true;
   const Status fetched = FetchRow(record);
-  if (fetched.code() == StatusCode::kNotFound && !access_.lock.has_value()) {
+  // Compactions remove an expired row and its entries at different times.
+  const bool needs_row = !access_.lock.has_value() && table_->ttl_seconds() == 0;
+  if (fetched.code() == StatusCode::kNotFound && needs_row) {
     return Status(StatusCode::kCorruption,
                   "table " + table_->definition().name + ", index " + codec.layout().name +
                       ": no row belongs to the entry " + ToHex(iterator_->key()));
@@ -191,11 +195,12 @@ Status Cursor::FetchSecondaryEntry(uint8_t* record) {
 Status Cursor::FetchRow(uint8_t* record) {
   const TableIndex& primary = table_->primary();
   row_value_.Reset();
-  const Status read =
+  Status read =
       access_.lock.has_value()
           ? transaction_->GetForUpdate(primary.family(), primary_key_, *access_.lock, &row_value_)
           : transaction_->Get(primary.family(), primary_key_, Transaction::View::kSnapshot,
                               &row_value_);
+  if (read.ok() && IsHidden(row_value_.ToStringView())) read = Status(StatusCode::kNotFound);
   row_locked_ = access_.lock.has_value() && (read.ok() || read.code() == StatusCode::kNotFound);
   if (read.code() == StatusCode::kNotFound && iterator_.has_value()) UnlockRow();
   CAIRN_RETURN_IF_ERROR(read);

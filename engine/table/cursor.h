@@ -106,6 +106,10 @@ class Cursor {
   Status FetchSecondaryEntry(uint8_t* record);
   Status FetchRow(uint8_t* record);
   Status AsEndOfRange(Status status) const;
+  // Whether an entry of any index of the table has expired for the statement and is to be passed over.
+  bool IsHidden(std::string_view value) const {
+    return transaction_->HidesExpired(value, table_->ttl_seconds());
+  }
 
   const Table* const table_;
   std::vector<CachedPlan> plans_;            // By index: its entry decoded alone, or the row.

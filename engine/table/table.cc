@@ -42,8 +42,10 @@ Result<std::shared_ptr<const Table>> Table::Open(std::shared_ptr<const TableDefi
     indexes[i].index_number = entry.id.index_number;
     indexes[i].format_version = entry.info.format_version;
     indexes[i].has_ttl_stamp = entry.info.has_ttl_stamp;
-    if (indexes[i].kind != IndexKind::kSecondary)
+    if (indexes[i].kind != IndexKind::kSecondary) {
       table->primary_position_ = static_cast<uint32_t>(i);
+      if (entry.info.has_ttl_stamp) table->ttl_seconds_ = entry.info.ttl_seconds;
+    }
   }
   const IndexLayout& primary = indexes[table->primary_position_];
   for (size_t i = 0; i < indexes.size(); ++i) {
@@ -57,6 +59,14 @@ Result<std::shared_ptr<const Table>> Table::Open(std::shared_ptr<const TableDefi
   table->definition_ = std::move(definition);
   table->layout_ = std::move(layout);
   return std::shared_ptr<const Table>(std::move(table));
+}
+
+void Table::RegisterKeyLayouts(const std::shared_ptr<const Table>& table, Database* database) {
+  for (const TableIndex& index : table->indexes_) {
+    // The codec lives as long as the table, which this pointer keeps.
+    database->key_layouts().Add(index.entry.id,
+                                std::shared_ptr<const IndexCodec>(table, index.codec.get()));
+  }
 }
 
 Result<uint64_t> Table::NextHiddenKey(Database* database) const {

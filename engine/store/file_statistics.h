@@ -1,0 +1,55 @@
+// The statistics of indexes, summed over the table files that are live (spec/on-disk-format.md, 13).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "engine/base/log.h"
+#include "engine/base/status.h"
+#include "engine/codec/index_statistics.h"
+#include "rocksdb/db.h"
+#include "rocksdb/listener.h"
+
+namespace cairn {
+
+// Thread-safe. A flush, a compaction or an ingestion makes a column family stale; Refresh() sums up its files
+// again, so that no sequence of events can make the sums drift. Mutex: mutex_ guards everything.
+class FileStatistics {
+ public:
+  explicit FileStatistics(Log* log) : log_(log) {}
+
+  // What an earlier run left in the dictionary. Holds until the index's family is refreshed.
+  void Restore(const IndexStatistics& statistics);
+  // The files of a family changed.
+  void MarkStale(uint32_t column_family);
+  std::vector<uint32_t> StaleFamilies() const;
+
+  // Sums up the files of a family. Unreadable properties are logged and count as missing.
+  Status Refresh(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family);
+
+  // The sums of an index, while they are those of all its files: not when files have changed since, and not
+  // while files without the property are among them.
+  std::optional<IndexStatistics> Find(IndexId id) const;
+
+  // The indexes whose sums changed since the last call.
+  std::vector<IndexStatistics> TakeChanged();
+  void Remove(IndexId id);
+
+ private:
+  Log* const log_;
+  mutable std::mutex mutex_;
+  std::map<IndexId, IndexStatistics> sums_;
+  std::set<IndexId> changed_;
+  std::set<uint32_t> stale_;       // Families.
+  std::set<uint32_t> incomplete_;  // Families with files that have no statistics.
+};
+
+std::shared_ptr<rocksdb::EventListener> MakeStatisticsListener(
+    std::shared_ptr<FileStatistics> statistics);
+
+}  // namespace cairn
