@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from random import Random
 
-# The stock plug-in reads these wrongly from a secondary index alone; rows and primary keys are right.
+# The stock plug-in reads these wrongly from a secondary index alone; by primary key it is right.
 WRONG_IN_STOCK_INDEXES = ("koi8u_general_ci", "cp1251_ukrainian_ci", "cp1250_general_ci")
 COLLATIONS = (
     *("latin1_swedish_ci", "latin1_bin", "latin1_general_ci", "latin1_german1_ci", "ascii_bin"),
