@@ -30,19 +30,26 @@ def take(query: Query, tables: list[Table]) -> Picture:
         name = table.name
         seen.facts[f"{name}: checksum"] = query(f"CHECKSUM TABLE `{name}` EXTENDED")[0][1]
         seen.facts[f"{name}: rows"] = query(f"SELECT COUNT(*) FROM `{name}`")[0][0]
+        if any(column.auto_increment for column in table.columns):
+            seen.facts[f"{name}: next number"] = query(_next_number(name))[0][0] or 1
         for key in table.keys:
-            if key.name != "PRIMARY" and not key.stock_is_right:
-                continue
             by_key = query(_look_ups(table, key, f"FORCE INDEX ({key.name})"))
             by_scan = query(_look_ups(table, key, "USE INDEX ()"))
             what = f"{name}, {key.name}: look-ups"
             if by_key == by_scan:
                 seen.facts[what] = by_key
-            else:
+            elif not key.format_is_inexact:
                 seen.contradictions.append(f"{what}: {by_key} by key, {by_scan} by scan")
             if key.is_whole:
                 seen.facts[f"{name}, {key.name}: in order"] = query(_in_order(table, key))
     return seen
+
+
+def _next_number(name: str) -> str:
+    return (
+        "SELECT AUTO_INCREMENT FROM information_schema.TABLES "
+        f"WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = '{name}'"
+    )
 
 
 def _look_ups(table: Table, key: Key, hint: str) -> str:
@@ -58,7 +65,7 @@ def _in_order(table: Table, key: Key) -> str:
     """All entries of a key, and what they give back of the columns."""
     columns = list(dict.fromkeys(column.name for column, _ in key.parts))
     primary = table.primary
-    if primary is not None and primary.stock_is_right:
+    if primary is not None:
         columns += [c.name for c, _ in primary.parts if c.name not in columns]
     digest = ", ".join(f"COALESCE(HEX({name}), 'N')" for name in columns)
     order = ", ".join(column.name for column, _ in key.parts)
