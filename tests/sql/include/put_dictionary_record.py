@@ -1,4 +1,4 @@
-"""Puts a record into the data dictionary of a killed server, as damage or a newer version leaves it.
+"""Puts a record into the dictionary of a killed server, as damage or a newer version leaves it.
 
 Usage: put_dictionary_record.py DIRECTORY KEY VALUE. KEY is the type's number and the rest of the
 key: for a table "1:test.t", for the record of its second index "2:test.t/1", else hex digits. VALUE
