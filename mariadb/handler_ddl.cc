@@ -98,9 +98,15 @@ int ha_rocksdb::rename_table(const char* from, const char* to) {
   const auto to_name = cairn::DictionaryName(to);
   if (!from_name.ok()) return cairn::HandlerError(from_name.status());
   if (!to_name.ok()) return cairn::HandlerError(to_name.status());
-  for (const std::string& name : {*from_name, *to_name}) {
-    const auto quarantined = cairn::RunningEngine()->dictionary().FindQuarantined(name);
-    if (quarantined.has_value()) return cairn::RefuseQuarantined(*quarantined);
+  const cairn::Dictionary& dictionary = cairn::RunningEngine()->dictionary();
+  const bool target_exists = dictionary.Find(*to_name) != nullptr;
+  if (const auto quarantined = dictionary.FindQuarantined(*from_name)) {
+    // The server takes a refused rename back, and is content to hear that it was never done.
+    return target_exists ? HA_ERR_NO_SUCH_TABLE : cairn::RefuseQuarantined(*quarantined);
+  }
+  if (dictionary.Find(*from_name) == nullptr) return HA_ERR_NO_SUCH_TABLE;
+  if (const auto quarantined = dictionary.FindQuarantined(*to_name)) {
+    return cairn::RefuseQuarantined(*quarantined);
   }
   const Status renamed = cairn::RunningEngine()->dictionary().RenameTable(*from_name, *to_name);
   if (renamed.code() == StatusCode::kNotFound) return HA_ERR_NO_SUCH_TABLE;

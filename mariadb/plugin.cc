@@ -13,6 +13,7 @@
 #include "mariadb/handlerton.h"
 #include "mariadb/information_schema/tables.h"
 #include "mariadb/server_headers.h"
+#include "mariadb/validate_tables.h"
 #include "mariadb/variables.h"
 #include "sql_show.h"
 
@@ -71,6 +72,7 @@ int Init(void* plugin) {
   }
   SetRunningEngine(std::move(engine).value());
   SettleCairnFormat();
+  ValidateTables(RunningEngine()->dictionary());
   return 0;
 }
 

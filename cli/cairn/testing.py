@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import re
 import shutil
 import sys
@@ -18,6 +19,8 @@ from cairn.report import Phase, Reporter, say
 # The unit tests run as users get the code, and where the sanitizers can see slips.
 UNIT_PRESETS = ("release", "asan")
 FORMATTED = ("engine", "mariadb", "tests/unit")
+# ./cairn acceptance roundtrip makes more of them.
+ROUND_TRIPS = 3
 # How many files of a failed check are named on the screen.
 SHOWN_FILES = 20
 
@@ -167,7 +170,17 @@ def sql(reporter: Reporter) -> Total:
         say(f"    fail  {outcome.key}  {outcome.reason}")
     if failures:
         say(f"    Log: {shown(LOG / 'mtr-sql.log')}")
+    total.add(_roundtrip(reporter, server))
     return total
+
+
+def _roundtrip(reporter: Reporter, server: prefix.Server) -> Total:
+    """A few directories go from the stock plug-in to ours and back."""
+    from cairn.acceptance.roundtrip import command
+
+    seed = f"{random.getrandbits(32)}"
+    failed = command.run_rounds(reporter, server, ROUND_TRIPS, seed)
+    return Total(ROUND_TRIPS - failed, failed)
 
 
 # ---- lint --------------------------------------------------------------------------------------

@@ -330,7 +330,9 @@ class Dictionary::Loader {
           batch.Put(system, DirectoryFormatKey(), EncodeDirectoryFormat(DirectoryFormat::kCairn))));
     }
     if (has_format_) {
-      CAIRN_RETURN_IF_ERROR(WriteDirectoryMarker(database_.env(), database_.directory()));
+      const Status marked = WriteDirectoryMarker(database_.env(), database_.directory());
+      // A copy of a directory may lack the file: the record alone protects as well, if less early.
+      if (!marked.ok()) Log(Severity::kWarning, marked.ToString());
     }
     return dictionary_.Write(&batch);
   }
