@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "mariadb/database_options.h"
+#include "mariadb/ddl_recovery.h"
 #include "mariadb/engine.h"
 #include "mariadb/error.h"
 #include "mariadb/handlerton.h"
@@ -62,6 +63,7 @@ Result<std::unique_ptr<Engine>> OpenEngine() {
 int Init(void* plugin) {
   InitHandlerton(static_cast<handlerton*>(plugin));
   HideDirectory();
+  NoteDdlLog();
   auto engine = OpenEngine();
   if (!engine.ok()) {
     sql_print_error("RocksDB: the engine cannot start: %s", engine.status().ToString().c_str());

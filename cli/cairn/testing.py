@@ -18,6 +18,8 @@ from cairn.report import Phase, Reporter, say
 # The unit tests run as users get the code, and where the sanitizers can see slips.
 UNIT_PRESETS = ("release", "asan")
 FORMATTED = ("engine", "mariadb", "tests/unit")
+# The short crash test takes every so manieth step of a statement.
+SHORT_STRIDE = 4
 # How many files of a failed check are named on the screen.
 SHOWN_FILES = 20
 
@@ -39,7 +41,12 @@ class Total:
 
 def run(part: str) -> int:
     """Runs one part or all; a part that fails does not keep the others from running."""
-    parts: dict[str, Callable[[Reporter], Total]] = {"lint": lint, "unit": unit, "sql": sql}
+    parts: dict[str, Callable[[Reporter], Total]] = {
+        "lint": lint,
+        "unit": unit,
+        "sql": sql,
+        "crash": crash,
+    }
     reporter = Reporter()
     total = Total()
     with reporter.phase("Packages") as phase:
@@ -168,6 +175,18 @@ def sql(reporter: Reporter) -> Total:
     if failures:
         say(f"    Log: {shown(LOG / 'mtr-sql.log')}")
     return total
+
+
+# ---- crash -------------------------------------------------------------------------------------
+
+
+def crash(reporter: Reporter) -> Total:
+    """Some DDL statements, each cut off at some of its steps: ./cairn crash ddl has them all."""
+    from cairn.crash import ddl
+
+    if not plugin.is_replaced():
+        _build(reporter, "release")
+    return Total(*ddl.run_choice(reporter, ddl.Choice(short=True, stride=SHORT_STRIDE)))
 
 
 # ---- lint --------------------------------------------------------------------------------------
