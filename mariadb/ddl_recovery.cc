@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
 #include <iterator>
 #include <string>
@@ -32,7 +33,7 @@ bool Exists(const std::string& file) { return access(file.c_str(), F_OK) == 0; }
 // A cut-off server that dies again while it recovers keeps the backup that it made first.
 bool backup_was_made_before = false;
 
-std::string ReadFile(const char* name) {
+std::string ReadFile(const std::string& name) {
   std::ifstream file(name, std::ios::binary);
   return std::string(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
 }
@@ -49,99 +50,111 @@ std::string UnfinishedDdlLog() {
   struct stat about;
   if (stat(name.c_str(), &about) != 0) return std::string();
   if (about.st_mtime < server_start_time && !backup_was_made_before) return std::string();
-  return ReadFile(name.c_str());
+  return ReadFile(name);
 }
 
-// Tables are partitioned and got a new name; the server's recovery gave their definition the old one back.
-struct UndoneRename {
-  std::string old_name;  // "db.table", file-name encoded.
-  std::string new_name;
+// What one entry of the DDL log means to us; names are "db.table", file-name encoded.
+struct DdlLogEntry {
+  bool is_rename = false;
+  std::string name;
+  std::string old_name;  // Of a RENAME and of an ALTER TABLE.
+  std::string dropped;   // The table that goes by this entry, if any.
 };
 
-// Reads the DDL log of MariaDB 10.6 and up (sql/ddl_log.cc): blocks of one size, of which the first is a
-// header. Blocks of type 1 begin the list of a statement's actions, which recovery takes in this order.
-class DdlLogReader {
+std::string FileName(std::string_view database, std::string_view table) {
+  char path[FN_REFLEN + 1];
+  build_table_filename(path, sizeof path - 1, std::string(database).c_str(),
+                       std::string(table).c_str(), "", 0);
+  const auto name = DictionaryName(path);
+  return name.ok() ? *name : std::string();
+}
+
+// The DDL log of MariaDB 10.6 and up (sql/ddl_log.cc): blocks of one size, of which the first is a header.
+// A block of type DDL_LOG_EXECUTE_CODE begins the list of a statement's entries. An entry begins with type,
+// action, phase and the number of the next; names follow at an offset from the header: engine, database and
+// table, the new ones and the old ones.
+class DdlLog {
  public:
-  explicit DdlLogReader(const std::string& log) : log_(log) {
-    if (log.size() < kHeaderBytes || log.compare(0, 4, "\xfe\xfe\x0b\x02") != 0) return;
+  explicit DdlLog(std::string_view log) : log_(log) {
+    constexpr size_t kHeaderBytes = 9;
+    if (log.size() < kHeaderBytes || !log.starts_with("\xfe\xfe\x0b\x02")) return;
     block_bytes_ = uint2korr(At(4));
     name_offset_ = uint2korr(At(6));
-    if (name_offset_ < block_bytes_) block_count_ = log.size() / block_bytes_;
+    if (name_offset_ + 2 <= block_bytes_) block_count_ = log.size() / block_bytes_;
   }
 
-  std::vector<UndoneRename> UndoneRenames() const {
-    std::vector<UndoneRename> renames;
+  // The entries of statements that were cut off, in the order in which recovery takes them.
+  std::vector<DdlLogEntry> CutOffEntries() const {
+    std::vector<DdlLogEntry> entries;
     for (size_t block = 1; block < block_count_; ++block) {
-      if (*At(block * block_bytes_) != kExecute) continue;
-      size_t action = NextOf(block);
+      if (*At(block * block_bytes_) != DDL_LOG_EXECUTE_CODE) continue;
+      size_t entry = NextOf(block);
       // No list is longer than the log.
-      for (size_t i = 0; i < block_count_ && action != 0 && action < block_count_; ++i) {
-        AddRename(action, &renames);
-        action = NextOf(action);
+      for (size_t i = 0; i < block_count_ && entry != 0 && entry < block_count_; ++i) {
+        if (*At(entry * block_bytes_) == DDL_LOG_ENTRY_CODE) entries.push_back(EntryIn(entry));
+        entry = NextOf(entry);
       }
     }
-    return renames;
+    return entries;
   }
 
  private:
-  static constexpr size_t kHeaderBytes = 9;
-  static constexpr uchar kExecute = DDL_LOG_EXECUTE_CODE;
-
   const uchar* At(size_t offset) const {
     return reinterpret_cast<const uchar*>(log_.data()) + offset;
   }
   size_t NextOf(size_t block) const { return uint4korr(At(block * block_bytes_ + 4)); }
 
-  void AddRename(size_t block, std::vector<UndoneRename>* renames) const {
-    const uchar* const entry = At(block * block_bytes_);
-    if (entry[0] != DDL_LOG_ENTRY_CODE || entry[1] != DDL_LOG_RENAME_TABLE_ACTION ||
-        entry[2] == DDL_LOG_FINAL_PHASE) {
-      return;
-    }
-    size_t position = block * block_bytes_ + name_offset_;
-    std::string names[6];  // Engine, database and table: the new ones, then the old ones.
-    for (std::string& name : names) {
-      const size_t end = (block + 1) * block_bytes_;
-      if (position + 2 > end) return;
+  DdlLogEntry EntryIn(size_t block) const {
+    const size_t begin = block * block_bytes_;
+    const size_t end = begin + block_bytes_;
+    std::string_view names[6];
+    size_t position = begin + name_offset_;
+    for (std::string_view& name : names) {
+      if (position + 2 > end) break;
       const size_t length = uint2korr(At(position));
-      if (position + 2 + length >= end) return;
+      if (position + 2 + length > end) break;
       name = log_.substr(position + 2, length);
       position += 2 + length + 1;
     }
-    renames->push_back({FileName(names[4], names[5]), FileName(names[1], names[2])});
+    DdlLogEntry entry;
+    entry.name = FileName(names[1], names[2]);
+    entry.old_name = FileName(names[4], names[5]);
+    const uchar action = *At(begin + 1);
+    const bool is_done = *At(begin + 2) == DDL_LOG_FINAL_PHASE;
+    entry.is_rename = action == DDL_LOG_RENAME_TABLE_ACTION && !is_done;
+    if (action == DDL_LOG_DROP_TABLE_ACTION) entry.dropped = entry.name;
+    if (action == DDL_LOG_ALTER_TABLE_ACTION) entry.dropped = entry.old_name;
+    return entry;
   }
 
-  static std::string FileName(const std::string& database, const std::string& table) {
-    char path[FN_REFLEN + 1];
-    build_table_filename(path, sizeof path - 1, database.c_str(), table.c_str(), "", 0);
-    const auto name = DictionaryName(path);
-    return name.ok() ? *name : std::string();
-  }
-
-  const std::string& log_;
+  std::string_view log_;
   size_t block_bytes_ = 0;
   size_t name_offset_ = 0;
   size_t block_count_ = 0;
 };
 
-// The server's recovery undoes a RENAME, but of a partitioned table it moves the definition alone.
+// The server's recovery undoes a RENAME, but not of a partitioned table whose definition had not been moved
+// yet, the last of its files. Such a one we undo before recovery begins.
 Status UndoRenames(Engine* engine, const std::string& ddl_log) {
   Dictionary& dictionary = engine->dictionary();
-  for (const UndoneRename& rename : DdlLogReader(ddl_log).UndoneRenames()) {
-    if (rename.new_name.empty() || rename.old_name.empty() ||
-        dictionary.Find(rename.new_name) != nullptr) {
+  for (const DdlLogEntry& rename : DdlLog(ddl_log).CutOffEntries()) {
+    const std::string& old_name = rename.old_name;
+    const std::string& new_name = rename.name;
+    if (!rename.is_rename || old_name.empty() || new_name.empty() ||
+        Exists(FileOf(new_name, kDefinition)) || !Exists(FileOf(old_name, kDefinition))) {
       continue;
     }
-    const bool is_renamed = !dictionary.EntriesOf(rename.new_name).empty();
-    if (is_renamed && dictionary.EntriesOf(rename.old_name).empty()) {
-      CAIRN_RETURN_IF_ERROR(dictionary.RenamePartitions(rename.new_name, rename.old_name));
-      engine->database().log().Write(
-          Severity::kNote, "gave " + rename.new_name + " its name " + rename.old_name +
-                               " back: a crash cut off the statement that renamed it");
+    const bool is_partitioned =
+        dictionary.Find(old_name) == nullptr && dictionary.Find(new_name) == nullptr;
+    if (is_partitioned && dictionary.EntriesOf(old_name).empty() &&
+        !dictionary.EntriesOf(new_name).empty()) {
+      CAIRN_RETURN_IF_ERROR(dictionary.RenamePartitions(new_name, old_name));
+      engine->database().log().Write(Severity::kNote,
+                                     "gave " + new_name + " its name " + old_name +
+                                         " back: a crash cut off the statement that renamed it");
     }
-    if (!dictionary.EntriesOf(rename.old_name).empty()) {
-      RenamePartitionList(rename.new_name, rename.old_name);
-    }
+    if (is_partitioned && !dictionary.EntriesOf(old_name).empty())
+      RenamePartitionList(new_name, old_name);
   }
   return Status();
 }
@@ -154,18 +167,20 @@ void RemovePartitionList(std::string_view table) {
 }
 
 // Whether an entry of the dictionary belongs to nobody now that the server's recovery is done.
-bool IsLeftOver(const std::string& entry, const std::string& ddl_log) {
+bool IsLeftOver(const std::string& entry, const std::vector<DdlLogEntry>& ddl_log) {
   const std::string table(TableOfEntry(entry));
   if (Exists(FileOf(table, kDefinition))) return false;
   // The copy and the backup of an ALTER TABLE go with their files.
   if (table.find(kServerMadeName) != std::string::npos) return true;
   // The server removes the list of partitions before the partitions. Its recovery then finds none to drop.
   // Without the log's word that such a statement was cut off, a missing file is no reason to drop data.
-  return entry.size() > table.size() && !Exists(FileOf(table, kPartitionList)) &&
-         ddl_log.find(TableVersionPath(table) + '\0') != std::string::npos;
+  if (entry.size() == table.size() || Exists(FileOf(table, kPartitionList))) return false;
+  return std::any_of(ddl_log.begin(), ddl_log.end(),
+                     [&](const DdlLogEntry& cut_off) { return cut_off.dropped == table; });
 }
 
-Status DropLeftOvers(Engine* engine, const std::string& ddl_log) {
+Status DropLeftOvers(Engine* engine, const std::string& log) {
+  const std::vector<DdlLogEntry> ddl_log = DdlLog(log).CutOffEntries();
   for (const auto& table : engine->dictionary().Tables()) {
     if (!IsLeftOver(table->name, ddl_log)) continue;
     CAIRN_RETURN_IF_ERROR(engine->dictionary().DropTable(table->name));
@@ -196,9 +211,7 @@ int CheckTableVersion(handlerton*, const char* path, const LEX_CUSTRING*,
 int FinishDdlRecovery(handlerton*) {
   Engine* const engine = RunningEngine();
   if (engine == nullptr) return 0;
-  const std::string ddl_log = UnfinishedDdlLog();
-  Status finished = UndoRenames(engine, ddl_log);
-  if (finished.ok()) finished = DropLeftOvers(engine, ddl_log);
+  const Status finished = DropLeftOvers(engine, UnfinishedDdlLog());
   if (!finished.ok()) {
     engine->database().log().Write(
         Severity::kError, "finishing statements that a crash cut off: " + finished.ToString());
@@ -221,10 +234,12 @@ void DropPartitionListInRecovery(std::string_view table) {
   if (!mysqld_server_started) RemovePartitionList(table);
 }
 
-void NoteDdlLog() {
+Status PrepareDdlRecovery(Engine* engine) {
+  if (mysqld_server_started) return Status();
   constexpr size_t kBackupMark = 8;  // In the header.
-  const std::string log = ReadFile(DdlLogFile(".log").c_str());
+  const std::string log = ReadFile(DdlLogFile(".log"));
   backup_was_made_before = log.size() > kBackupMark && log[kBackupMark] != 0;
+  return UndoRenames(engine, log);
 }
 
 }  // namespace cairn

@@ -3,6 +3,7 @@
 
 #include <string_view>
 
+#include "engine/base/status.h"
 #include "mariadb/server_headers.h"
 
 namespace cairn {
@@ -13,8 +14,10 @@ namespace cairn {
 int CheckTableVersion(handlerton* hton, const char* path, const LEX_CUSTRING* frm_version,
                       ulonglong version_before);
 
-// Looks at the server's DDL log before its recovery does; called when the engine starts.
-void NoteDdlLog();
+class Engine;
+
+// Does what has to be done before the server recovers its DDL log; called when the engine starts.
+Status PrepareDdlRecovery(Engine* engine);
 
 // hton->signal_ddl_recovery_done: brings the dictionary in line with the files that the server now has.
 int FinishDdlRecovery(handlerton* hton);

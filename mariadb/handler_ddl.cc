@@ -35,9 +35,7 @@ int RefuseForeignKeys(THD* thd) {
   return 0;
 }
 
-bool IsPartition(std::string_view name) {
-  return cairn::TableOfEntry(name).size() < name.size();
-}
+bool IsPartition(std::string_view name) { return cairn::TableOfEntry(name).size() < name.size(); }
 
 int RenameError(const Status& renamed) {
   if (renamed.code() == StatusCode::kNotFound) return HA_ERR_NO_SUCH_TABLE;
@@ -124,9 +122,11 @@ int ha_rocksdb::rename_table(const char* from, const char* to) {
   }
   // A partitioned table gets another name: the first partition takes the others along. The server's
   // recovery names the table itself, and leaves the list of its partitions to us.
-  const bool is_done = dictionary.EntriesOf(from_table).empty() && !dictionary.EntriesOf(to_table).empty();
+  const bool is_done =
+      dictionary.EntriesOf(from_table).empty() && !dictionary.EntriesOf(to_table).empty();
   if (!is_done) {
-    if (const int error = RenameError(dictionary.RenamePartitions(from_table, to_table))) return error;
+    if (const int error = RenameError(dictionary.RenamePartitions(from_table, to_table)))
+      return error;
   }
   if (!IsPartition(*from_name)) cairn::RenamePartitionList(from_table, to_table);
   return 0;
@@ -157,11 +157,11 @@ int ha_rocksdb::TruncateEntries() {
   return 0;
 }
 
-// EXCHANGE PARTITION asks whether two tables of equal columns and keys can be taken for each other. Each
-// brings its own index numbers and column families along. Every other change of a definition copies.
+// EXCHANGE PARTITION and CONVERT TABLE ask whether two tables of equal columns and keys can be taken for
+// each other. Each brings its own index numbers and column families along. Every other change of a definition copies.
 bool ha_rocksdb::check_if_incompatible_data(HA_CREATE_INFO*, uint table_changes) {
-  const bool exchanges =
-      (ha_thd()->lex->alter_info.partition_flags & ALTER_PARTITION_EXCHANGE) != 0;
+  constexpr auto kExchanges = ALTER_PARTITION_EXCHANGE | ALTER_PARTITION_CONVERT_IN;
+  const bool exchanges = (ha_thd()->lex->alter_info.partition_flags & kExchanges) != 0;
   return exchanges && table_changes == IS_EQUAL_YES ? COMPATIBLE_DATA_YES : COMPATIBLE_DATA_NO;
 }
 

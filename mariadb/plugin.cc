@@ -63,11 +63,15 @@ Result<std::unique_ptr<Engine>> OpenEngine() {
 int Init(void* plugin) {
   InitHandlerton(static_cast<handlerton*>(plugin));
   HideDirectory();
-  NoteDdlLog();
   auto engine = OpenEngine();
   if (!engine.ok()) {
     sql_print_error("RocksDB: the engine cannot start: %s", engine.status().ToString().c_str());
     return 1;
+  }
+  const Status prepared = PrepareDdlRecovery(engine->get());
+  if (!prepared.ok()) {
+    sql_print_error("RocksDB: undoing a rename that a crash cut off: %s",
+                    prepared.ToString().c_str());
   }
   SetRunningEngine(std::move(engine).value());
   return 0;

@@ -55,8 +55,8 @@ Status Dictionary::Rename(const std::vector<Renaming>& renamings) {
     if (from_path == to_path) continue;
     if (!SharesVersion(to_path, {})) {
       CAIRN_ASSIGN_OR_RETURN(const uint64_t version, LoadTableVersion(from_path));
-      CAIRN_RETURN_IF_ERROR(FromRocksDb(
-          batch.Put(system, TableVersionKey(to_path), EncodeTableVersion(version))));
+      CAIRN_RETURN_IF_ERROR(
+          FromRocksDb(batch.Put(system, TableVersionKey(to_path), EncodeTableVersion(version))));
     }
     if (!SharesVersion(from_path, leaving)) {
       CAIRN_RETURN_IF_ERROR(FromRocksDb(batch.Delete(system, TableVersionKey(from_path))));
@@ -81,6 +81,7 @@ Status Dictionary::RenameTable(std::string_view from, std::string_view to) {
 
 Status Dictionary::RenamePartitions(std::string_view from, std::string_view to) {
   std::lock_guard change(change_mutex_);
+  if (!EntriesOf(to).empty()) return Status(StatusCode::kAlreadyExists, std::string(to));
   std::vector<Renaming> renamings;
   for (const std::string& entry : EntriesOf(from)) {
     if (entry == from) continue;

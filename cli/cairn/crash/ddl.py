@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import contextlib
 import random
 import time
 from collections import Counter
@@ -185,14 +185,15 @@ def _run_case(
     # The one behind the last dies when the statement has returned.
     for number in range(first, len(steps) + 2, stride):
         wrong, where = _cut_off(rig, case, number, old, new)
+        if wrong and where.startswith(case.server_gaps):
+            phase.note(f"the server's own recovery fails when it is killed before {where}")
+            continue
         counts["failed" if wrong else "passed"] += 1
         if wrong and counts["failed"] <= SHOWN_FAILURES:
             phase.note(f"killed before step {number} of {len(steps)}, {where}:")
             for text in wrong:
                 phase.note(f"  {text}")
         phase.progress(f"step {number} of {len(steps)}, {counts['failed']} failed")
-    if os.environ.get("CAIRN_STEPS"):
-        for n, s in enumerate(steps, 1): phase.note(f"   {n} {s}")
     phase.summary = f"{counts['passed']} passed, {counts['failed']} failed"
     return counts
 
@@ -207,10 +208,8 @@ def _cut_off(
     try:
         wrong = rig.reset(case)
         rig.steps.arm(number)
-        try:
+        with contextlib.suppress(pymysql.OperationalError):
             rig.server.query(case.statement)
-        except pymysql.OperationalError:
-            pass
         _await_death(rig)
         where = (rig.steps.disarm() or [""])[-1]
         rig.server.start()

@@ -110,8 +110,9 @@ class Definer(Writer):
             return f"ALTER TABLE {name} FORCE, ALGORITHM=COPY"
         if kind == "partition":
             tables[name] = replace(table, partitioned=not table.partitioned)
-            how = "REMOVE PARTITIONING" if table.partitioned else "PARTITION BY HASH (id) PARTITIONS 2"
-            return f"ALTER TABLE {name} {how}"
+            if table.partitioned:
+                return f"ALTER TABLE {name} REMOVE PARTITIONING"
+            return f"ALTER TABLE {name} PARTITION BY HASH (id) PARTITIONS 2"
         if kind == "rename":
             target = self.random.choice(free)
             tables[target] = tables.pop(name)

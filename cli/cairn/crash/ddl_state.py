@@ -1,4 +1,4 @@
-"""What tables there are: as statements see them, as files, and as the engine's dictionary has them."""
+"""What tables there are: to statements, as files, and in the engine's dictionary."""
 
 from __future__ import annotations
 
@@ -17,10 +17,9 @@ _SCHEMA_LIST = ", ".join(f"'{schema}'" for schema in SCHEMAS)
 
 
 def snapshot(cursor: Any) -> dict[str, str]:
-    """Every table's definition and rows, each partition's rows apart; raises when one does not open."""
+    """Every table's definition and rows, those of each partition apart; raises for a bad table."""
     cursor.execute(
-        "SELECT schema_name FROM information_schema.schemata "
-        f"WHERE schema_name IN ({_SCHEMA_LIST})"
+        f"SELECT schema_name FROM information_schema.schemata WHERE schema_name IN ({_SCHEMA_LIST})"
     )
     state = {name: "database" for (name,) in cursor.fetchall()}
     cursor.execute(
@@ -119,13 +118,13 @@ class Dictionary:
         owned = {index for ids in self.tables.values() for index in ids}
         indexes = self.by_index.get("index", set())
         dropped = self.by_index.get("dropped", set())
-        wrong += [f"index {i} without owner or drop mark" for i in sorted(indexes - owned - dropped)]
+        lost = indexes - owned - dropped
+        wrong += [f"index {i} without owner or drop mark" for i in sorted(lost)]
         wrong += [f"index {i} of a table without its record" for i in sorted(owned - indexes)]
         wrong += [f"index {i} is owned and marked dropped" for i in sorted(owned & dropped)]
         wrong += [f"drop mark of index {i} without its record" for i in sorted(dropped - indexes)]
-        wrong += [
-            f"unfinished index {i}" for i in sorted(self.by_index.get("unfinished", set()) - dropped)
-        ]
+        unfinished = self.by_index.get("unfinished", set()) - dropped
+        wrong += [f"unfinished index {i}" for i in sorted(unfinished)]
         for kind in ("auto_increment", "statistics"):
             left = self.by_index.get(kind, set()) - indexes
             wrong += [f"{kind} record of index {i}, which does not exist" for i in sorted(left)]

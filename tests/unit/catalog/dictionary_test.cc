@@ -174,8 +174,7 @@ TEST_F(PartitionsTest, TheVersionRecordStaysAsLongAsOnePartition) {
 
 TEST_F(PartitionsTest, SeveralTablesAreDroppedOrEmptiedTogetherOrNotAtAll) {
   EXPECT_EQ(dictionary_->DropTables({"db.t#P#p0", "db.nothing"}).code(), StatusCode::kNotFound);
-  EXPECT_EQ(dictionary_->TruncateTables({"db.t#P#p0", "db.nothing"}).code(),
-            StatusCode::kNotFound);
+  EXPECT_EQ(dictionary_->TruncateTables({"db.t#P#p0", "db.nothing"}).code(), StatusCode::kNotFound);
   EXPECT_TRUE(dictionary_->PendingDrops().empty());
   ASSERT_TRUE(dictionary_->TruncateTables({"db.t#P#p0", "db.t#P#p1"}).ok());
   EXPECT_EQ(dictionary_->PendingDrops().size(), 4u);
