@@ -219,6 +219,7 @@ def crash(context: click.Context, rounds: int, seed: int | None, binlog: bool) -
 @click.option(
     "--rounds", type=click.IntRange(0), default=0, help="Random statements and kills instead."
 )
+@click.option("--binlog", is_flag=True, help="With the binary log on.")
 @click.option("--list", "lists", is_flag=True, help="List the statements.")
 def crash_ddl(names: tuple[str, ...], lists: bool, **options: Any) -> None:
     """Kill the server before each change of a file that a DDL statement makes.

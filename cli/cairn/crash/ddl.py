@@ -24,7 +24,6 @@ from cairn.scratch_server import ENGINE_DIRECTORY, ScratchServer, own_directory,
 
 OPTIONS = ("--rocksdb-block-cache-size=32M", "--default-storage-engine=ROCKSDB")
 WITHOUT_INNODB = ("--innodb=OFF", "--default-tmp-storage-engine=Aria")
-DEATH_S = 20
 # A case that fails so often is known to fail.
 SHOWN_FAILURES = 12
 
@@ -32,8 +31,10 @@ SHOWN_FAILURES = 12
 class Rig:
     """A server that dies on demand, for the cases with or without InnoDB."""
 
-    def __init__(self, mariadb: Server, directory: Path, *, innodb: bool) -> None:
+    def __init__(self, mariadb: Server, directory: Path, *, innodb: bool, binlog: bool) -> None:
         options = OPTIONS if innodb else (*OPTIONS, *WITHOUT_INNODB)
+        if binlog:
+            options += ("--log-bin=binlog", "--server-id=1")
         self.server = ScratchServer(mariadb, directory, options)
         self.steps = Steps(directory, self.server.data)
         self.server.environment = self.steps.environment
@@ -89,6 +90,7 @@ class Choice:
     stride: int = 1
     short: bool = False
     rounds: int = 0
+    binlog: bool = False
 
 
 def list_cases() -> None:
@@ -122,22 +124,23 @@ def run_choice(reporter: Reporter, choice: Choice) -> tuple[int, int]:
         library = rocksdb.ensure(phase, "")
         plugin.build(phase, "release", mariadb, library, "print_dictionary")
     if choice.rounds:
-        return _run_rounds(reporter, mariadb, choice.rounds, seed)
-    passed, failed = _run_cases(reporter, mariadb, cases, choice.stride, seed)
+        return _run_rounds(reporter, mariadb, choice, seed)
+    passed, failed = _run_cases(reporter, mariadb, cases, choice, seed)
     if choice.stride > 1:
         say(f"  The same steps: --stride {choice.stride} --seed {seed}; all of them: --stride 1")
     return passed, failed
 
 
-def _run_rounds(reporter: Reporter, mariadb: Server, rounds: int, seed: int) -> tuple[int, int]:
+def _run_rounds(reporter: Reporter, mariadb: Server, choice: Choice, seed: int) -> tuple[int, int]:
     directory = VAR / "crash" / f"ddl-seed-{seed}"
-    say(f"  Again with: ./cairn crash ddl --rounds {rounds} --seed {seed}")
+    binlog = " --binlog" if choice.binlog else ""
+    say(f"  Again with: ./cairn crash ddl --rounds {choice.rounds} --seed {seed}" + binlog)
     with own_directory(directory):
-        rig = Rig(mariadb, directory, innodb=False)
+        rig = Rig(mariadb, directory, innodb=False, binlog=choice.binlog)
         try:
             with reporter.phase("Rounds") as phase:
                 passed, failed = ddl_random.run(
-                    rig.server, rounds, seed, directory / "acknowledged.log", phase
+                    rig.server, choice.rounds, seed, directory / "acknowledged.log", phase
                 )
         finally:
             rig.server.kill()
@@ -149,7 +152,7 @@ def _run_rounds(reporter: Reporter, mariadb: Server, rounds: int, seed: int) -> 
 
 
 def _run_cases(
-    reporter: Reporter, mariadb: Server, cases: Sequence[Case], stride: int, seed: int
+    reporter: Reporter, mariadb: Server, cases: Sequence[Case], choice: Choice, seed: int
 ) -> tuple[int, int]:
     counts: Counter[str] = Counter()
     for innodb in (False, True):
@@ -158,12 +161,12 @@ def _run_cases(
         if not chosen:
             continue
         with own_directory(directory):
-            rig = Rig(mariadb, directory, innodb=innodb)
+            rig = Rig(mariadb, directory, innodb=innodb, binlog=choice.binlog)
             try:
                 for case in chosen:
                     with reporter.phase(case.name) as phase:
                         chance = random.Random(f"{seed} {case.name}")
-                        counts += _run_case(rig, case, phase, stride, chance)
+                        counts += _run_case(rig, case, phase, choice.stride, chance)
             finally:
                 rig.server.kill()
             if not counts["failed"]:

@@ -182,12 +182,13 @@ def _settle(promise: Promise, cursor: Any) -> list[str]:
     promise.tables, promise.pending = found, None
     if found in (before, after):
         return []
-    names = sorted(found.keys() | before.keys() | (after or {}).keys())
+    if after is None:
+        after = before
+    names = sorted(found.keys() | before.keys() | after.keys())
     wrong = [
-        f"{name}: {found.get(name)} instead of {before.get(name)}"
-        + (f" or {after.get(name)}" if after is not None else "")
+        f"{name}: {found.get(name)} instead of {before.get(name)} or {after.get(name)}"
         for name in names
-        if found.get(name) not in (before.get(name), (after or before).get(name))
+        if found.get(name) not in (before.get(name), after.get(name))
     ]
     if not wrong and promise.piecewise:
         return []
