@@ -137,7 +137,8 @@ class ha_rocksdb final : public handler {
   int truncate() override;
   int delete_all_rows() override { return HA_ERR_WRONG_COMMAND; }
   void update_create_info(HA_CREATE_INFO* create_info) override;
-  bool check_if_incompatible_data(HA_CREATE_INFO*, uint) override { return COMPATIBLE_DATA_NO; }
+  ulonglong table_version() const override;
+  bool check_if_incompatible_data(HA_CREATE_INFO* create_info, uint table_changes) override;
 
  private:
   // Lets the server evaluate a pushed condition on the record that the cursor just filled.
@@ -155,6 +156,7 @@ class ha_rocksdb final : public handler {
 
   cairn::Transaction& transaction();
   int BindTable();
+  int TruncateEntries();
   int BeginStatement(THD* thd);
   int PrepareCursor(uint32_t index);
   // How the columns of a key in `record` compare with a search key: negative when they come before it.

@@ -1,7 +1,11 @@
 // Creating, dropping, renaming and emptying tables.
 #include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
+#include "mariadb/ddl_recovery.h"
 #include "mariadb/engine.h"
 #include "mariadb/error.h"
 #include "mariadb/ha_rocksdb.h"
@@ -30,6 +34,13 @@ int RefuseForeignKeys(THD* thd) {
     }
   }
   return 0;
+}
+
+bool IsPartition(std::string_view name) { return cairn::TableOfEntry(name).size() < name.size(); }
+
+int RenameError(const Status& renamed) {
+  if (renamed.code() == StatusCode::kNotFound) return HA_ERR_NO_SUCH_TABLE;
+  return cairn::HandlerError(renamed);
 }
 
 int CheckTableOptions(const HA_CREATE_INFO& create_info) {
@@ -80,48 +91,99 @@ int cairn::RefuseQuarantined(const QuarantinedTable& table) {
   return kErrorCorruption;
 }
 
+// Also drops all partitions of a table by the table's own path: the server's recovery of a statement that
+// a crash cut off asks for that, and DROP TABLE of a table that has lost the server's files.
 int cairn::DropTableByPath(const char* path) {
   Engine* const engine = RunningEngine();
   const auto name = DictionaryName(path);
   if (engine == nullptr || !name.ok()) return HA_ERR_NO_SUCH_TABLE;
-  const Status dropped = engine->dictionary().DropTable(*name);
+  std::vector<std::string> entries = engine->dictionary().EntriesOf(*name);
+  if (engine->dictionary().FindQuarantined(*name).has_value()) entries.assign(1, *name);
+  const Status dropped = engine->dictionary().DropTables(entries);
   if (dropped.code() == StatusCode::kNotFound) return HA_ERR_NO_SUCH_TABLE;
   if (!dropped.ok()) return HandlerError(dropped);
+  if (!IsPartition(*name)) DropPartitionListInRecovery(*name);
+  if (entries.empty()) return HA_ERR_NO_SUCH_TABLE;
   engine->upkeep().RemoveDroppedIndexes();
   return 0;
 }
 
-int ha_rocksdb::delete_table(const char* path) { return cairn::DropTableByPath(path); }
+int ha_rocksdb::delete_table(const char* path) {
+  const int error = cairn::DropTableByPath(path);
+  // A partition is missing when a crash cut off a statement; what is left of its table can be dropped.
+  return error == HA_ERR_NO_SUCH_TABLE && IsPartition(path) ? 0 : error;
+}
 
 int ha_rocksdb::rename_table(const char* from, const char* to) {
   const auto from_name = cairn::DictionaryName(from);
   const auto to_name = cairn::DictionaryName(to);
   if (!from_name.ok()) return cairn::HandlerError(from_name.status());
   if (!to_name.ok()) return cairn::HandlerError(to_name.status());
-  const cairn::Dictionary& dictionary = cairn::RunningEngine()->dictionary();
-  const bool target_exists = dictionary.Find(*to_name) != nullptr;
+  cairn::Dictionary& dictionary = cairn::RunningEngine()->dictionary();
   if (const auto quarantined = dictionary.FindQuarantined(*from_name)) {
     // The server takes a refused rename back, and is content to hear that it was never done.
+    const bool target_exists = dictionary.Find(*to_name) != nullptr;
     return target_exists ? HA_ERR_NO_SUCH_TABLE : cairn::RefuseQuarantined(*quarantined);
   }
-  if (dictionary.Find(*from_name) == nullptr) return HA_ERR_NO_SUCH_TABLE;
   if (const auto quarantined = dictionary.FindQuarantined(*to_name)) {
     return cairn::RefuseQuarantined(*quarantined);
   }
-  const Status renamed = cairn::RunningEngine()->dictionary().RenameTable(*from_name, *to_name);
-  if (renamed.code() == StatusCode::kNotFound) return HA_ERR_NO_SUCH_TABLE;
-  return cairn::HandlerError(renamed);
+  const std::string from_table(cairn::TableOfEntry(*from_name));
+  const std::string to_table(cairn::TableOfEntry(*to_name));
+  const bool same_partition =
+      from_name->substr(from_table.size()) == to_name->substr(to_table.size());
+  if (from_table == to_table || !same_partition || dictionary.Find(from_table) != nullptr) {
+    return RenameError(dictionary.RenameTable(*from_name, *to_name));
+  }
+  // A partitioned table gets another name: the first partition takes the others along. The server's
+  // recovery names the table itself, and leaves the list of its partitions to us.
+  const bool is_done =
+      dictionary.EntriesOf(from_table).empty() && !dictionary.EntriesOf(to_table).empty();
+  if (!is_done) {
+    if (const int error = RenameError(dictionary.RenamePartitions(from_table, to_table)))
+      return error;
+  }
+  if (!IsPartition(*from_name)) cairn::RenamePartitionList(from_table, to_table);
+  return 0;
 }
 
 int ha_rocksdb::truncate() {
   // Everything that refers to the old index numbers goes before they do.
   cursor_->Close();
-  cairn::Engine* const engine = cairn::RunningEngine();
-  const Status truncated = engine->dictionary().TruncateTable(dictionary_name_);
-  if (!truncated.ok()) return cairn::HandlerError(truncated);
-  engine->upkeep().RemoveDroppedIndexes();
+  if (const int error = TruncateEntries()) return error;
   if (const int error = BindTable()) return error;
   return info(HA_STATUS_NO_LOCK | HA_STATUS_VARIABLE | HA_STATUS_CONST);
+}
+
+// TRUNCATE TABLE reaches each partition of a table in turn. The first empties all of them at once, so that
+// a crash leaves all or none; the others find that they have been emptied.
+int ha_rocksdb::TruncateEntries() {
+  cairn::Engine* const engine = cairn::RunningEngine();
+  cairn::Dictionary& dictionary = engine->dictionary();
+  std::vector<std::string> entries = {dictionary_name_};
+  if (IsPartition(dictionary_name_) && thd_sql_command(ha_thd()) == SQLCOM_TRUNCATE) {
+    const auto current = dictionary.Find(dictionary_name_);
+    if (current != nullptr && current.get() != &engine_table_->definition()) return 0;
+    entries = dictionary.EntriesOf(cairn::TableOfEntry(dictionary_name_));
+  }
+  const Status truncated = dictionary.TruncateTables(entries);
+  if (!truncated.ok()) return cairn::HandlerError(truncated);
+  engine->upkeep().RemoveDroppedIndexes();
+  return 0;
+}
+
+// EXCHANGE PARTITION and CONVERT TABLE ask whether two tables of equal columns and keys can be taken for
+// each other. Each brings its own index numbers and column families along. Every other change of a definition copies.
+bool ha_rocksdb::check_if_incompatible_data(HA_CREATE_INFO*, uint table_changes) {
+  constexpr auto kExchanges = ALTER_PARTITION_EXCHANGE | ALTER_PARTITION_CONVERT_IN;
+  const bool exchanges = (ha_thd()->lex->alter_info.partition_flags & kExchanges) != 0;
+  return exchanges && table_changes == IS_EQUAL_YES ? COMPATIBLE_DATA_YES : COMPATIBLE_DATA_NO;
+}
+
+ulonglong ha_rocksdb::table_version() const {
+  const auto version = cairn::RunningEngine()->dictionary().LoadTableVersion(
+      cairn::TableVersionPath(dictionary_name_));
+  return version.ok() ? *version : 0;
 }
 
 void ha_rocksdb::update_create_info(HA_CREATE_INFO* create_info) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/store/rocksdb_status.h"
+#include "mariadb/ddl_recovery.h"
 #include "mariadb/engine.h"
 #include "mariadb/error.h"
 #include "mariadb/ha_rocksdb.h"
@@ -186,6 +187,8 @@ void InitHandlerton(handlerton* hton) {
   rocksdb_hton = hton;
   hton->create = CreateHandler;
   hton->drop_table = DropTable;
+  hton->check_version = CheckTableVersion;
+  hton->signal_ddl_recovery_done = FinishDdlRecovery;
   hton->close_connection = CloseConnection;
   hton->commit = Commit;
   hton->rollback = Rollback;

@@ -8,6 +8,7 @@
 
 #include "mariadb/cairn_format.h"
 #include "mariadb/database_options.h"
+#include "mariadb/ddl_recovery.h"
 #include "mariadb/engine.h"
 #include "mariadb/error.h"
 #include "mariadb/handlerton.h"
@@ -69,6 +70,11 @@ int Init(void* plugin) {
   if (!engine.ok()) {
     sql_print_error("RocksDB: the engine cannot start: %s", engine.status().ToString().c_str());
     return 1;
+  }
+  const Status prepared = PrepareDdlRecovery(engine->get());
+  if (!prepared.ok()) {
+    sql_print_error("RocksDB: undoing a rename that a crash cut off: %s",
+                    prepared.ToString().c_str());
   }
   SetRunningEngine(std::move(engine).value());
   SettleCairnFormat();

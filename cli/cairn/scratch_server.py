@@ -65,16 +65,21 @@ class ScratchServer:
         self.data = data or directory / "data"
         self.error_log = directory / "error.log"
         self.library: Path | None = None  # The plug-in to load; None: the one under test.
+        self.environment: dict[str, str] = {}
         self._child: subprocess.Popen[bytes] | None = None
         self._log_begin = 0
         directory.mkdir(parents=True, exist_ok=True)
         (directory / "tmp").mkdir(exist_ok=True)
         self.socket = choose_socket(directory)
         if not self.data.is_dir():
-            partial = self.data.with_name("data.partial")
-            files.remove(partial)
-            shutil.copytree(_system_tables(mariadb), partial)
-            partial.rename(self.data)
+            self.empty()
+
+    def empty(self) -> None:
+        """Makes the data directory anew, with nothing but the server's own tables."""
+        partial = self.data.with_name("data.partial")
+        files.remove(partial)
+        shutil.copytree(_system_tables(self.mariadb), partial)
+        files.install_directory(partial, self.data)
 
     def __enter__(self) -> Self:
         return self
@@ -127,7 +132,7 @@ class ScratchServer:
                 stdout=out,
                 stderr=out,
                 cwd=self.directory,
-                env=dict(os.environ, **self.mariadb.environment()),
+                env=dict(os.environ, **self.mariadb.environment(), **self.environment),
                 # An interrupt at the terminal is for the test, which then ends its server.
                 start_new_session=True,
                 preexec_fn=process.end_with_parent,

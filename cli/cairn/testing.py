@@ -21,6 +21,8 @@ UNIT_PRESETS = ("release", "asan")
 FORMATTED = ("engine", "mariadb", "tests/unit")
 # ./cairn acceptance roundtrip makes more of them.
 ROUND_TRIPS = 3
+# The short crash test takes every so manieth step of a statement.
+SHORT_STRIDE = 4
 # How many files of a failed check are named on the screen.
 SHOWN_FILES = 20
 
@@ -42,7 +44,12 @@ class Total:
 
 def run(part: str) -> int:
     """Runs one part or all; a part that fails does not keep the others from running."""
-    parts: dict[str, Callable[[Reporter], Total]] = {"lint": lint, "unit": unit, "sql": sql}
+    parts: dict[str, Callable[[Reporter], Total]] = {
+        "lint": lint,
+        "unit": unit,
+        "sql": sql,
+        "crash": crash,
+    }
     reporter = Reporter()
     total = Total()
     with reporter.phase("Packages") as phase:
@@ -181,6 +188,18 @@ def _roundtrip(reporter: Reporter, server: prefix.Server) -> Total:
     seed = f"{random.getrandbits(32)}"
     failed = command.run_rounds(reporter, server, ROUND_TRIPS, seed)
     return Total(ROUND_TRIPS - failed, failed)
+
+
+# ---- crash -------------------------------------------------------------------------------------
+
+
+def crash(reporter: Reporter) -> Total:
+    """Some DDL statements, each cut off at some of its steps: ./cairn crash ddl has them all."""
+    from cairn.crash import ddl
+
+    if not plugin.is_replaced():
+        _build(reporter, "release")
+    return Total(*ddl.run_choice(reporter, ddl.Choice(short=True, stride=SHORT_STRIDE)))
 
 
 # ---- lint --------------------------------------------------------------------------------------

@@ -14,15 +14,20 @@
 namespace cairn {
 namespace {
 
+constexpr std::string_view kPartitionMark = "#P#";
+
 rocksdb::Slice ToSlice(std::string_view bytes) {
   return rocksdb::Slice(bytes.data(), bytes.size());
 }
 
 }  // namespace
 
+std::string_view TableOfEntry(std::string_view entry) {
+  return entry.substr(0, entry.find(kPartitionMark));
+}
+
 std::string TableVersionPath(std::string_view table_name) {
-  const size_t partition = table_name.find("#P#");
-  std::string path = "./" + std::string(table_name.substr(0, partition));
+  std::string path = "./" + std::string(TableOfEntry(table_name));
   const size_t dot = path.find('.', 2);
   if (dot != std::string::npos) path[dot] = '/';
   return path;
@@ -222,23 +227,30 @@ Status Dictionary::PutDropMarks(const TableDefinition& table, rocksdb::WriteBatc
   return Status();
 }
 
-Status Dictionary::DropTable(std::string_view name) {
+Status Dictionary::DropTables(const std::vector<std::string>& names) {
   std::lock_guard change(change_mutex_);
-  const std::shared_ptr<const TableDefinition> table = Find(name);
-  if (table == nullptr) {
-    const auto quarantined = FindQuarantined(name);
-    if (quarantined.has_value()) return DropQuarantined(*quarantined);
-    return Status(StatusCode::kNotFound, std::string(name));
+  if (names.size() == 1 && Find(names.front()) == nullptr) {
+    if (const auto quarantined = FindQuarantined(names.front()))
+      return DropQuarantined(*quarantined);
   }
   rocksdb::ColumnFamilyHandle* const system = database_->system_family().handle;
   rocksdb::WriteBatch batch;
-  CAIRN_RETURN_IF_ERROR(PutDropMarks(*table, &batch));
-  CAIRN_RETURN_IF_ERROR(FromRocksDb(batch.Delete(system, TableKey(name))));
-  CAIRN_RETURN_IF_ERROR(FromRocksDb(batch.Delete(system, TableVersionKey(TableVersionPath(name)))));
+  std::vector<std::shared_ptr<const TableDefinition>> dropped;
+  for (const std::string& name : names) {
+    const auto& table = dropped.emplace_back(Find(name));
+    if (table == nullptr) return Status(StatusCode::kNotFound, name);
+    CAIRN_RETURN_IF_ERROR(PutDropMarks(*table, &batch));
+    CAIRN_RETURN_IF_ERROR(FromRocksDb(batch.Delete(system, TableKey(name))));
+    const std::string path = TableVersionPath(name);
+    if (SharesVersion(path, names)) continue;
+    CAIRN_RETURN_IF_ERROR(FromRocksDb(batch.Delete(system, TableVersionKey(path))));
+  }
   CAIRN_RETURN_IF_ERROR(Write(&batch));
-  for (const IndexEntry& index : table->indexes) database_->dropped_indexes().Add(index.id);
+  for (const auto& table : dropped) {
+    for (const IndexEntry& index : table->indexes) database_->dropped_indexes().Add(index.id);
+  }
   std::unique_lock lock(map_mutex_);
-  tables_.erase(tables_.find(name));
+  for (const std::string& name : names) tables_.erase(name);
   return Status();
 }
 
@@ -285,48 +297,37 @@ bool Dictionary::CanHoldIndex(IndexId id) const {
          id.column_family != database_->system_family().id;
 }
 
-Status Dictionary::TruncateTable(std::string_view name) {
+Status Dictionary::TruncateTables(const std::vector<std::string>& names) {
   std::lock_guard change(change_mutex_);
-  const std::shared_ptr<const TableDefinition> table = Find(name);
-  if (table == nullptr) return Status(StatusCode::kNotFound, std::string(name));
-  CAIRN_ASSIGN_OR_RETURN(uint32_t index_number,
-                         AllocateIndexNumbers(static_cast<uint32_t>(table->indexes.size())));
-  auto emptied = std::make_shared<TableDefinition>(*table);
-  emptied->counters = std::make_shared<TableCounters>();
-  emptied->counters->next_auto_increment = 1;
-  emptied->counters->next_hidden_key = 1;
-  for (IndexEntry& index : emptied->indexes) index.id.index_number = index_number++;
+  std::vector<std::shared_ptr<const TableDefinition>> tables;
+  uint32_t index_count = 0;
+  for (const std::string& name : names) {
+    const auto& table = tables.emplace_back(Find(name));
+    if (table == nullptr) return Status(StatusCode::kNotFound, name);
+    index_count += static_cast<uint32_t>(table->indexes.size());
+  }
+  CAIRN_ASSIGN_OR_RETURN(uint32_t index_number, AllocateIndexNumbers(index_count));
   rocksdb::WriteBatch batch;
-  CAIRN_RETURN_IF_ERROR(PutDropMarks(*table, &batch));
-  CAIRN_RETURN_IF_ERROR(PutTable(*emptied, &batch));
-  CAIRN_RETURN_IF_ERROR(
-      FromRocksDb(batch.Put(database_->system_family().handle,
-                            TableVersionKey(TableVersionPath(name)), EncodeTableVersion(0))));
+  std::vector<std::shared_ptr<TableDefinition>> emptied;
+  for (const auto& table : tables) {
+    const auto& empty = emptied.emplace_back(std::make_shared<TableDefinition>(*table));
+    empty->counters = std::make_shared<TableCounters>();
+    empty->counters->next_auto_increment = 1;
+    empty->counters->next_hidden_key = 1;
+    for (IndexEntry& index : empty->indexes) index.id.index_number = index_number++;
+    CAIRN_RETURN_IF_ERROR(PutDropMarks(*table, &batch));
+    CAIRN_RETURN_IF_ERROR(PutTable(*empty, &batch));
+    CAIRN_RETURN_IF_ERROR(FromRocksDb(batch.Put(database_->system_family().handle,
+                                                TableVersionKey(TableVersionPath(table->name)),
+                                                EncodeTableVersion(0))));
+  }
   CAIRN_RETURN_IF_ERROR(Write(&batch));
-  for (const IndexEntry& index : table->indexes) database_->dropped_indexes().Add(index.id);
-  database_->expiry().Add(ExpiryRules(*emptied));
+  for (const auto& table : tables) {
+    for (const IndexEntry& index : table->indexes) database_->dropped_indexes().Add(index.id);
+  }
+  for (const auto& empty : emptied) database_->expiry().Add(ExpiryRules(*empty));
   std::unique_lock lock(map_mutex_);
-  tables_.find(name)->second = std::move(emptied);
-  return Status();
-}
-
-Status Dictionary::RenameTable(std::string_view from, std::string_view to) {
-  std::lock_guard change(change_mutex_);
-  CAIRN_RETURN_IF_ERROR(CheckNotQuarantined(from));
-  CAIRN_RETURN_IF_ERROR(CheckNotQuarantined(to));
-  const std::shared_ptr<const TableDefinition> table = Find(from);
-  if (table == nullptr) return Status(StatusCode::kNotFound, std::string(from));
-  if (Find(to) != nullptr) return Status(StatusCode::kAlreadyExists, std::string(to));
-  auto renamed = std::make_shared<TableDefinition>(*table);
-  renamed->name = to;
-  rocksdb::WriteBatch batch;
-  CAIRN_RETURN_IF_ERROR(PutTable(*renamed, &batch));
-  CAIRN_RETURN_IF_ERROR(
-      FromRocksDb(batch.Delete(database_->system_family().handle, TableKey(from))));
-  CAIRN_RETURN_IF_ERROR(Write(&batch));
-  std::unique_lock lock(map_mutex_);
-  tables_.erase(tables_.find(from));
-  tables_.emplace(std::string(to), std::move(renamed));
+  for (auto& empty : emptied) tables_.find(empty->name)->second = std::move(empty);
   return Status();
 }
 

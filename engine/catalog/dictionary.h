@@ -91,11 +91,20 @@ class Dictionary {
       std::optional<uint64_t> next_auto_increment);
   // The table is gone at once; its entries are removed behind (DroppedIndexes). A quarantined table goes
   // with what is known of it, and the numbers of its indexes are never used again. Errors: kNotFound.
-  Status DropTable(std::string_view name);
+  Status DropTable(std::string_view name) { return DropTables({std::string(name)}); }
+  // All of them or none. Errors: kNotFound.
+  Status DropTables(const std::vector<std::string>& names);
   // The same indexes with fresh numbers and no entries, counters at their start. Errors: kNotFound.
-  Status TruncateTable(std::string_view name);
+  Status TruncateTable(std::string_view name) { return TruncateTables({std::string(name)}); }
+  // All of them or none. Errors: kNotFound.
+  Status TruncateTables(const std::vector<std::string>& names);
   // Errors: kNotFound, kAlreadyExists, kQuarantined.
   Status RenameTable(std::string_view from, std::string_view to);
+
+  // The entries of "db.table": its own, or those of its partitions; none when it does not exist.
+  std::vector<std::string> EntriesOf(std::string_view table) const;
+  // Gives all partitions of a table ("db.table") another name at once. Errors: as RenameTable.
+  Status RenamePartitions(std::string_view from, std::string_view to);
 
   // The stored next auto-increment value of a table; 0 when none is stored.
   Result<uint64_t> LoadAutoIncrement(const TableDefinition& table) const;
@@ -129,6 +138,14 @@ class Dictionary {
   Status CheckNotQuarantined(std::string_view name) const;
   // Adds the records of a table to a batch.
   Status PutTable(const TableDefinition& table, rocksdb::WriteBatch* batch) const;
+  struct Renaming {
+    std::string from;
+    std::string to;
+  };
+  // All of them or none; change_mutex_ is held.
+  Status Rename(const std::vector<Renaming>& renamings);
+  // Whether a table other than `leaving` has the version record of this path.
+  bool SharesVersion(std::string_view path, const std::vector<std::string>& leaving) const;
   // Adds the marks that a table's indexes are dropped.
   Status PutDropMarks(const TableDefinition& table, rocksdb::WriteBatch* batch) const;
   enum class Sync : uint8_t { kNo, kYes };
@@ -148,6 +165,9 @@ class Dictionary {
   std::atomic<DirectoryFormat> format_{DirectoryFormat::kStock};
   std::atomic<uint32_t> max_index_number_{kFirstUserIndexNumber - 1};
 };
+
+// "db.table" of the dictionary name "db.table[#P#part]".
+std::string_view TableOfEntry(std::string_view entry);
 
 // "./db/table" of the dictionary name "db.table[#P#part]".
 std::string TableVersionPath(std::string_view table_name);

@@ -129,6 +129,64 @@ TEST_F(DictionaryTest, RenameMovesTheTableAndItsCounters) {
   EXPECT_EQ(dictionary_->Find("db.c")->indexes[0].id, before->indexes[0].id);
 }
 
+TEST_F(DictionaryTest, RenameMovesTheVersionRecord) {
+  ASSERT_TRUE(dictionary_->CreateTable("db.a", kPrimaryAndSecondary, std::nullopt).ok());
+  const size_t records = Records().size();
+  ASSERT_TRUE(dictionary_->RenameTable("db.a", "other.b").ok());
+  EXPECT_EQ(Records().size(), records);
+  EXPECT_THAT(Records(), testing::Contains(testing::HasSubstr(ToHex("./other/b"))));
+  EXPECT_THAT(Records(), testing::Not(testing::Contains(testing::HasSubstr(ToHex("./db/a")))));
+}
+
+class PartitionsTest : public DictionaryTest {
+ protected:
+  PartitionsTest() {
+    for (const char* name : {"db.t#P#p0", "db.t#P#p1", "db.t2", "db.t2#P#p0"}) {
+      EXPECT_TRUE(dictionary_->CreateTable(name, kPrimaryAndSecondary, std::nullopt).ok());
+    }
+  }
+
+  static std::string VersionKey(std::string_view path) { return ToHex(TableVersionKey(path)); }
+};
+
+TEST_F(PartitionsTest, EntriesOfATableAreItsOwnOrThoseOfItsPartitions) {
+  EXPECT_THAT(dictionary_->EntriesOf("db.t"), testing::ElementsAre("db.t#P#p0", "db.t#P#p1"));
+  EXPECT_THAT(dictionary_->EntriesOf("db.t2"), testing::ElementsAre("db.t2", "db.t2#P#p0"));
+  EXPECT_THAT(dictionary_->EntriesOf("db.nothing"), testing::IsEmpty());
+}
+
+TEST_F(PartitionsTest, AllPartitionsAreRenamedAtOnceOrNone) {
+  ASSERT_TRUE(dictionary_->CreateTable("db.u#P#p1", kPrimaryAndSecondary, std::nullopt).ok());
+  EXPECT_EQ(dictionary_->RenamePartitions("db.t", "db.u").code(), StatusCode::kAlreadyExists);
+  EXPECT_EQ(dictionary_->RenamePartitions("db.nothing", "db.v").code(), StatusCode::kNotFound);
+  EXPECT_EQ(dictionary_->EntriesOf("db.t").size(), 2u);
+  ASSERT_TRUE(dictionary_->RenamePartitions("db.t", "db.v").ok());
+  Reopen();
+  EXPECT_THAT(dictionary_->EntriesOf("db.t"), testing::IsEmpty());
+  EXPECT_THAT(dictionary_->EntriesOf("db.v"), testing::ElementsAre("db.v#P#p0", "db.v#P#p1"));
+}
+
+TEST_F(PartitionsTest, TheVersionRecordStaysAsLongAsOnePartition) {
+  const auto has_version = testing::Contains(testing::HasSubstr(VersionKey("./db/t")));
+  ASSERT_TRUE(dictionary_->DropTable("db.t2").ok());
+  ASSERT_TRUE(dictionary_->DropTable("db.t2#P#p0").ok());
+  ASSERT_TRUE(dictionary_->DropTable("db.t#P#p0").ok());
+  EXPECT_THAT(Records(), has_version);
+  ASSERT_TRUE(dictionary_->DropTable("db.t#P#p1").ok());
+  EXPECT_THAT(Records(), testing::Not(has_version));
+}
+
+TEST_F(PartitionsTest, SeveralTablesAreDroppedOrEmptiedTogetherOrNotAtAll) {
+  EXPECT_EQ(dictionary_->DropTables({"db.t#P#p0", "db.nothing"}).code(), StatusCode::kNotFound);
+  EXPECT_EQ(dictionary_->TruncateTables({"db.t#P#p0", "db.nothing"}).code(), StatusCode::kNotFound);
+  EXPECT_TRUE(dictionary_->PendingDrops().empty());
+  ASSERT_TRUE(dictionary_->TruncateTables({"db.t#P#p0", "db.t#P#p1"}).ok());
+  EXPECT_EQ(dictionary_->PendingDrops().size(), 4u);
+  ASSERT_TRUE(dictionary_->DropTables({"db.t#P#p0", "db.t#P#p1"}).ok());
+  EXPECT_THAT(dictionary_->EntriesOf("db.t"), testing::IsEmpty());
+  EXPECT_EQ(dictionary_->PendingDrops().size(), 8u);
+}
+
 TEST_F(DictionaryTest, TruncateGivesFreshNumbersAndCounters) {
   const auto before = *dictionary_->CreateTable("db.t", kPrimaryAndSecondary, 100);
   ASSERT_TRUE(dictionary_->TruncateTable("db.t").ok());
