@@ -77,7 +77,7 @@ ha_rocksdb::~ha_rocksdb() = default;
 ulonglong ha_rocksdb::table_flags() const {
   return HA_NULL_IN_KEY | HA_CAN_INDEX_BLOBS | HA_REC_NOT_IN_SEQ | HA_PARTIAL_COLUMN_READ |
          HA_TABLE_SCAN_ON_INDEX | HA_PRIMARY_KEY_IN_READ_INDEX | HA_BINLOG_ROW_CAPABLE |
-         HA_REUSES_FILE_NAMES | HA_CONCURRENT_OPTIMIZE | HA_ONLINE_ANALYZE | HA_CRASH_SAFE;
+         HA_REUSES_FILE_NAMES | HA_CAN_SQL_HANDLER | HA_CONCURRENT_OPTIMIZE | HA_ONLINE_ANALYZE | HA_CRASH_SAFE;
 }
 
 ulong ha_rocksdb::index_flags(uint index, uint part, bool all_parts) const {
@@ -276,7 +276,12 @@ THR_LOCK_DATA** ha_rocksdb::store_lock(THD* thd, THR_LOCK_DATA** to, thr_lock_ty
 
 int ha_rocksdb::external_lock(THD* thd, int lock_type) {
   if (lock_type == F_UNLCK) {
-    cursor_->EndScan();  // The last row may still be sent; reset() forgets it.
+    // The last row may still be sent; reset() forgets it. HANDLER goes on with its scan later.
+    if (inited == NONE) {
+      cursor_->EndScan();
+    } else {
+      cursor_->Suspend();
+    }
     return 0;
   }
   if (lock_type == F_WRLCK) lock_mode_ = cairn::LockMode::kExclusive;

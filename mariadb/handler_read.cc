@@ -98,6 +98,9 @@ int ha_rocksdb::PrepareCursor(uint32_t index) {
   access.lock = lock_mode_;
   if (pushed_idx_cond != nullptr && pushed_idx_cond_keyno == index)
     access.condition = &pushed_condition_;
+  if (cursor_->is_suspended() && cursor_->index() == index) {
+    return cairn::HandlerError(cursor_->Resume(&transaction(), access));
+  }
   return cairn::HandlerError(cursor_->Open(&transaction(), access));
 }
 

@@ -73,6 +73,71 @@ void Cursor::Close() {
   iterator_.reset();
   row_value_.Reset();
   has_primary_key_ = on_entry_ = row_locked_ = scan_ended_ = false;
+  place_ = Place::kNone;
+}
+
+Cursor::Place Cursor::CurrentPlace(std::string* key) const {
+  const bool forward = last_direction_ == Direction::kForward;
+  if (on_entry_) {
+    key->assign(iterator_->key());
+    return Place::kOnEntry;
+  }
+  if (!iterator_.has_value()) {  // The row was read by its key, or looked for.
+    if (!has_primary_key_ || access_.index != table_->primary_position()) return Place::kNone;
+    key->assign(primary_key_);
+    return Place::kOnEntry;
+  }
+  if (!iterator_->Valid()) return forward ? Place::kBehindAll : Place::kBeforeAll;
+  // The read ended on an entry that it does not belong to: the scan stands between that and the last row.
+  key->assign(iterator_->key());
+  return forward ? Place::kBeforeEntry : Place::kBehindEntry;
+}
+
+void Cursor::Suspend() {
+  if (is_suspended()) return;
+  if (is_open()) place_ = CurrentPlace(&place_key_);
+  EndScan();
+}
+
+Status Cursor::Resume(Transaction* transaction, const CursorAccess& access) {
+  const Place place = place_;
+  Close();
+  CAIRN_RETURN_IF_ERROR(Open(transaction, access));
+  place_ = place;
+  return Status();
+}
+
+// Puts the iterator where the first read after Resume() looks: on the next candidate in its direction.
+void Cursor::LeavePlace(Direction direction) {
+  EnsureIterator();
+  const bool forward = direction == Direction::kForward;
+  switch (std::exchange(place_, Place::kNone)) {
+    case Place::kNone:
+      break;
+    case Place::kOnEntry:
+      if (forward) {
+        iterator_->SeekAtOrAfter(place_key_);
+        if (iterator_->Valid() && iterator_->key() == place_key_) iterator_->Next();
+      } else {
+        iterator_->SeekBefore(place_key_);
+      }
+      break;
+    case Place::kBeforeEntry:
+      forward ? iterator_->SeekAtOrAfter(place_key_) : iterator_->SeekBefore(place_key_);
+      break;
+    case Place::kBehindEntry:
+      place_key_.push_back('\0');  // The key that follows it.
+      forward ? iterator_->SeekAtOrAfter(place_key_) : iterator_->SeekBefore(place_key_);
+      break;
+    case Place::kBeforeAll:
+      iterator_->SeekToFirst();
+      if (!forward && iterator_->Valid()) iterator_->Previous();
+      break;
+    case Place::kBehindAll:
+      iterator_->SeekToLast();
+      if (forward && iterator_->Valid()) iterator_->Next();
+      break;
+  }
 }
 
 void Cursor::EndScan() {
@@ -111,6 +176,8 @@ Status Cursor::AsEndOfRange(Status status) const {
 Status Cursor::Fetch(Direction direction, bool exact, uint8_t* record) {
   const bool is_primary = access_.index == table_->primary_position();
   has_primary_key_ = on_entry_ = row_locked_ = false;
+  place_ = Place::kNone;
+  last_direction_ = direction;
   while (true) {
     if (!iterator_->Valid()) {
       CAIRN_RETURN_IF_ERROR(iterator_->status());
@@ -243,12 +310,20 @@ Status Cursor::ReadLast(uint8_t* record) {
 }
 
 Status Cursor::MoveForward(bool exact, uint8_t* record) {
+  if (is_suspended()) {
+    LeavePlace(Direction::kForward);
+    return AsEndOfRange(Fetch(Direction::kForward, exact, record));
+  }
   CAIRN_RETURN_IF_ERROR(EnsurePositioned());
   if (on_entry_ || (iterator_->Valid() && iterator_->key() == primary_key_)) iterator_->Next();
   return AsEndOfRange(Fetch(Direction::kForward, exact, record));
 }
 
 Status Cursor::MoveBackward(bool exact, uint8_t* record) {
+  if (is_suspended()) {
+    LeavePlace(Direction::kBackward);
+    return AsEndOfRange(Fetch(Direction::kBackward, exact, record));
+  }
   CAIRN_RETURN_IF_ERROR(EnsurePositioned());
   if (on_entry_) {
     iterator_->Previous();
@@ -271,6 +346,7 @@ Status Cursor::ReadRow(std::string_view primary_key, uint8_t* record) {
   exact_prefix_.assign(primary_key);
   has_primary_key_ = true;
   on_entry_ = false;
+  place_ = Place::kNone;
   return FetchRow(record);
 }
 

@@ -58,6 +58,11 @@ class Cursor {
   // Whether reads go on where the last one was.
   bool is_open() const { return transaction_ != nullptr && !scan_ended_; }
   uint32_t index() const { return access_.index; }
+  // The statement is over but the scan is not (HANDLER): the iterator goes, the place is remembered. After
+  // Resume() with the same index, reads go on from there, whatever became of the row meanwhile.
+  void Suspend();
+  bool is_suspended() const { return place_ != Place::kNone; }
+  Status Resume(Transaction* transaction, const CursorAccess& access);
   // The scan is over and its iterator goes. The current row stays until the next Open() or Close(): its
   // key, its lock and its BLOBs. The server goes on using a row after it has ended the scan that found it.
   void EndScan();
@@ -88,6 +93,15 @@ class Cursor {
 
  private:
   enum class Direction : uint8_t { kForward, kBackward };
+  // Where a suspended scan stands; "entry" is the one whose key is place_key_, which may be gone.
+  enum class Place : uint8_t {
+    kNone,
+    kOnEntry,
+    kBeforeEntry,
+    kBehindEntry,
+    kBeforeAll,
+    kBehindAll,
+  };
   struct CachedPlan {
     ColumnSet columns;
     std::unique_ptr<const DecodePlan> plan;
@@ -99,6 +113,8 @@ class Cursor {
   Status BindColumns();
   void EnsureIterator();
   Status EnsurePositioned();
+  Place CurrentPlace(std::string* key) const;
+  void LeavePlace(Direction direction);
   Status Fetch(Direction direction, bool exact, uint8_t* record);
   Status MoveForward(bool exact, uint8_t* record);
   Status MoveBackward(bool exact, uint8_t* record);
@@ -117,6 +133,9 @@ class Cursor {
   const DecodePlan* condition_plan_ = nullptr;  // Null without a condition.
   std::optional<OrderedIterator> iterator_;
   std::string exact_prefix_;
+  std::string place_key_;
+  Place place_ = Place::kNone;
+  Direction last_direction_ = Direction::kForward;
   std::string primary_key_;  // Of the current row, when has_primary_key_.
   std::string recomputed_key_;
   std::string recomputed_unpack_info_;
