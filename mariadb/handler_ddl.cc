@@ -70,7 +70,10 @@ int ha_rocksdb::create(const char* path, TABLE* form, HA_CREATE_INFO* create_inf
   std::optional<uint64_t> next_auto_increment;
   if (create_info->auto_increment_value > 0)
     next_auto_increment = create_info->auto_increment_value;
-  const auto created = dictionary.CreateTable(*name, indexes, next_auto_increment);
+  const auto created =
+      dictionary.CreateTable(*name, indexes, next_auto_increment,
+                             create_info->tmp_table() ? cairn::TableLifetime::kTemporary
+                                                      : cairn::TableLifetime::kPermanent);
   return cairn::HandlerError(created.status());
 }
 
@@ -78,6 +81,10 @@ int cairn::DropTableByPath(const char* path) {
   Engine* const engine = RunningEngine();
   const auto name = DictionaryName(path);
   if (engine == nullptr || !name.ok()) return HA_ERR_NO_SUCH_TABLE;
+  if (auto temporary = engine->dictionary().ForgetTemporaryTable(*name)) {
+    Session::Of(current_thd).DropTemporaryTable(std::move(temporary));
+    return 0;
+  }
   const Status dropped = engine->dictionary().DropTable(*name);
   if (dropped.code() == StatusCode::kNotFound) return HA_ERR_NO_SUCH_TABLE;
   if (!dropped.ok()) return HandlerError(dropped);

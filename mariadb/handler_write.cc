@@ -16,8 +16,9 @@ namespace {
 // need little memory.
 constexpr uint64_t kCopyCommitRows = 10'000;
 
-bool IsTemporaryName(const std::string& dictionary_name) {
-  return dictionary_name.find("#sql") != std::string::npos;
+// A table that the server makes in order to replace another one by it, not a temporary one of the user.
+bool IsCopyTarget(const cairn::TableDefinition& table) {
+  return !table.temporary && table.name.find("#sql") != std::string::npos;
 }
 
 }  // namespace
@@ -62,7 +63,7 @@ int ha_rocksdb::delete_row(const uchar* record) {
 // --- The copy of ALTER TABLE ---------------------------------------------------------------------------
 
 void ha_rocksdb::start_bulk_insert(ha_rows, uint) {
-  if (!IsTemporaryName(dictionary_name_) || copy_transaction_ != nullptr) return;
+  if (!IsCopyTarget(engine_table_->definition()) || copy_transaction_ != nullptr) return;
   copy_transaction_ = std::make_unique<cairn::Transaction>(&cairn::RunningEngine()->database());
   copy_transaction_->Start(cairn::TransactionSettings());
   copied_rows_ = 0;

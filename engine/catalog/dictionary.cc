@@ -141,8 +141,11 @@ Status Dictionary::WriteRequiredRecords() {
 
 std::shared_ptr<const TableDefinition> Dictionary::Find(std::string_view name) const {
   std::shared_lock lock(map_mutex_);
-  const auto found = tables_.find(name);
-  return found == tables_.end() ? nullptr : found->second;
+  for (const auto* tables : {&tables_, &temporary_tables_}) {
+    const auto found = tables->find(name);
+    if (found != tables->end()) return found->second;
+  }
+  return nullptr;
 }
 
 std::vector<std::shared_ptr<const TableDefinition>> Dictionary::Tables() const {
@@ -153,9 +156,9 @@ std::vector<std::shared_ptr<const TableDefinition>> Dictionary::Tables() const {
   return tables;
 }
 
-Status Dictionary::Write(rocksdb::WriteBatch* batch) const {
+Status Dictionary::Write(rocksdb::WriteBatch* batch, Sync sync) const {
   rocksdb::WriteOptions options;
-  options.sync = true;
+  options.sync = sync == Sync::kYes;
   rocksdb::TransactionDBWriteOptimizations optimizations;
   optimizations.skip_concurrency_control = true;  // No transaction locks dictionary keys.
   return FromRocksDb(database_->rocksdb()->Write(options, optimizations, batch))
@@ -172,8 +175,9 @@ Result<std::optional<std::string>> Dictionary::Read(std::string_view key) const 
 }
 
 // Returns the first of `count` consecutive numbers. They are recorded before anybody uses them, so
-// that no number is ever handed out twice; those of a failed CREATE are lost.
-Result<uint32_t> Dictionary::AllocateIndexNumbers(uint32_t count) {
+// that no number is ever handed out twice; those of a failed CREATE are lost. Without a sync a crash takes
+// the record away together with all that was written under the numbers.
+Result<uint32_t> Dictionary::AllocateIndexNumbers(uint32_t count, Sync sync) {
   const uint32_t last = max_index_number_.load(std::memory_order_relaxed);
   if (last > UINT32_MAX - 1 - count) {
     return Status(StatusCode::kNotSupported, "all index numbers of this database are used up");
@@ -181,15 +185,18 @@ Result<uint32_t> Dictionary::AllocateIndexNumbers(uint32_t count) {
   rocksdb::WriteBatch batch;
   CAIRN_RETURN_IF_ERROR(FromRocksDb(batch.Put(
       database_->system_family().handle, MaxIndexNumberKey(), EncodeMaxIndexNumber(last + count))));
-  CAIRN_RETURN_IF_ERROR(Write(&batch));
+  CAIRN_RETURN_IF_ERROR(Write(&batch, sync));
   max_index_number_.store(last + count, std::memory_order_relaxed);
   return last + 1;
 }
 
 Result<std::shared_ptr<const TableDefinition>> Dictionary::CreateTable(
     std::string_view name, const std::vector<NewIndex>& indexes,
-    std::optional<uint64_t> next_auto_increment) {
+    std::optional<uint64_t> next_auto_increment, TableLifetime lifetime) {
   std::lock_guard change(change_mutex_);
+  const bool temporary = lifetime == TableLifetime::kTemporary;
+  // What a crash is to remove anyway need not be on disk.
+  const Sync sync = temporary ? Sync::kNo : Sync::kYes;
   if (Find(name) != nullptr) return Status(StatusCode::kAlreadyExists, std::string(name));
 
   std::vector<const ColumnFamily*> families;
@@ -203,11 +210,12 @@ Result<std::shared_ptr<const TableDefinition>> Dictionary::CreateTable(
                            database_->FindOrCreateFamily(index.family_name));
   }
   CAIRN_ASSIGN_OR_RETURN(uint32_t index_number,
-                         AllocateIndexNumbers(static_cast<uint32_t>(indexes.size())));
+                         AllocateIndexNumbers(static_cast<uint32_t>(indexes.size()), sync));
 
   rocksdb::ColumnFamilyHandle* const system = database_->system_family().handle;
   auto table = std::make_shared<TableDefinition>();
   table->name = name;
+  table->temporary = temporary;
   table->counters = std::make_shared<TableCounters>();
   table->counters->next_hidden_key = 1;
   rocksdb::WriteBatch batch;
@@ -235,13 +243,15 @@ Result<std::shared_ptr<const TableDefinition>> Dictionary::CreateTable(
         batch.Merge(system, AutoIncrementKey(*table), EncodeAutoIncrement(*next_auto_increment))));
   }
   CAIRN_RETURN_IF_ERROR(PutTable(*table, &batch));
-  CAIRN_RETURN_IF_ERROR(FromRocksDb(
-      batch.Put(system, TableVersionKey(TableVersionPath(name)), EncodeTableVersion(0))));
-  CAIRN_RETURN_IF_ERROR(Write(&batch));
+  if (!temporary) {
+    CAIRN_RETURN_IF_ERROR(FromRocksDb(
+        batch.Put(system, TableVersionKey(TableVersionPath(name)), EncodeTableVersion(0))));
+  }
+  CAIRN_RETURN_IF_ERROR(Write(&batch, sync));
 
   family_flags_.merge(new_family_flags);
   std::unique_lock lock(map_mutex_);
-  tables_.emplace(std::string(name), table);
+  (temporary ? temporary_tables_ : tables_).emplace(std::string(name), table);
   return std::shared_ptr<const TableDefinition>(std::move(table));
 }
 
@@ -252,15 +262,23 @@ Status Dictionary::PutTable(const TableDefinition& table, rocksdb::WriteBatch* b
     ids.push_back(index.id);
     CAIRN_RETURN_IF_ERROR(FromRocksDb(batch->Put(
         system, IndexKey(DictionaryRecordType::kIndex, index.id), EncodeIndexInfo(index.info))));
+    if (!table.temporary) continue;
+    CAIRN_RETURN_IF_ERROR(FromRocksDb(
+        batch->Put(system, IndexKey(DictionaryRecordType::kIndexCreateOngoing, index.id),
+                   EncodeOngoingMark())));
   }
+  if (table.temporary) return Status();
   return FromRocksDb(batch->Put(system, TableKey(table.name), EncodeTable(ids)));
 }
 
 Status Dictionary::PutDropMarks(const TableDefinition& table, rocksdb::WriteBatch* batch) const {
+  rocksdb::ColumnFamilyHandle* const system = database_->system_family().handle;
   for (const IndexEntry& index : table.indexes) {
     CAIRN_RETURN_IF_ERROR(FromRocksDb(batch->Put(
-        database_->system_family().handle,
-        IndexKey(DictionaryRecordType::kIndexDropOngoing, index.id), EncodeOngoingMark())));
+        system, IndexKey(DictionaryRecordType::kIndexDropOngoing, index.id), EncodeOngoingMark())));
+    if (!table.temporary) continue;
+    CAIRN_RETURN_IF_ERROR(FromRocksDb(
+        batch->Delete(system, IndexKey(DictionaryRecordType::kIndexCreateOngoing, index.id))));
   }
   return Status();
 }
@@ -268,7 +286,9 @@ Status Dictionary::PutDropMarks(const TableDefinition& table, rocksdb::WriteBatc
 Status Dictionary::DropTable(std::string_view name) {
   std::lock_guard change(change_mutex_);
   const std::shared_ptr<const TableDefinition> table = Find(name);
-  if (table == nullptr) return Status(StatusCode::kNotFound, std::string(name));
+  if (table == nullptr || table->temporary) {
+    return Status(StatusCode::kNotFound, std::string(name));
+  }
   rocksdb::ColumnFamilyHandle* const system = database_->system_family().handle;
   rocksdb::WriteBatch batch;
   CAIRN_RETURN_IF_ERROR(PutDropMarks(*table, &batch));
@@ -281,12 +301,31 @@ Status Dictionary::DropTable(std::string_view name) {
   return Status();
 }
 
+std::shared_ptr<const TableDefinition> Dictionary::ForgetTemporaryTable(std::string_view name) {
+  std::unique_lock lock(map_mutex_);
+  const auto found = temporary_tables_.find(name);
+  if (found == temporary_tables_.end()) return nullptr;
+  std::shared_ptr<const TableDefinition> table = found->second;
+  temporary_tables_.erase(found);
+  return table;
+}
+
+Status Dictionary::DropForgottenTable(const TableDefinition& table) {
+  std::lock_guard change(change_mutex_);
+  rocksdb::WriteBatch batch;
+  CAIRN_RETURN_IF_ERROR(PutDropMarks(table, &batch));
+  CAIRN_RETURN_IF_ERROR(Write(&batch, Sync::kNo));
+  for (const IndexEntry& index : table.indexes) database_->dropped_indexes().Add(index.id);
+  return Status();
+}
+
 Status Dictionary::TruncateTable(std::string_view name) {
   std::lock_guard change(change_mutex_);
   const std::shared_ptr<const TableDefinition> table = Find(name);
   if (table == nullptr) return Status(StatusCode::kNotFound, std::string(name));
+  const Sync sync = table->temporary ? Sync::kNo : Sync::kYes;
   CAIRN_ASSIGN_OR_RETURN(uint32_t index_number,
-                         AllocateIndexNumbers(static_cast<uint32_t>(table->indexes.size())));
+                         AllocateIndexNumbers(static_cast<uint32_t>(table->indexes.size()), sync));
   auto emptied = std::make_shared<TableDefinition>(*table);
   emptied->counters = std::make_shared<TableCounters>();
   emptied->counters->next_auto_increment = 1;
@@ -295,20 +334,23 @@ Status Dictionary::TruncateTable(std::string_view name) {
   rocksdb::WriteBatch batch;
   CAIRN_RETURN_IF_ERROR(PutDropMarks(*table, &batch));
   CAIRN_RETURN_IF_ERROR(PutTable(*emptied, &batch));
-  CAIRN_RETURN_IF_ERROR(
-      FromRocksDb(batch.Put(database_->system_family().handle,
-                            TableVersionKey(TableVersionPath(name)), EncodeTableVersion(0))));
-  CAIRN_RETURN_IF_ERROR(Write(&batch));
+  if (!table->temporary) {
+    CAIRN_RETURN_IF_ERROR(
+        FromRocksDb(batch.Put(database_->system_family().handle,
+                              TableVersionKey(TableVersionPath(name)), EncodeTableVersion(0))));
+  }
+  CAIRN_RETURN_IF_ERROR(Write(&batch, sync));
   for (const IndexEntry& index : table->indexes) database_->dropped_indexes().Add(index.id);
   std::unique_lock lock(map_mutex_);
-  tables_.find(name)->second = std::move(emptied);
+  auto& tables = table->temporary ? temporary_tables_ : tables_;
+  tables.find(name)->second = std::move(emptied);
   return Status();
 }
 
 Status Dictionary::RenameTable(std::string_view from, std::string_view to) {
   std::lock_guard change(change_mutex_);
   const std::shared_ptr<const TableDefinition> table = Find(from);
-  if (table == nullptr) return Status(StatusCode::kNotFound, std::string(from));
+  if (table == nullptr || table->temporary) return Status(StatusCode::kNotFound, std::string(from));
   if (Find(to) != nullptr) return Status(StatusCode::kAlreadyExists, std::string(to));
   auto renamed = std::make_shared<TableDefinition>(*table);
   renamed->name = to;

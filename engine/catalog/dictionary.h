@@ -40,7 +40,12 @@ struct TableDefinition {
   std::string name;                 // "db.table[#P#part]", file-name encoded.
   std::vector<IndexEntry> indexes;  // In the server's key order, a hidden primary key last.
   std::shared_ptr<TableCounters> counters;
+  bool temporary = false;
 };
+
+// A temporary table is known to this process alone: no record names it, and each of its indexes bears the
+// mark of an index whose creation goes on, so that the next start after a crash removes the entries.
+enum class TableLifetime : uint8_t { kPermanent, kTemporary };
 
 struct NewIndex {
   IndexKind kind = IndexKind::kPrimary;
@@ -61,18 +66,25 @@ class Dictionary {
 
   // Null when there is none.
   std::shared_ptr<const TableDefinition> Find(std::string_view name) const;
+  // All but the temporary ones.
   std::vector<std::shared_ptr<const TableDefinition>> Tables() const;
 
   // Makes a table with fresh index numbers. `next_auto_increment` is the first value to hand out.
   // Errors: kAlreadyExists; kInvalidArgument (the family `__system__`); those of RocksDB.
   Result<std::shared_ptr<const TableDefinition>> CreateTable(
       std::string_view name, const std::vector<NewIndex>& indexes,
-      std::optional<uint64_t> next_auto_increment);
-  // The table is gone at once; its entries are removed behind (DroppedIndexes). Errors: kNotFound.
+      std::optional<uint64_t> next_auto_increment,
+      TableLifetime lifetime = TableLifetime::kPermanent);
+  // The table is gone at once; its entries are removed behind (DroppedIndexes). Errors: kNotFound; it does
+  // not know temporary tables.
   Status DropTable(std::string_view name);
+  // A temporary table goes in two steps, because the transaction that wrote its rows may outlive it: first
+  // the name (null when there is none), then, when that transaction has ended, the entries.
+  std::shared_ptr<const TableDefinition> ForgetTemporaryTable(std::string_view name);
+  Status DropForgottenTable(const TableDefinition& table);
   // The same indexes with fresh numbers and no entries, counters at their start. Errors: kNotFound.
   Status TruncateTable(std::string_view name);
-  // Errors: kNotFound, kAlreadyExists.
+  // Errors: kNotFound, kAlreadyExists. Temporary tables have no name that changes.
   Status RenameTable(std::string_view from, std::string_view to);
 
   // The stored next auto-increment value of a table; 0 when none is stored.
@@ -100,14 +112,16 @@ class Dictionary {
   Status PutTable(const TableDefinition& table, rocksdb::WriteBatch* batch) const;
   // Adds the marks that a table's indexes are dropped.
   Status PutDropMarks(const TableDefinition& table, rocksdb::WriteBatch* batch) const;
-  Status Write(rocksdb::WriteBatch* batch) const;
+  enum class Sync : uint8_t { kYes, kNo };
+  Status Write(rocksdb::WriteBatch* batch, Sync sync = Sync::kYes) const;
   Result<std::optional<std::string>> Read(std::string_view key) const;
-  Result<uint32_t> AllocateIndexNumbers(uint32_t count);
+  Result<uint32_t> AllocateIndexNumbers(uint32_t count, Sync sync);
 
   Database* const database_;
   std::mutex change_mutex_;
   mutable std::shared_mutex map_mutex_;
   std::map<std::string, std::shared_ptr<const TableDefinition>, std::less<>> tables_;
+  std::map<std::string, std::shared_ptr<const TableDefinition>, std::less<>> temporary_tables_;
   std::map<uint32_t, uint32_t> family_flags_;  // Of the column families that have a record.
   std::atomic<uint32_t> max_index_number_{kFirstUserIndexNumber - 1};
 };
