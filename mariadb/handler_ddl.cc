@@ -34,10 +34,6 @@ int RefuseForeignKeys(THD* thd) {
 int CheckTableOptions(const HA_CREATE_INFO& create_info) {
   if (create_info.data_file_name != nullptr) return cairn::kErrorDataDirectory;
   if (create_info.index_file_name != nullptr) return cairn::kErrorIndexDirectory;
-  if (create_info.sequence) {
-    my_error(ER_ILLEGAL_HA_CREATE_OPTION, MYF(0), "ROCKSDB", "SEQUENCE");
-    return HA_WRONG_CREATE_OPTION;
-  }
   // Rows that expire are the next release's; a table that silently keeps them would be worse.
   const std::string_view comment(create_info.comment.str, create_info.comment.length);
   if (comment.find("ttl_duration=") != std::string_view::npos) {
@@ -45,6 +41,25 @@ int CheckTableOptions(const HA_CREATE_INFO& create_info) {
     return HA_WRONG_CREATE_OPTION;
   }
   return 0;
+}
+
+// What the table as a whole has that the stock plug-in would read wrongly.
+uint32_t TableFeatures(const TABLE& table, const HA_CREATE_INFO& create_info) {
+  uint32_t features = create_info.sequence ? cairn::kFeatureSequence : 0;
+  for (uint i = 0; i < table.s->fields; ++i) {
+    if (table.field[i]->vcol_info != nullptr) features |= cairn::kFeatureGeneratedColumn;
+    if (table.field[i]->type() == MYSQL_TYPE_GEOMETRY) features |= cairn::kFeatureGeometry;
+  }
+  return features;
+}
+
+void MarkFeatures(uint32_t features, std::vector<cairn::NewIndex>* indexes) {
+  if (features == 0) return;
+  for (cairn::NewIndex& index : *indexes) {
+    if (index.kind == cairn::IndexKind::kSecondary) continue;
+    index.format_version = cairn::kCairnFormatVersion;
+    index.features |= features;
+  }
 }
 
 }  // namespace
@@ -60,6 +75,7 @@ int ha_rocksdb::create(const char* path, TABLE* form, HA_CREATE_INFO* create_inf
   std::vector<cairn::NewIndex> indexes;
   if (const int error = cairn::DescribeNewIndexes(*form, *name, &indexes)) return error;
 
+  MarkFeatures(TableFeatures(*form, *create_info), &indexes);
   cairn::Dictionary& dictionary = cairn::RunningEngine()->dictionary();
   if (dictionary.Find(*name) != nullptr) {
     // A name of the server's own making is left over from a statement that a crash cut off.

@@ -33,6 +33,7 @@ int ha_rocksdb::write_row(const uchar* record) {
   if (!inserted.ok()) return OperationError(inserted);
   NoteAutoIncrement(record);
   shared_->CountChange();
+  if (own_transaction_ != nullptr) return CommitSequence();
   if (copy_transaction_ != nullptr && ++copied_rows_ % kCopyCommitRows == 0) {
     return CommitCopiedRows(Durability::kDelayed);
   }
@@ -48,7 +49,7 @@ int ha_rocksdb::update_row(const uchar* old_record, const uchar* new_record) {
   if (!updated.ok()) return OperationError(updated);
   NoteAutoIncrement(new_record);
   shared_->CountChange();
-  return 0;
+  return own_transaction_ != nullptr ? CommitSequence() : 0;
 }
 
 int ha_rocksdb::delete_row(const uchar* record) {
@@ -58,6 +59,15 @@ int ha_rocksdb::delete_row(const uchar* record) {
   if (!deleted.ok()) return OperationError(deleted);
   shared_->CountChange();
   return 0;
+}
+
+// What a sequence handed out is not taken back, not even by a crash.
+int ha_rocksdb::CommitSequence() {
+  cursor_->EndScan();
+  const Status committed = own_transaction_->Commit(
+      cairn::global_variables.flush_log_at_trx_commit == 1 ? Durability::kSync
+                                                           : Durability::kDelayed);
+  return OperationError(committed);
 }
 
 // --- The copy of ALTER TABLE ---------------------------------------------------------------------------

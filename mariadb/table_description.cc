@@ -66,6 +66,7 @@ Result<ColumnType> TypeOf(const Field& field) {
     case MYSQL_TYPE_LONG_BLOB:
     case MYSQL_TYPE_BLOB:
     case MYSQL_TYPE_BLOB_COMPRESSED:
+    case MYSQL_TYPE_GEOMETRY:
       return ColumnType::kBlob;
     default:
       return Status(StatusCode::kNotSupported,
@@ -80,6 +81,7 @@ Result<ColumnLayout> DescribeColumn(const TABLE& table, const Field& field) {
   CAIRN_ASSIGN_OR_RETURN(column.type, TypeOf(field));
   column.offset = static_cast<uint32_t>(field.ptr - table.record[0]);
   column.image_bytes = field.pack_length();
+  column.is_virtual = !field.stored_in_db();
   if (field.real_maybe_null()) {
     column.null_offset = static_cast<uint32_t>(field.null_ptr - table.record[0]);
     column.null_mask = field.null_bit;

@@ -8,7 +8,10 @@
 namespace cairn {
 
 Cursor::Cursor(const Table* table)
-    : table_(table), plans_(table->indexes().size()), condition_plans_(table->indexes().size()) {}
+    : table_(table),
+      plans_(table->indexes().size()),
+      condition_plans_(table->indexes().size()),
+      virtual_plans_(table->indexes().size()) {}
 
 Status Cursor::UsePlan(uint32_t index, const ColumnSet& columns, CachedPlan* cache,
                        const DecodePlan** plan) {
@@ -38,7 +41,7 @@ Status Cursor::ChangeColumns(const ColumnSet* columns) {
 // to be locked, else from the row.
 Status Cursor::BindColumns() {
   const CursorAccess& access = access_;
-  row_plan_ = entry_plan_ = condition_plan_ = nullptr;
+  row_plan_ = entry_plan_ = condition_plan_ = virtual_plan_ = nullptr;
   wants_blobs_ = false;
   for (uint32_t i = 0; i < access.columns->size(); ++i) {
     wants_blobs_ |= (*access.columns)[i] && table_->layout().columns[i].type == ColumnType::kBlob;
@@ -58,6 +61,9 @@ Status Cursor::BindColumns() {
   if (entry_plan_ == nullptr) {
     CAIRN_RETURN_IF_ERROR(UsePlan(primary, *access.columns, &plans_[primary], &row_plan_));
   }
+  if (current_index().has_virtual_part && entry_plan_ == nullptr) {
+    CAIRN_RETURN_IF_ERROR(BindVirtualColumns());
+  }
   if (access.condition != nullptr) {
     // A pushed condition reads what the index holds.
     ColumnSet covered(access.columns->size());
@@ -66,6 +72,20 @@ Status Cursor::BindColumns() {
         UsePlan(access.index, covered, &condition_plans_[access.index], &condition_plan_));
   }
   return Status();
+}
+
+// A locked row is read whole from the primary key, which has no virtual columns.
+Status Cursor::BindVirtualColumns() {
+  const ColumnSet& wanted = *access_.columns;
+  ColumnSet columns(wanted.size(), false);
+  bool any = false;
+  for (uint32_t i = 0; i < wanted.size(); ++i) {
+    columns[i] =
+        wanted[i] && table_->layout().columns[i].is_virtual && current_index().codec->Covers(i);
+    any = any || columns[i];
+  }
+  if (!any) return Status();
+  return UsePlan(access_.index, columns, &virtual_plans_[access_.index], &virtual_plan_);
 }
 
 void Cursor::Close() {
@@ -113,30 +133,28 @@ void Cursor::LeavePlace(Direction direction) {
   const bool forward = direction == Direction::kForward;
   switch (std::exchange(place_, Place::kNone)) {
     case Place::kNone:
-      break;
-    case Place::kOnEntry:
-      if (forward) {
-        iterator_->SeekAtOrAfter(place_key_);
-        if (iterator_->Valid() && iterator_->key() == place_key_) iterator_->Next();
-      } else {
-        iterator_->SeekBefore(place_key_);
-      }
-      break;
-    case Place::kBeforeEntry:
-      forward ? iterator_->SeekAtOrAfter(place_key_) : iterator_->SeekBefore(place_key_);
-      break;
-    case Place::kBehindEntry:
-      place_key_.push_back('\0');  // The key that follows it.
-      forward ? iterator_->SeekAtOrAfter(place_key_) : iterator_->SeekBefore(place_key_);
-      break;
+      return;
     case Place::kBeforeAll:
       iterator_->SeekToFirst();
       if (!forward && iterator_->Valid()) iterator_->Previous();
-      break;
+      return;
     case Place::kBehindAll:
       iterator_->SeekToLast();
       if (forward && iterator_->Valid()) iterator_->Next();
+      return;
+    case Place::kOnEntry:
+      if (forward) place_key_.push_back('\0');  // The key that follows it.
       break;
+    case Place::kBehindEntry:
+      place_key_.push_back('\0');
+      break;
+    case Place::kBeforeEntry:
+      break;
+  }
+  if (forward) {
+    iterator_->SeekAtOrAfter(place_key_);
+  } else {
+    iterator_->SeekBefore(place_key_);
   }
 }
 
@@ -241,17 +259,41 @@ Status Cursor::FetchSecondaryEntry(uint8_t* record) {
                   "table " + table_->definition().name + ", index " + codec.layout().name +
                       ": no row belongs to the entry " + ToHex(iterator_->key()));
   }
-  if (!fetched.ok() || !access_.lock.has_value()) return fetched;
+  if (!fetched.ok()) return fetched;
+  if (!access_.lock.has_value()) {
+    return virtual_plan_ == nullptr
+               ? fetched
+               : codec.Decode(*virtual_plan_, iterator_->key(), iterator_->value(), record);
+  }
   // The row is locked now, but may have changed after the entry was found.
-  CAIRN_ASSIGN_OR_RETURN(const uint64_t hidden_key, HiddenKey());
-  codec.EncodeKey(record, hidden_key, &recomputed_key_, &recomputed_unpack_info_);
-  if (recomputed_key_ == iterator_->key() &&
-      (access_.condition == nullptr ||
-       access_.condition->Check() == IndexCondition::Verdict::kMatch)) {
+  CAIRN_ASSIGN_OR_RETURN(const bool still_there, RowStillHasEntry(record));
+  if (still_there && (access_.condition == nullptr ||
+                      access_.condition->Check() == IndexCondition::Verdict::kMatch)) {
     return Status();
   }
   UnlockRow();
   return Status(StatusCode::kNotFound);
+}
+
+// Whether the locked row, which fills the record, still belongs at the iterator's entry.
+Result<bool> Cursor::RowStillHasEntry(uint8_t* record) {
+  const TableIndex& index = current_index();
+  if (!index.has_virtual_part) {
+    CAIRN_ASSIGN_OR_RETURN(const uint64_t hidden_key, HiddenKey());
+    index.codec->EncodeKey(record, hidden_key, &recomputed_key_, &recomputed_unpack_info_);
+    return recomputed_key_ == iterator_->key();
+  }
+  // The entry cannot be made from a row without virtual columns. But it changes only under the row's lock.
+  rocksdb::PinnableSlice value;
+  const Status read =
+      transaction_->Get(index.family(), iterator_->key(), Transaction::View::kLatest, &value);
+  if (read.code() == StatusCode::kNotFound) return false;
+  CAIRN_RETURN_IF_ERROR(read);
+  if (virtual_plan_ != nullptr) {
+    CAIRN_RETURN_IF_ERROR(
+        index.codec->Decode(*virtual_plan_, iterator_->key(), value.ToStringView(), record));
+  }
+  return true;
 }
 
 // The row of primary_key_, by itself.

@@ -5,6 +5,9 @@
 //
 // A locking cursor returns the latest version of each row, locked. A row that vanished, or that no longer
 // belongs at the index entry through which it was found, is passed over.
+//
+// Virtual columns come back from index entries that cover them; a row has none, and leaves their images
+// in the record as they are.
 #pragma once
 
 #include <memory>
@@ -121,16 +124,21 @@ class Cursor {
   Status FetchPrimaryEntry(uint8_t* record);
   Status FetchSecondaryEntry(uint8_t* record);
   Status FetchRow(uint8_t* record);
+  Status BindVirtualColumns();
+  Result<bool> RowStillHasEntry(uint8_t* record);
   Status AsEndOfRange(Status status) const;
 
   const Table* const table_;
   std::vector<CachedPlan> plans_;            // By index: its entry decoded alone, or the row.
   std::vector<CachedPlan> condition_plans_;  // By index: all covered columns.
+  std::vector<CachedPlan> virtual_plans_;    // By index: the wanted virtual columns that it covers.
   Transaction* transaction_ = nullptr;
   CursorAccess access_;
   const DecodePlan* row_plan_ = nullptr;    // Decodes the primary entry.
   const DecodePlan* entry_plan_ = nullptr;  // Decodes the secondary entry; null unless covering.
   const DecodePlan* condition_plan_ = nullptr;  // Null without a condition.
+  // Decodes the wanted virtual columns of a row that is locked; null when none is wanted.
+  const DecodePlan* virtual_plan_ = nullptr;
   std::optional<OrderedIterator> iterator_;
   std::string exact_prefix_;
   std::string place_key_;
