@@ -45,7 +45,8 @@ int CheckTableOptions(const HA_CREATE_INFO& create_info) {
 
 // What the table as a whole has that the stock plug-in would read wrongly.
 uint32_t TableFeatures(const TABLE& table, const HA_CREATE_INFO& create_info) {
-  uint32_t features = create_info.sequence ? cairn::kFeatureSequence : 0;
+  uint32_t features = 0;
+  if (create_info.sequence) features |= cairn::kFeatureSequence;
   for (uint i = 0; i < table.s->fields; ++i) {
     if (table.field[i]->vcol_info != nullptr) features |= cairn::kFeatureGeneratedColumn;
     if (table.field[i]->type() == MYSQL_TYPE_GEOMETRY) features |= cairn::kFeatureGeometry;
