@@ -12,6 +12,7 @@
 
 #include "engine/table/cursor.h"
 #include "engine/table/table.h"
+#include "engine/table/table_check.h"
 #include "engine/table/table_statistics.h"
 #include "engine/table/table_writer.h"
 #include "mariadb/server_headers.h"
@@ -151,6 +152,16 @@ class ha_rocksdb final : public handler {
     ha_rocksdb* const handler_;
   };
 
+  // Lets the server make the virtual columns of an index in record[0].
+  class VirtualColumns final : public cairn::VirtualColumns {
+   public:
+    explicit VirtualColumns(const ha_rocksdb* handler) : handler_(handler) {}
+    cairn::Status Compute(uint32_t index) override;
+
+   private:
+    const ha_rocksdb* const handler_;
+  };
+
   // Bytes behind a row's position that hold the key's length.
   static constexpr uint kPositionLengthBytes = 4;
 
@@ -158,9 +169,11 @@ class ha_rocksdb final : public handler {
   int BindTable();
   int TruncateEntries();
   int BeginStatement(THD* thd);
+  int BeginOrEndSequence();
   int PrepareCursor(uint32_t index);
   // How the columns of a key in `record` compare with a search key: negative when they come before it.
   int CompareKey(uint32_t index, uchar* record, const uchar* key, uint key_bytes) const;
+  int ComputeVirtualParts(uint32_t index) const;
   // index_read_map for a search key of which only a beginning could be encoded.
   int ReadComparing(uchar* record, const uchar* key, uint key_bytes, ha_rkey_function find_flag);
   // Runs one read of the cursor on `index` and translates its outcome.
@@ -177,6 +190,7 @@ class ha_rocksdb final : public handler {
   int EnsureAutoIncrementLoaded();
   void NoteAutoIncrement(const uchar* record);
   int CommitCopiedRows(cairn::Durability durability);
+  int CommitSequence();
 
   cairn::SharedTable* shared_ = nullptr;
   std::shared_ptr<const cairn::Table> engine_table_;
@@ -187,6 +201,8 @@ class ha_rocksdb final : public handler {
   // ALTER TABLE's copy goes to a table that nobody else sees, so that it can be committed piece by piece.
   std::unique_ptr<cairn::Transaction> copy_transaction_;
   uint64_t copied_rows_ = 0;
+  // Of a SEQUENCE: each change is committed at once, whatever becomes of the statement.
+  std::unique_ptr<cairn::Transaction> own_transaction_;
   std::optional<cairn::LockMode> lock_mode_;
   cairn::ColumnSet columns_;     // Wanted by the statement.
   bool columns_changed_ = true;  // The server's column sets may differ from columns_.

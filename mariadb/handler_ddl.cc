@@ -46,11 +46,18 @@ int RenameError(const Status& renamed) {
 int CheckTableOptions(const HA_CREATE_INFO& create_info) {
   if (create_info.data_file_name != nullptr) return cairn::kErrorDataDirectory;
   if (create_info.index_file_name != nullptr) return cairn::kErrorIndexDirectory;
-  if (create_info.sequence) {
-    my_error(ER_ILLEGAL_HA_CREATE_OPTION, MYF(0), "ROCKSDB", "SEQUENCE");
-    return HA_WRONG_CREATE_OPTION;
-  }
   return 0;
+}
+
+// What the table as a whole has that the stock plug-in would read wrongly.
+uint32_t TableFeatures(const TABLE& table, const HA_CREATE_INFO& create_info) {
+  uint32_t features = 0;
+  if (create_info.sequence) features |= cairn::kFeatureSequence;
+  for (uint i = 0; i < table.s->fields; ++i) {
+    if (table.field[i]->vcol_info != nullptr) features |= cairn::kFeatureGeneratedColumn;
+    if (table.field[i]->type() == MYSQL_TYPE_GEOMETRY) features |= cairn::kFeatureGeometry;
+  }
+  return features;
 }
 
 }  // namespace
@@ -64,7 +71,9 @@ int ha_rocksdb::create(const char* path, TABLE* form, HA_CREATE_INFO* create_inf
   const auto description = cairn::DescribeTable(*form, *name);
   if (!description.ok()) return cairn::HandlerError(description.status());
   std::vector<cairn::NewIndex> indexes;
-  if (const int error = cairn::DescribeNewIndexes(*form, *description, &indexes)) return error;
+  if (const int error = cairn::DescribeNewIndexes(*form, *description,
+                                                  TableFeatures(*form, *create_info), &indexes))
+    return error;
 
   cairn::Dictionary& dictionary = cairn::RunningEngine()->dictionary();
   const auto quarantined = dictionary.FindQuarantined(*name);
@@ -80,7 +89,10 @@ int ha_rocksdb::create(const char* path, TABLE* form, HA_CREATE_INFO* create_inf
   std::optional<uint64_t> next_auto_increment;
   if (create_info->auto_increment_value > 0)
     next_auto_increment = create_info->auto_increment_value;
-  const auto created = dictionary.CreateTable(*name, indexes, next_auto_increment);
+  const auto created =
+      dictionary.CreateTable(*name, indexes, next_auto_increment,
+                             create_info->tmp_table() ? cairn::TableLifetime::kTemporary
+                                                      : cairn::TableLifetime::kPermanent);
   return cairn::HandlerError(created.status());
 }
 
@@ -97,6 +109,10 @@ int cairn::DropTableByPath(const char* path) {
   Engine* const engine = RunningEngine();
   const auto name = DictionaryName(path);
   if (engine == nullptr || !name.ok()) return HA_ERR_NO_SUCH_TABLE;
+  if (auto temporary = engine->dictionary().ForgetTemporaryTable(*name)) {
+    Session::Of(current_thd).DropTemporaryTable(std::move(temporary));
+    return 0;
+  }
   std::vector<std::string> entries = engine->dictionary().EntriesOf(*name);
   if (engine->dictionary().FindQuarantined(*name).has_value()) entries.assign(1, *name);
   const Status dropped = engine->dictionary().DropTables(entries);

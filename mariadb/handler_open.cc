@@ -78,6 +78,12 @@ ulonglong ha_rocksdb::table_flags() const {
   return HA_NULL_IN_KEY | HA_CAN_INDEX_BLOBS | HA_REC_NOT_IN_SEQ | HA_PARTIAL_COLUMN_READ |
          HA_TABLE_SCAN_ON_INDEX | HA_PRIMARY_KEY_IN_READ_INDEX |
          HA_PRIMARY_KEY_REQUIRED_FOR_POSITION | HA_BINLOG_ROW_CAPABLE | HA_REUSES_FILE_NAMES |
+         HA_CAN_SQL_HANDLER | HA_CAN_VIRTUAL_COLUMNS | HA_CAN_TABLES_WITHOUT_ROLLBACK |
+         HA_CAN_GEOMETRY |
+         // The entries of an old row are made from its virtual columns.
+         (table_share != nullptr && table_share->virtual_fields != 0
+              ? HA_REQUIRES_KEY_COLUMNS_FOR_DELETE
+              : 0) |
          HA_CONCURRENT_OPTIMIZE | HA_ONLINE_ANALYZE | HA_CRASH_SAFE;
 }
 
@@ -169,6 +175,9 @@ int ha_rocksdb::open(const char* name, int, uint) {
   if (!dictionary_name.ok()) return cairn::HandlerError(dictionary_name.status());
   dictionary_name_ = std::move(dictionary_name).value();
   if (const int error = BindTable()) return error;
+  if (table->s->table_type == TABLE_TYPE_SEQUENCE) {
+    own_transaction_ = std::make_unique<cairn::Transaction>(&cairn::RunningEngine()->database());
+  }
   thr_lock_data_init(&shared_->lock, &lock_data_, nullptr);
   columns_.assign(table->s->fields, false);
   CorrectCoveredColumns();
@@ -209,6 +218,7 @@ void ha_rocksdb::CorrectCoveredColumns() {
 
 int ha_rocksdb::close() {
   cursor_.reset();
+  own_transaction_.reset();
   writer_.reset();
   engine_table_.reset();
   return 0;
@@ -260,6 +270,7 @@ int ha_rocksdb::extra(ha_extra_function operation) {
   // REPLACE may be done as an update of the row that it meets.
   if (operation == HA_EXTRA_WRITE_CAN_REPLACE) writer_->SetUpdatesReplaceRows(true);
   if (operation == HA_EXTRA_WRITE_CANNOT_REPLACE) writer_->SetUpdatesReplaceRows(false);
+  if (operation == HA_EXTRA_KEYREAD || operation == HA_EXTRA_NO_KEYREAD) columns_changed_ = true;
   return 0;
 }
 
@@ -304,15 +315,32 @@ THR_LOCK_DATA** ha_rocksdb::store_lock(THD* thd, THR_LOCK_DATA** to, thr_lock_ty
 }
 
 int ha_rocksdb::external_lock(THD* thd, int lock_type) {
+  if (own_transaction_ != nullptr) return BeginOrEndSequence();
   if (lock_type == F_UNLCK) {
-    cursor_->EndScan();  // The last row may still be sent; reset() forgets it.
+    // The last row may still be sent; reset() forgets it. HANDLER goes on with its scan later.
+    if (inited == NONE) {
+      cursor_->EndScan();
+    } else {
+      cursor_->Suspend();
+    }
     return 0;
   }
   if (lock_type == F_WRLCK) lock_mode_ = cairn::LockMode::kExclusive;
   return BeginStatement(thd);
 }
 
+// A sequence takes no part in the session's transaction, and its readers and writers exclude each other in
+// the server.
+int ha_rocksdb::BeginOrEndSequence() {
+  lock_mode_.reset();
+  cursor_->Close();
+  const Status ended = own_transaction_->Rollback();
+  if (!ended.ok()) return cairn::HandlerError(ended);
+  return 0;
+}
+
 int ha_rocksdb::start_stmt(THD* thd, thr_lock_type lock_type) {
+  if (own_transaction_ != nullptr) return BeginOrEndSequence();
   if (lock_type >= TL_WRITE_ALLOW_WRITE) {
     lock_mode_ = cairn::LockMode::kExclusive;
   } else if (lock_type == TL_READ_WITH_SHARED_LOCKS) {
@@ -326,8 +354,12 @@ void ha_rocksdb::unlock_row() {
 }
 
 cairn::Transaction& ha_rocksdb::transaction() {
-  return copy_transaction_ != nullptr ? *copy_transaction_
-                                      : cairn::Session::Of(ha_thd()).transaction();
+  if (copy_transaction_ != nullptr) return *copy_transaction_;
+  if (own_transaction_ != nullptr) {
+    own_transaction_->Start(cairn::SessionTransactionSettings(ha_thd()));
+    return *own_transaction_;
+  }
+  return cairn::Session::Of(ha_thd()).transaction();
 }
 
 // --- Statistics and maintenance ------------------------------------------------------------------------
@@ -395,10 +427,17 @@ int ha_rocksdb::optimize(THD*, HA_CHECK_OPT*) {
   return HA_ADMIN_OK;
 }
 
+Status ha_rocksdb::VirtualColumns::Compute(uint32_t index) {
+  if (handler_->ComputeVirtualParts(index) == 0) return Status();
+  return Status(StatusCode::kInvalidArgument, "a generated column of the row cannot be computed");
+}
+
 int ha_rocksdb::check(THD* thd, HA_CHECK_OPT*) {
   cairn::Session& session = cairn::Session::Of(thd);
   cairn::ScopedWaitObserver observer(&session);
-  const auto report = cairn::CheckTable(*engine_table_, &session.transaction(), table->record[0]);
+  VirtualColumns virtual_columns(this);
+  const auto report =
+      cairn::CheckTable(*engine_table_, &transaction(), table->record[0], &virtual_columns);
   if (!report.ok()) {
     cairn::HandlerError(report.status());
     return HA_ADMIN_FAILED;

@@ -69,6 +69,7 @@ Result<ColumnType> TypeOf(const Field& field) {
     case MYSQL_TYPE_LONG_BLOB:
     case MYSQL_TYPE_BLOB:
     case MYSQL_TYPE_BLOB_COMPRESSED:
+    case MYSQL_TYPE_GEOMETRY:
       return ColumnType::kBlob;
     default:
       return Status(StatusCode::kNotSupported,
@@ -83,6 +84,7 @@ Result<ColumnLayout> DescribeColumn(const TABLE& table, const Field& field) {
   CAIRN_ASSIGN_OR_RETURN(column.type, TypeOf(field));
   column.offset = static_cast<uint32_t>(field.ptr - table.record[0]);
   column.image_bytes = field.pack_length();
+  column.is_virtual = !field.stored_in_db();
   if (field.real_maybe_null()) {
     column.null_offset = static_cast<uint32_t>(field.null_ptr - table.record[0]);
     column.null_mask = field.null_bit;
@@ -139,11 +141,13 @@ NewIndex ChooseFamily(std::string_view comment, std::string_view dictionary_name
 }
 
 // Gives all indexes of a new table the Cairn format if one of them gains by it, else the stock format.
-int ChooseFormat(const TableDescription& description, std::vector<NewIndex>* indexes) {
-  uint32_t all = 0;
+int ChooseFormat(const TableDescription& description, uint32_t table_features,
+                 std::vector<NewIndex>* indexes) {
+  uint32_t all = table_features;
   for (size_t i = 0; i < indexes->size(); ++i) {
     NewIndex& index = (*indexes)[i];
-    index.features |= IndexFeaturesOf(description.layout, description.indexes[i]);
+    index.features = IndexFeaturesOf(description.layout, description.indexes[i]);
+    if (index.kind != IndexKind::kSecondary) index.features |= table_features;
     all |= index.features;
   }
   const bool cairn = all != 0 && AllowsCairnFormat();
@@ -202,7 +206,7 @@ Result<std::string> DictionaryName(std::string_view path) {
 }
 
 int DescribeNewIndexes(const TABLE& table, const TableDescription& description,
-                       std::vector<NewIndex>* indexes) {
+                       uint32_t table_features, std::vector<NewIndex>* indexes) {
   const std::string_view dictionary_name = description.layout.name;
   uint64_t ttl_seconds;
   if (const int error = ReadTtlDuration(table, dictionary_name, &ttl_seconds)) return error;
@@ -227,7 +231,7 @@ int DescribeNewIndexes(const TABLE& table, const TableDescription& description,
     hidden.kind = IndexKind::kHiddenPrimary;
     indexes->push_back(hidden);
   }
-  return ChooseFormat(description, indexes);
+  return ChooseFormat(description, table_features, indexes);
 }
 
 }  // namespace cairn

@@ -30,8 +30,9 @@ bool PartMayBeRestorable(const st_key_part_info& key_part);
 Result<std::string> DictionaryName(std::string_view path);
 
 // The column families, kinds and formats of the indexes of a new table. Checks what the engine does not support
-// and reports it with my_error. Returns 0 or a handler error code.
+// and reports it with my_error. `table_features`: IndexFeature bits of the table as a whole. Returns 0 or a handler
+// error code.
 int DescribeNewIndexes(const TABLE& table, const TableDescription& description,
-                       std::vector<NewIndex>* indexes);
+                       uint32_t table_features, std::vector<NewIndex>* indexes);
 
 }  // namespace cairn

@@ -54,8 +54,11 @@ Status Dictionary::SaveStatistics() {
 
 std::shared_ptr<const TableDefinition> Dictionary::Find(std::string_view name) const {
   std::shared_lock lock(map_mutex_);
-  const auto found = tables_.find(name);
-  return found == tables_.end() ? nullptr : found->second;
+  for (const auto* tables : {&tables_, &temporary_tables_}) {
+    const auto found = tables->find(name);
+    if (found != tables->end()) return found->second;
+  }
+  return nullptr;
 }
 
 std::vector<std::shared_ptr<const TableDefinition>> Dictionary::Tables() const {
@@ -117,8 +120,9 @@ Result<std::optional<std::string>> Dictionary::Read(std::string_view key) const 
 }
 
 // Returns the first of `count` consecutive numbers. They are recorded before anybody uses them, so
-// that no number is ever handed out twice; those of a failed CREATE are lost.
-Result<uint32_t> Dictionary::AllocateIndexNumbers(uint32_t count) {
+// that no number is ever handed out twice; those of a failed CREATE are lost. Without a sync a crash takes
+// the record away together with all that was written under the numbers.
+Result<uint32_t> Dictionary::AllocateIndexNumbers(uint32_t count, Sync sync) {
   uint32_t last = max_index_number_.load(std::memory_order_relaxed);
   for (auto taken = reserved_numbers_.upper_bound(last);
        taken != reserved_numbers_.end() && *taken - last <= count; ++taken) {
@@ -130,15 +134,18 @@ Result<uint32_t> Dictionary::AllocateIndexNumbers(uint32_t count) {
   rocksdb::WriteBatch batch;
   CAIRN_RETURN_IF_ERROR(FromRocksDb(batch.Put(
       database_->system_family().handle, MaxIndexNumberKey(), EncodeMaxIndexNumber(last + count))));
-  CAIRN_RETURN_IF_ERROR(Write(&batch));
+  CAIRN_RETURN_IF_ERROR(Write(&batch, sync));
   max_index_number_.store(last + count, std::memory_order_relaxed);
   return last + 1;
 }
 
 Result<std::shared_ptr<const TableDefinition>> Dictionary::CreateTable(
     std::string_view name, const std::vector<NewIndex>& indexes,
-    std::optional<uint64_t> next_auto_increment) {
+    std::optional<uint64_t> next_auto_increment, TableLifetime lifetime) {
   std::lock_guard change(change_mutex_);
+  const bool temporary = lifetime == TableLifetime::kTemporary;
+  // What a crash is to remove anyway need not be on disk.
+  const Sync sync = temporary ? Sync::kNo : Sync::kYes;
   if (Find(name) != nullptr) return Status(StatusCode::kAlreadyExists, std::string(name));
   CAIRN_RETURN_IF_ERROR(CheckNotQuarantined(name));
 
@@ -162,11 +169,12 @@ Result<std::shared_ptr<const TableDefinition>> Dictionary::CreateTable(
     }
   }
   CAIRN_ASSIGN_OR_RETURN(uint32_t index_number,
-                         AllocateIndexNumbers(static_cast<uint32_t>(indexes.size())));
+                         AllocateIndexNumbers(static_cast<uint32_t>(indexes.size()), sync));
 
   rocksdb::ColumnFamilyHandle* const system = database_->system_family().handle;
   auto table = std::make_shared<TableDefinition>();
   table->name = name;
+  table->temporary = temporary;
   table->counters = std::make_shared<TableCounters>();
   table->counters->next_hidden_key = 1;
   rocksdb::WriteBatch batch;
@@ -196,14 +204,16 @@ Result<std::shared_ptr<const TableDefinition>> Dictionary::CreateTable(
         batch.Merge(system, AutoIncrementKey(*table), EncodeAutoIncrement(*next_auto_increment))));
   }
   CAIRN_RETURN_IF_ERROR(PutTable(*table, &batch));
-  CAIRN_RETURN_IF_ERROR(FromRocksDb(
-      batch.Put(system, TableVersionKey(TableVersionPath(name)), EncodeTableVersion(0))));
-  CAIRN_RETURN_IF_ERROR(Write(&batch));
+  if (!temporary) {
+    CAIRN_RETURN_IF_ERROR(FromRocksDb(
+        batch.Put(system, TableVersionKey(TableVersionPath(name)), EncodeTableVersion(0))));
+  }
+  CAIRN_RETURN_IF_ERROR(Write(&batch, sync));
 
   family_flags_.merge(new_family_flags);
   database_->expiry().Add(ExpiryRules(*table));
   std::unique_lock lock(map_mutex_);
-  tables_.emplace(std::string(name), table);
+  (temporary ? temporary_tables_ : tables_).emplace(std::string(name), table);
   return std::shared_ptr<const TableDefinition>(std::move(table));
 }
 
@@ -214,15 +224,29 @@ Status Dictionary::PutTable(const TableDefinition& table, rocksdb::WriteBatch* b
     ids.push_back(index.id);
     CAIRN_RETURN_IF_ERROR(FromRocksDb(batch->Put(
         system, IndexKey(DictionaryRecordType::kIndex, index.id), EncodeIndexInfo(index.info))));
+    if (!table.temporary) continue;
+    CAIRN_RETURN_IF_ERROR(FromRocksDb(
+        batch->Put(system, IndexKey(DictionaryRecordType::kIndexCreateOngoing, index.id),
+                   EncodeOngoingMark())));
   }
+  if (table.temporary) return Status();
   return FromRocksDb(batch->Put(system, TableKey(table.name), EncodeTable(ids)));
 }
 
 Status Dictionary::PutDropMarks(const TableDefinition& table, rocksdb::WriteBatch* batch) const {
+  rocksdb::ColumnFamilyHandle* const system = database_->system_family().handle;
   for (const IndexEntry& index : table.indexes) {
     CAIRN_RETURN_IF_ERROR(FromRocksDb(batch->Put(
-        database_->system_family().handle,
-        IndexKey(DictionaryRecordType::kIndexDropOngoing, index.id), EncodeOngoingMark())));
+        system, IndexKey(DictionaryRecordType::kIndexDropOngoing, index.id), EncodeOngoingMark())));
+    if (index.info.format_version == kCairnFormatVersion) {
+      // The entries go by their number alone, and the stock plug-in is to be able to go on with that.
+      const IndexInfo readable{.kind = index.info.kind};
+      CAIRN_RETURN_IF_ERROR(FromRocksDb(batch->Put(
+          system, IndexKey(DictionaryRecordType::kIndex, index.id), EncodeIndexInfo(readable))));
+    }
+    if (!table.temporary) continue;
+    CAIRN_RETURN_IF_ERROR(FromRocksDb(
+        batch->Delete(system, IndexKey(DictionaryRecordType::kIndexCreateOngoing, index.id))));
   }
   return Status();
 }
@@ -238,7 +262,7 @@ Status Dictionary::DropTables(const std::vector<std::string>& names) {
   std::vector<std::shared_ptr<const TableDefinition>> dropped;
   for (const std::string& name : names) {
     const auto& table = dropped.emplace_back(Find(name));
-    if (table == nullptr) return Status(StatusCode::kNotFound, name);
+    if (table == nullptr || table->temporary) return Status(StatusCode::kNotFound, name);
     CAIRN_RETURN_IF_ERROR(PutDropMarks(*table, &batch));
     CAIRN_RETURN_IF_ERROR(FromRocksDb(batch.Delete(system, TableKey(name))));
     const std::string path = TableVersionPath(name);
@@ -292,6 +316,24 @@ Status Dictionary::DropQuarantined(const QuarantinedTable& table) {
   return Status();
 }
 
+std::shared_ptr<const TableDefinition> Dictionary::ForgetTemporaryTable(std::string_view name) {
+  std::unique_lock lock(map_mutex_);
+  const auto found = temporary_tables_.find(name);
+  if (found == temporary_tables_.end()) return nullptr;
+  std::shared_ptr<const TableDefinition> table = found->second;
+  temporary_tables_.erase(found);
+  return table;
+}
+
+Status Dictionary::DropForgottenTable(const TableDefinition& table) {
+  std::lock_guard change(change_mutex_);
+  rocksdb::WriteBatch batch;
+  CAIRN_RETURN_IF_ERROR(PutDropMarks(table, &batch));
+  CAIRN_RETURN_IF_ERROR(Write(&batch, Sync::kNo));
+  for (const IndexEntry& index : table.indexes) database_->dropped_indexes().Add(index.id);
+  return Status();
+}
+
 bool Dictionary::CanHoldIndex(IndexId id) const {
   return id.index_number >= kFirstUserIndexNumber && id.index_number <= max_index_number() &&
          id.column_family != database_->system_family().id;
@@ -301,12 +343,14 @@ Status Dictionary::TruncateTables(const std::vector<std::string>& names) {
   std::lock_guard change(change_mutex_);
   std::vector<std::shared_ptr<const TableDefinition>> tables;
   uint32_t index_count = 0;
+  Sync sync = Sync::kNo;
   for (const std::string& name : names) {
     const auto& table = tables.emplace_back(Find(name));
     if (table == nullptr) return Status(StatusCode::kNotFound, name);
+    if (!table->temporary) sync = Sync::kYes;
     index_count += static_cast<uint32_t>(table->indexes.size());
   }
-  CAIRN_ASSIGN_OR_RETURN(uint32_t index_number, AllocateIndexNumbers(index_count));
+  CAIRN_ASSIGN_OR_RETURN(uint32_t index_number, AllocateIndexNumbers(index_count, sync));
   rocksdb::WriteBatch batch;
   std::vector<std::shared_ptr<TableDefinition>> emptied;
   for (const auto& table : tables) {
@@ -317,17 +361,21 @@ Status Dictionary::TruncateTables(const std::vector<std::string>& names) {
     for (IndexEntry& index : empty->indexes) index.id.index_number = index_number++;
     CAIRN_RETURN_IF_ERROR(PutDropMarks(*table, &batch));
     CAIRN_RETURN_IF_ERROR(PutTable(*empty, &batch));
+    if (table->temporary) continue;
     CAIRN_RETURN_IF_ERROR(FromRocksDb(batch.Put(database_->system_family().handle,
                                                 TableVersionKey(TableVersionPath(table->name)),
                                                 EncodeTableVersion(0))));
   }
-  CAIRN_RETURN_IF_ERROR(Write(&batch));
+  CAIRN_RETURN_IF_ERROR(Write(&batch, sync));
   for (const auto& table : tables) {
     for (const IndexEntry& index : table->indexes) database_->dropped_indexes().Add(index.id);
   }
   for (const auto& empty : emptied) database_->expiry().Add(ExpiryRules(*empty));
   std::unique_lock lock(map_mutex_);
-  for (auto& empty : emptied) tables_.find(empty->name)->second = std::move(empty);
+  for (auto& empty : emptied) {
+    auto& map = empty->temporary ? temporary_tables_ : tables_;
+    map.find(empty->name)->second = std::move(empty);
+  }
   return Status();
 }
 

@@ -41,7 +41,12 @@ struct TableDefinition {
   std::string name;                 // "db.table[#P#part]", file-name encoded.
   std::vector<IndexEntry> indexes;  // In the server's key order, a hidden primary key last.
   std::shared_ptr<TableCounters> counters;
+  bool temporary = false;
 };
+
+// A temporary table is known to this process alone: no record names it, and each of its indexes bears the
+// mark of an index whose creation goes on, so that the next start after a crash removes the entries.
+enum class TableLifetime : uint8_t { kPermanent, kTemporary };
 
 struct NewIndex {
   IndexKind kind = IndexKind::kPrimary;
@@ -73,6 +78,7 @@ class Dictionary {
 
   // Null when there is none.
   std::shared_ptr<const TableDefinition> Find(std::string_view name) const;
+  // All but the temporary ones.
   std::vector<std::shared_ptr<const TableDefinition>> Tables() const;
   std::optional<QuarantinedTable> FindQuarantined(std::string_view name) const;
   std::vector<QuarantinedTable> QuarantinedTables() const;
@@ -88,17 +94,24 @@ class Dictionary {
   // family `__system__`); those of RocksDB.
   Result<std::shared_ptr<const TableDefinition>> CreateTable(
       std::string_view name, const std::vector<NewIndex>& indexes,
-      std::optional<uint64_t> next_auto_increment);
+      std::optional<uint64_t> next_auto_increment,
+      TableLifetime lifetime = TableLifetime::kPermanent);
   // The table is gone at once; its entries are removed behind (DroppedIndexes). A quarantined table goes
-  // with what is known of it, and the numbers of its indexes are never used again. Errors: kNotFound.
+  // with what is known of it, and the numbers of its indexes are never used again. Errors: kNotFound; it does
+  // not know temporary tables.
   Status DropTable(std::string_view name) { return DropTables({std::string(name)}); }
   // All of them or none. Errors: kNotFound.
   Status DropTables(const std::vector<std::string>& names);
+  // A temporary table goes in two steps, because the transaction that wrote its rows may outlive it: first
+  // the name (null when there is none), then, when that transaction has ended, the entries.
+  std::shared_ptr<const TableDefinition> ForgetTemporaryTable(std::string_view name);
+  Status DropForgottenTable(const TableDefinition& table);
   // The same indexes with fresh numbers and no entries, counters at their start. Errors: kNotFound.
   Status TruncateTable(std::string_view name) { return TruncateTables({std::string(name)}); }
   // All of them or none. Errors: kNotFound.
   Status TruncateTables(const std::vector<std::string>& names);
-  // Errors: kNotFound, kAlreadyExists, kQuarantined.
+  // Errors: kNotFound, kAlreadyExists, kQuarantined. Temporary tables have no name that
+  // changes.
   Status RenameTable(std::string_view from, std::string_view to);
 
   // The entries of "db.table": its own, or those of its partitions; none when it does not exist.
@@ -151,12 +164,13 @@ class Dictionary {
   enum class Sync : uint8_t { kNo, kYes };
   Status Write(rocksdb::WriteBatch* batch, Sync sync = Sync::kYes) const;
   Result<std::optional<std::string>> Read(std::string_view key) const;
-  Result<uint32_t> AllocateIndexNumbers(uint32_t count);
+  Result<uint32_t> AllocateIndexNumbers(uint32_t count, Sync sync);
 
   Database* const database_;
   std::mutex change_mutex_;
   mutable std::shared_mutex map_mutex_;
   std::map<std::string, std::shared_ptr<const TableDefinition>, std::less<>> tables_;
+  std::map<std::string, std::shared_ptr<const TableDefinition>, std::less<>> temporary_tables_;
   std::map<std::string, QuarantinedTable, std::less<>> quarantined_;  // Guarded by map_mutex_ too.
   std::map<uint32_t, uint32_t> family_flags_;     // Of the column families that have a record.
   std::map<uint32_t, std::string> bad_families_;  // Their record cannot be used: why. Set by Load.

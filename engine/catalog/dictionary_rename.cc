@@ -46,7 +46,9 @@ Status Dictionary::Rename(const std::vector<Renaming>& renamings) {
     CAIRN_RETURN_IF_ERROR(CheckNotQuarantined(renaming.from));
     CAIRN_RETURN_IF_ERROR(CheckNotQuarantined(renaming.to));
     const std::shared_ptr<const TableDefinition> table = Find(renaming.from);
-    if (table == nullptr) return Status(StatusCode::kNotFound, renaming.from);
+    if (table == nullptr || table->temporary) {
+      return Status(StatusCode::kNotFound, renaming.from);
+    }
     if (Find(renaming.to) != nullptr) return Status(StatusCode::kAlreadyExists, renaming.to);
     TableDefinition renamed = *table;
     renamed.name = renaming.to;

@@ -53,8 +53,9 @@ enum IndexFeature : uint32_t {
   kFeatureDescendingPart = 8,  // A descending key part.
   kFeatureGeneratedColumn = 16,  // A generated column; virtual ones are not stored in the row.
   kFeatureSequence = 32,         // The table is a SEQUENCE.
+  kFeatureGeometry = 64,         // A GEOMETRY column, stored as a BLOB.
 };
-inline constexpr uint32_t kKnownIndexFeatures = 63;
+inline constexpr uint32_t kKnownIndexFeatures = 127;
 
 struct IndexInfo {  // Type 2.
   IndexKind kind = IndexKind::kPrimary;

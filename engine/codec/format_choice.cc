@@ -7,8 +7,9 @@
 namespace cairn {
 namespace {
 
-static_assert(kIndispensableFeatures == (kFeatureNoPadCollation | kFeatureDescendingPart |
-                                         kFeatureGeneratedColumn | kFeatureSequence));
+static_assert(kIndispensableFeatures ==
+              (kFeatureNoPadCollation | kFeatureDescendingPart | kFeatureGeneratedColumn |
+               kFeatureSequence | kFeatureGeometry));
 
 // Collations whose stock keys order or end otherwise than the server's values.
 bool StockOrderIsExact(const ColumnLayout& column, bool is_prefix) {

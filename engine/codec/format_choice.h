@@ -13,6 +13,6 @@ uint32_t IndexFeaturesOf(const TableLayout& table, const IndexLayout& index);
 
 // The features without which an index would be wrong: an index that asks for others may have the stock format,
 // and then orders or covers as the stock plug-in does.
-inline constexpr uint32_t kIndispensableFeatures = 2 | 8 | 16 | 32;
+inline constexpr uint32_t kIndispensableFeatures = 2 | 8 | 16 | 32 | 64;
 
 }  // namespace cairn

@@ -15,6 +15,7 @@ constexpr std::pair<IndexFeature, const char*> kNames[] = {
     {kFeatureDescendingPart, "descending key part"},
     {kFeatureGeneratedColumn, "generated column"},
     {kFeatureSequence, "sequence"},
+    {kFeatureGeometry, "GEOMETRY column"},
 };
 static_assert((uint32_t{1} << std::size(kNames)) - 1 == kKnownIndexFeatures,
               "every feature has a name");

@@ -73,6 +73,10 @@ Status CheckIndexLayout(const TableLayout& table, const IndexLayout& primary,
       return Invalid("column `" + table.columns[part.column].name +
                      "` of the primary key may be NULL");
     }
+    if (part.column < table.columns.size() && table.columns[part.column].is_virtual) {
+      return Invalid("column `" + table.columns[part.column].name +
+                     "` of the primary key is not stored");
+    }
   }
   return Status();
 }

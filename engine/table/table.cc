@@ -14,6 +14,12 @@ bool HasBlobPart(const TableLayout& table, const IndexLayout& index) {
   });
 }
 
+bool HasVirtualPart(const TableLayout& table, const IndexLayout& index) {
+  return std::any_of(index.parts.begin(), index.parts.end(), [&table](const KeyPartLayout& part) {
+    return table.columns[part.column].is_virtual;
+  });
+}
+
 bool PrimaryKeyHasEveryColumn(const TableLayout& table, const IndexLayout& primary) {
   ColumnSet seen(table.columns.size(), false);
   for (const KeyPartLayout& part : primary.parts) seen[part.column] = true;
@@ -51,8 +57,9 @@ Result<std::shared_ptr<const Table>> Table::Open(std::shared_ptr<const TableDefi
   for (size_t i = 0; i < indexes.size(); ++i) {
     CAIRN_ASSIGN_OR_RETURN(std::unique_ptr<const IndexCodec> codec,
                            IndexCodec::Make(layout, primary, indexes[i]));
-    const bool has_blob_part = HasBlobPart(layout, indexes[i]);
-    table->indexes_.push_back(TableIndex{definition->indexes[i], std::move(codec), has_blob_part});
+    table->indexes_.push_back(TableIndex{definition->indexes[i], std::move(codec),
+                                         HasBlobPart(layout, indexes[i]),
+                                         HasVirtualPart(layout, indexes[i])});
   }
   table->all_columns_in_primary_key_ =
       primary.kind == IndexKind::kPrimary && PrimaryKeyHasEveryColumn(layout, primary);

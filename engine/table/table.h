@@ -17,6 +17,7 @@ struct TableIndex {
   // A part indexes only the beginning of a BLOB or TEXT: what is unique is less than the key, and search keys
   // end at that part.
   bool has_blob_part = false;
+  bool has_virtual_part = false;
 
   const IndexLayout& layout() const { return codec->layout(); }
   const ColumnFamily& family() const { return *entry.family; }

@@ -13,8 +13,12 @@ namespace {
 
 class Checker {
  public:
-  Checker(const Table& table, Transaction* transaction, uint8_t* record)
-      : table_(table), transaction_(transaction), record_(record) {}
+  Checker(const Table& table, Transaction* transaction, uint8_t* record,
+          VirtualColumns* virtual_columns)
+      : table_(table),
+        transaction_(transaction),
+        record_(record),
+        virtual_columns_(virtual_columns) {}
 
   Result<TableCheckReport> Run() {
     CAIRN_RETURN_IF_ERROR(CheckRows());
@@ -68,8 +72,10 @@ class Checker {
     if (table_.has_hidden_key()) {
       CAIRN_ASSIGN_OR_RETURN(hidden_key, table_.primary().codec->HiddenKey(primary_key));
     }
-    for (const TableIndex& index : table_.indexes()) {
+    for (uint32_t i = 0; i < table_.indexes().size(); ++i) {
+      const TableIndex& index = table_.index(i);
       if (index.layout().kind != IndexKind::kSecondary) continue;
+      if (index.has_virtual_part) CAIRN_RETURN_IF_ERROR(virtual_columns_->Compute(i));
       index.codec->EncodeKey(record_, hidden_key, &key_, &unpack_info_);
       index.codec->EncodeSecondaryValue(unpack_info_, ttl_stamp, &expected_value_);
       rocksdb::PinnableSlice value;
@@ -112,6 +118,7 @@ class Checker {
   const Table& table_;
   Transaction* const transaction_;
   uint8_t* const record_;
+  VirtualColumns* const virtual_columns_;
   TableCheckReport report_;
   uint64_t now_ = 0;
   std::string key_;
@@ -121,8 +128,9 @@ class Checker {
 
 }  // namespace
 
-Result<TableCheckReport> CheckTable(const Table& table, Transaction* transaction, uint8_t* record) {
-  return Checker(table, transaction, record).Run();
+Result<TableCheckReport> CheckTable(const Table& table, Transaction* transaction, uint8_t* record,
+                                    VirtualColumns* virtual_columns) {
+  return Checker(table, transaction, record, virtual_columns).Run();
 }
 
 }  // namespace cairn

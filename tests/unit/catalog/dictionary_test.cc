@@ -235,6 +235,38 @@ TEST_F(DictionaryTest, UnfinishedIndexBuildIsRemovedBehind) {
   EXPECT_THAT(dictionary_->PendingDrops(), testing::ElementsAre(IndexId{0, 257}));
 }
 
+TEST_F(DictionaryTest, TemporaryTableIsInMemoryAloneAndACrashRemovesItsEntries) {
+  ASSERT_TRUE(dictionary_
+                  ->CreateTable("tmp.#sql-temptable-1", kPrimaryAndSecondary, std::nullopt,
+                                TableLifetime::kTemporary)
+                  .ok());
+  ASSERT_NE(dictionary_->Find("tmp.#sql-temptable-1"), nullptr);
+  EXPECT_TRUE(dictionary_->Tables().empty());
+  EXPECT_EQ(dictionary_->DropTable("tmp.#sql-temptable-1").code(), StatusCode::kNotFound);
+  Reopen();
+  EXPECT_EQ(dictionary_->Find("tmp.#sql-temptable-1"), nullptr);
+  EXPECT_THAT(dictionary_->PendingDrops(), testing::ElementsAre(IndexId{0, 256}, IndexId{0, 257}));
+}
+
+TEST_F(DictionaryTest, TemporaryTableGoesInTwoSteps) {
+  const auto created = dictionary_->CreateTable("tmp.#sql-temptable-1", kPrimaryAndSecondary, 5,
+                                                TableLifetime::kTemporary);
+  ASSERT_TRUE(created.ok());
+  ASSERT_TRUE(dictionary_->TruncateTable("tmp.#sql-temptable-1").ok());
+  EXPECT_THAT(dictionary_->PendingDrops(), testing::ElementsAre(IndexId{0, 256}, IndexId{0, 257}));
+  const auto forgotten = dictionary_->ForgetTemporaryTable("tmp.#sql-temptable-1");
+  ASSERT_NE(forgotten, nullptr);
+  EXPECT_EQ(dictionary_->Find("tmp.#sql-temptable-1"), nullptr);
+  EXPECT_EQ(dictionary_->ForgetTemporaryTable("tmp.#sql-temptable-1"), nullptr);
+  EXPECT_EQ(dictionary_->PendingDrops().size(), 2u) << "its transaction may still be open";
+  ASSERT_TRUE(dictionary_->DropForgottenTable(*forgotten).ok());
+  EXPECT_EQ(dictionary_->PendingDrops().size(), 4u);
+  for (const IndexId id : dictionary_->PendingDrops()) {
+    ASSERT_TRUE(dictionary_->ForgetDroppedIndex(id).ok());
+  }
+  EXPECT_EQ(Records().size(), 3u) << "families and the largest index number remain";
+}
+
 TEST(TableVersionPath, LeavesThePartitionOut) {
   EXPECT_EQ(TableVersionPath("db.t"), "./db/t");
   EXPECT_EQ(TableVersionPath("db.t#P#p0#SP#s1"), "./db/t");
