@@ -275,6 +275,15 @@ def acceptance_roundtrip(rounds: int, seed: str | None) -> None:
     sys.exit(command.run(rounds, seed))
 
 
+@acceptance.command("covering")
+@click.option("--rows", type=click.IntRange(1), default=1_000_000, show_default=True)
+def acceptance_covering(rows: int) -> None:
+    """Let the index on a string of a large table answer alone; compare with InnoDB."""
+    from cairn.acceptance import covering as command
+
+    sys.exit(command.run(rows))
+
+
 @acceptance.command("disk-full")
 def acceptance_disk_full() -> None:
     """Fill a small volume until writes fail, free it and write on: bad-input disk-full."""
