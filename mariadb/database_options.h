@@ -3,6 +3,7 @@
 
 #include "engine/base/status.h"
 #include "engine/store/database.h"
+#include "engine/store/file_statistics.h"
 
 namespace cairn {
 
@@ -12,5 +13,11 @@ Result<DatabaseOptions> OptionsFromVariables();
 // Carry a changed variable to the running engine.
 void ApplyBlockCacheSize();
 void ApplyInfoLogLevel();
+void ApplyStatisticsLevel();
+void ApplyDeletionRate();
+// False when the limit cannot become this one while the database is open.
+[[nodiscard]] bool ApplyRateLimit(uint64_t bytes_per_s);
+// `control` may be null.
+void ApplyFileStatistics(FileStatisticsControl* control);
 
 }  // namespace cairn

@@ -1,6 +1,7 @@
 // The handler: one open table of one connection, as the server sees it.
 //
-// Declared once, defined by concern: handler_open.cc, handler_read.cc, handler_write.cc, handler_ddl.cc.
+// Declared once, defined by concern: handler_open.cc, handler_read.cc, handler_write.cc, handler_ddl.cc,
+// handler_alter.cc.
 #pragma once
 
 #include <atomic>
@@ -28,7 +29,7 @@ class SharedTable final : public Handler_share {
   SharedTable() { thr_lock_init(&lock); }
   ~SharedTable() override { thr_lock_delete(&lock); }
 
-  // Sizes of the table as a whole, at most about a second old.
+  // Sizes of the table as a whole, measured again when they are old or much changed.
   struct Sizes {
     IndexSize primary;
     uint64_t secondary_bytes = 0;
@@ -47,9 +48,16 @@ class SharedTable final : public Handler_share {
   std::atomic<uint64_t> changes_{0};
 };
 
+class Engine;
+// Makes the names and key parts of a table's indexes known to those who write and list files.
+void RememberIndexes(Engine* engine, const std::shared_ptr<const Table>& table);
+
 // How many parts of `key` a map names. The server's maps have no gaps; one of all ones stands for the
 // parts of the key's definition.
 uint32_t CountParts(const KEY& key, key_part_map parts);
+
+// For DDL recovery: 0 when the table at the server's path is newer than `version`.
+int IsTableNewerThan(const char* path, ulonglong version);
 
 // Drops the table at the server's path from the dictionary. Returns a handler error code:
 // HA_ERR_NO_SUCH_TABLE when there is none.
@@ -134,6 +142,13 @@ class ha_rocksdb final : public handler {
   int truncate() override;
   int delete_all_rows() override { return HA_ERR_WRONG_COMMAND; }
   void update_create_info(HA_CREATE_INFO* create_info) override;
+  enum_alter_inplace_result check_if_supported_inplace_alter(
+      TABLE* altered_table, Alter_inplace_info* alter_info) override;
+  bool prepare_inplace_alter_table(TABLE* altered_table, Alter_inplace_info* alter_info) override;
+  bool inplace_alter_table(TABLE*, Alter_inplace_info*) override { return false; }
+  bool commit_inplace_alter_table(TABLE* altered_table, Alter_inplace_info* alter_info,
+                                  bool commit) override;
+  ulonglong table_version() const override;
   bool check_if_incompatible_data(HA_CREATE_INFO*, uint) override { return COMPATIBLE_DATA_NO; }
 
  private:

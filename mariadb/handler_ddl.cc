@@ -71,7 +71,14 @@ int ha_rocksdb::create(const char* path, TABLE* form, HA_CREATE_INFO* create_inf
   if (create_info->auto_increment_value > 0)
     next_auto_increment = create_info->auto_increment_value;
   const auto created = dictionary.CreateTable(*name, indexes, next_auto_increment);
-  return cairn::HandlerError(created.status());
+  if (!created.ok()) return cairn::HandlerError(created.status());
+  const auto opened = cairn::Table::Open(*created, description->layout, description->indexes);
+  if (!opened.ok()) {
+    const Status dropped = dictionary.DropTable(*name);
+    return cairn::HandlerError(dropped.ok() ? opened.status() : dropped);
+  }
+  cairn::RememberIndexes(cairn::RunningEngine(), *opened);
+  return 0;
 }
 
 int cairn::DropTableByPath(const char* path) {

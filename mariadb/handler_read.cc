@@ -96,6 +96,9 @@ int ha_rocksdb::PrepareCursor(uint32_t index) {
   access.index = index;
   access.columns = &columns_;
   access.lock = lock_mode_;
+  access.checksums = cairn::SessionVerifiesChecksums(ha_thd())
+                         ? cairn::IndexCodec::Checksums::kVerify
+                         : cairn::IndexCodec::Checksums::kIgnore;
   if (pushed_idx_cond != nullptr && pushed_idx_cond_keyno == index)
     access.condition = &pushed_condition_;
   return cairn::HandlerError(cursor_->Open(&transaction(), access));

@@ -180,12 +180,17 @@ handler* CreateHandler(handlerton* hton, TABLE_SHARE* share, MEM_ROOT* mem_root)
 
 int DropTable(handlerton*, const char* path) { return DropTableByPath(path); }
 
+int CheckVersion(handlerton*, const char* path, const LEX_CUSTRING*, ulonglong create_id) {
+  return IsTableNewerThan(path, create_id);
+}
+
 }  // namespace
 
 void InitHandlerton(handlerton* hton) {
   rocksdb_hton = hton;
   hton->create = CreateHandler;
   hton->drop_table = DropTable;
+  hton->check_version = CheckVersion;
   hton->close_connection = CloseConnection;
   hton->commit = Commit;
   hton->rollback = Rollback;

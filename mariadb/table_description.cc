@@ -220,6 +220,21 @@ Result<std::string> DictionaryName(std::string_view path) {
   return name;
 }
 
+DictionaryNameParts SplitDictionaryName(std::string_view name) {
+  DictionaryNameParts parts;
+  const size_t dot = name.find('.');
+  parts.database = name.substr(0, dot);
+  if (dot == std::string_view::npos) return parts;
+  parts.table = name.substr(dot + 1);
+  constexpr std::string_view kSeparator = "#P#";
+  const size_t partition = parts.table.find(kSeparator);
+  if (partition != std::string_view::npos) {
+    parts.partition = parts.table.substr(partition + kSeparator.size());
+    parts.table = parts.table.substr(0, partition);
+  }
+  return parts;
+}
+
 int DescribeNewIndexes(const TABLE& table, std::string_view dictionary_name,
                        std::vector<NewIndex>* indexes) {
   for (uint i = 0; i < table.s->keys; ++i) {

@@ -305,6 +305,40 @@ Status Dictionary::TruncateTable(std::string_view name) {
   return Status();
 }
 
+Status Dictionary::ChangeIndexes(const std::vector<IndexChange>& changes) {
+  std::lock_guard change(change_mutex_);
+  rocksdb::ColumnFamilyHandle* const system = database_->system_family().handle;
+  rocksdb::WriteBatch batch;
+  std::vector<std::shared_ptr<TableDefinition>> changed_tables;
+  TableDefinition dropped;  // Only its indexes count.
+  for (const IndexChange& table_change : changes) {
+    const std::shared_ptr<const TableDefinition> table = Find(table_change.table_name);
+    if (table == nullptr) return Status(StatusCode::kNotFound, table_change.table_name);
+    const auto& changed = changed_tables.emplace_back(std::make_shared<TableDefinition>(*table));
+    changed->indexes = table_change.indexes;
+    for (const IndexEntry& index : table->indexes) {
+      const bool stays =
+          std::any_of(changed->indexes.begin(), changed->indexes.end(),
+                      [&index](const IndexEntry& kept) { return kept.id == index.id; });
+      if (!stays) dropped.indexes.push_back(index);
+    }
+    CAIRN_RETURN_IF_ERROR(PutTable(*changed, &batch));
+    const std::string path = TableVersionPath(table->name);
+    CAIRN_ASSIGN_OR_RETURN(const uint64_t version, LoadTableVersion(path));
+    CAIRN_RETURN_IF_ERROR(
+        FromRocksDb(batch.Put(system, TableVersionKey(path), EncodeTableVersion(version + 1))));
+  }
+  CAIRN_RETURN_IF_ERROR(PutDropMarks(dropped, &batch));
+  CAIRN_RETURN_IF_ERROR(Write(&batch));
+  for (const IndexEntry& index : dropped.indexes) database_->dropped_indexes().Add(index.id);
+  std::unique_lock lock(map_mutex_);
+  for (std::shared_ptr<TableDefinition>& changed : changed_tables) {
+    const auto found = tables_.find(changed->name);
+    found->second = std::move(changed);
+  }
+  return Status();
+}
+
 Status Dictionary::RenameTable(std::string_view from, std::string_view to) {
   std::lock_guard change(change_mutex_);
   const std::shared_ptr<const TableDefinition> table = Find(from);
@@ -361,6 +395,11 @@ std::vector<IndexId> Dictionary::PendingDrops() const {
   return std::vector<IndexId>(dropped->begin(), dropped->end());
 }
 
+std::map<uint32_t, uint32_t> Dictionary::FamilyFlags() const {
+  std::lock_guard change(change_mutex_);
+  return family_flags_;
+}
+
 Status Dictionary::ForgetDroppedIndex(IndexId id) {
   std::lock_guard change(change_mutex_);
   rocksdb::ColumnFamilyHandle* const system = database_->system_family().handle;
@@ -373,6 +412,7 @@ Status Dictionary::ForgetDroppedIndex(IndexId id) {
   }
   CAIRN_RETURN_IF_ERROR(Write(&batch));
   database_->dropped_indexes().Remove(id);
+  database_->known_indexes().Remove(id.index_number);
   return Status();
 }
 

@@ -75,6 +75,15 @@ class Dictionary {
   // Errors: kNotFound, kAlreadyExists.
   Status RenameTable(std::string_view from, std::string_view to);
 
+  // Gives tables other indexes: those named here, which exist already, in the order of the server's keys. The
+  // others of a table are gone at once, their entries are removed behind. All tables change together or
+  // none does; each table's version rises by one. Errors: kNotFound.
+  struct IndexChange {
+    std::string table_name;
+    std::vector<IndexEntry> indexes;
+  };
+  Status ChangeIndexes(const std::vector<IndexChange>& changes);
+
   // The stored next auto-increment value of a table; 0 when none is stored.
   Result<uint64_t> LoadAutoIncrement(const TableDefinition& table) const;
   // Overwrites it, in memory too.
@@ -86,6 +95,9 @@ class Dictionary {
   Result<uint64_t> LoadTableVersion(std::string_view path) const;
 
   uint32_t max_index_number() const { return max_index_number_.load(std::memory_order_relaxed); }
+
+  // The flags of each column family that holds or held an index, by its number.
+  std::map<uint32_t, uint32_t> FamilyFlags() const;
 
   // Indexes whose entries are still to be removed, and the end of that: deletes all their records.
   std::vector<IndexId> PendingDrops() const;
@@ -105,7 +117,7 @@ class Dictionary {
   Result<uint32_t> AllocateIndexNumbers(uint32_t count);
 
   Database* const database_;
-  std::mutex change_mutex_;
+  mutable std::mutex change_mutex_;
   mutable std::shared_mutex map_mutex_;
   std::map<std::string, std::shared_ptr<const TableDefinition>, std::less<>> tables_;
   std::map<uint32_t, uint32_t> family_flags_;  // Of the column families that have a record.

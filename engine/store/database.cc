@@ -8,6 +8,7 @@
 #include "engine/store/index_range.h"
 #include "engine/store/rocksdb_status.h"
 #include "rocksdb/convenience.h"
+#include "rocksdb/utilities/checkpoint.h"
 
 namespace cairn {
 namespace {
@@ -61,14 +62,21 @@ Result<std::vector<std::string>> ListFamilies(const DatabaseOptions& options) {
 }  // namespace
 
 Database::Database(DatabaseOptions options, ColumnFamilyOptionSource family_options,
-                   std::shared_ptr<DroppedIndexes> dropped_indexes, Log* log)
+                   std::shared_ptr<DroppedIndexes> dropped_indexes,
+                   std::shared_ptr<KnownIndexes> known_indexes, Log* log)
     : options_(std::move(options)),
       family_options_(std::move(family_options)),
       dropped_indexes_(std::move(dropped_indexes)),
+      known_indexes_(std::move(known_indexes)),
       log_(log) {}
 
 Result<std::unique_ptr<Database>> Database::Open(DatabaseOptions options, Log* log) {
   auto dropped_indexes = std::make_shared<DroppedIndexes>();
+  auto known_indexes = std::make_shared<KnownIndexes>();
+  if (options.file_statistics != nullptr) {
+    options.column_family.table_properties_collector_factories.push_back(
+        MakeFileStatisticsFactory(options.file_statistics, known_indexes));
+  }
   CAIRN_ASSIGN_OR_RETURN(
       ColumnFamilyOptionSource family_options,
       ColumnFamilyOptionSource::Parse(options.column_family, options.default_column_family_text,
@@ -85,8 +93,9 @@ Result<std::unique_ptr<Database>> Database::Open(DatabaseOptions options, Log* l
       options.db, options.transaction, options.directory, descriptors, &handles, &db);
   if (!opened.ok()) return ExplainOpenFailure(opened, options.directory);
 
-  std::unique_ptr<Database> database(
-      new Database(std::move(options), std::move(family_options), std::move(dropped_indexes), log));
+  std::unique_ptr<Database> database(new Database(std::move(options), std::move(family_options),
+                                                  std::move(dropped_indexes),
+                                                  std::move(known_indexes), log));
   database->db_.reset(db);
   for (rocksdb::ColumnFamilyHandle* handle : handles) database->Adopt(handle);
   database->default_family_ = database->FindFamily(kDefaultColumnFamily);
@@ -156,10 +165,15 @@ Status Database::FlushMemtables() {
   return FromRocksDb(db_->Flush(rocksdb::FlushOptions(), handles));
 }
 
-Status Database::Compact(const ColumnFamily& family) {
+Status Database::Compact(const ColumnFamily& family, uint32_t threads) {
   rocksdb::CompactRangeOptions options;
+  options.max_subcompactions = threads;
   options.bottommost_level_compaction = rocksdb::BottommostLevelCompaction::kForceOptimized;
-  return FromRocksDb(db_->CompactRange(options, family.handle, nullptr, nullptr));
+  ++compactions_running_;
+  const rocksdb::Status compacted = db_->CompactRange(options, family.handle, nullptr, nullptr);
+  --compactions_running_;
+  ++compactions_processed_;
+  return FromRocksDb(compacted);
 }
 
 Status Database::CompactIndex(const ColumnFamily& family, uint32_t index_number,
@@ -186,6 +200,35 @@ Status Database::CompactLevelZero() {
     // A background compaction took some of the files in the meantime: they leave level 0 as well.
     if (!compacted.ok() && !compacted.IsInvalidArgument() && !compacted.IsAborted()) {
       return FromRocksDb(compacted);
+    }
+  }
+  return Status();
+}
+
+Status Database::CreateCheckpoint(std::string path) {
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  rocksdb::Checkpoint* made = nullptr;
+  CAIRN_RETURN_IF_ERROR(FromRocksDb(rocksdb::Checkpoint::Create(db_.get(), &made)));
+  const std::unique_ptr<rocksdb::Checkpoint> checkpoint(made);
+  return FromRocksDb(checkpoint->CreateCheckpoint(path))
+      .WithContext("creating a checkpoint in " + path);
+}
+
+Status Database::UpdateFamilyOptions(std::string_view text) {
+  CAIRN_ASSIGN_OR_RETURN(const auto families, SplitFamilyOptions(text));
+  std::vector<std::unordered_map<std::string, std::string>> options(families.size());
+  for (size_t i = 0; i < families.size(); ++i) {
+    CAIRN_RETURN_IF_ERROR(FromRocksDb(rocksdb::StringToMap(families[i].second, &options[i])));
+  }
+  for (size_t i = 0; i < families.size(); ++i) {
+    const std::string& name = families[i].first;
+    CAIRN_ASSIGN_OR_RETURN(const ColumnFamily* family, FindOrCreateFamily(name));
+    const rocksdb::Status set = db_->SetOptions(family->handle, options[i]);
+    if (set.ok()) {
+      log_->Write(Severity::kNote, "changed options of the column family " + name);
+    } else {
+      log_->Write(Severity::kWarning,
+                  "options of the column family " + name + " stay as they are: " + set.ToString());
     }
   }
   return Status();

@@ -15,6 +15,8 @@
 #include "engine/base/log.h"
 #include "engine/base/status.h"
 #include "engine/store/column_family_options.h"
+#include "engine/store/file_statistics.h"
+#include "engine/store/known_indexes.h"
 #include "rocksdb/options.h"
 #include "rocksdb/utilities/transaction_db.h"
 
@@ -35,6 +37,8 @@ struct DatabaseOptions {
   std::string default_column_family_text;      // rocksdb_default_cf_options
   std::string override_column_family_text;     // rocksdb_override_cf_options
   rocksdb::TransactionDBOptions transaction;
+  // Null: files are written without statistics of their indexes.
+  std::shared_ptr<FileStatisticsControl> file_statistics;
 };
 
 // Thread-safe, but for Close(). Mutex: families_mutex_ guards families_ and is held while a family is
@@ -52,6 +56,9 @@ class Database {
   const std::string& directory() const { return options_.directory; }
   Log& log() const { return *log_; }
   DroppedIndexes& dropped_indexes() { return *dropped_indexes_; }
+  KnownIndexes& known_indexes() { return *known_indexes_; }
+  // Null when files are written without statistics.
+  FileStatisticsControl* file_statistics() const { return options_.file_statistics.get(); }
 
   const ColumnFamily& default_family() const { return *default_family_; }
   const ColumnFamily& system_family() const { return *system_family_; }
@@ -64,12 +71,24 @@ class Database {
 
   // Writes all memtables to files and waits for it.
   Status FlushMemtables();
+  // Manual compactions of whole families since the start, and how many run now.
+  uint64_t manual_compactions_processed() const { return compactions_processed_; }
+  uint64_t manual_compactions_running() const { return compactions_running_; }
+
   // Compacts a whole family, or the files of level 0 of every family into level 1.
-  Status Compact(const ColumnFamily& family);
+  // `threads`: that share the work; 0: as many as every compaction has.
+  Status Compact(const ColumnFamily& family, uint32_t threads = 0);
   Status CompactLevelZero();
   // Compacts the keys of one index; ends early when `cancel`, if given, becomes true.
   Status CompactIndex(const ColumnFamily& family, uint32_t index_number,
                       std::atomic<bool>* cancel = nullptr);
+  // Makes a consistent copy in the directory `path`, which must not exist yet. Data files become links where
+  // the file system allows. Errors: those of RocksDB.
+  Status CreateCheckpoint(std::string path);
+  // Changes options of open families: "cf1={write_buffer_size=8m};cf2={...}". A family that does not exist is
+  // created. Errors: kInvalidArgument when the text cannot be read, and nothing was changed; what RocksDB
+  // refuses is logged, family by family.
+  Status UpdateFamilyOptions(std::string_view text);
   // Writes the log's buffer to the file and syncs it.
   Status SyncLog();
 
@@ -80,19 +99,23 @@ class Database {
 
  private:
   Database(DatabaseOptions options, ColumnFamilyOptionSource family_options,
-           std::shared_ptr<DroppedIndexes> dropped_indexes, Log* log);
+           std::shared_ptr<DroppedIndexes> dropped_indexes,
+           std::shared_ptr<KnownIndexes> known_indexes, Log* log);
 
   const ColumnFamily* Adopt(rocksdb::ColumnFamilyHandle* handle);
 
   DatabaseOptions options_;
   ColumnFamilyOptionSource family_options_;
   std::shared_ptr<DroppedIndexes> dropped_indexes_;
+  std::shared_ptr<KnownIndexes> known_indexes_;
   Log* log_;
   std::unique_ptr<rocksdb::TransactionDB> db_;
   mutable std::shared_mutex families_mutex_;
   std::map<std::string, std::unique_ptr<ColumnFamily>, std::less<>> families_;
   const ColumnFamily* default_family_ = nullptr;
   const ColumnFamily* system_family_ = nullptr;
+  std::atomic<uint64_t> compactions_processed_{0};
+  std::atomic<uint64_t> compactions_running_{0};
 };
 
 }  // namespace cairn
