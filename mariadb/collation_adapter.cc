@@ -12,6 +12,13 @@ namespace {
 
 constexpr uint32_t kLatin1Bin = 47;
 constexpr uint32_t kUtf8mb3Bin = 83;
+constexpr uint32_t kLatin2Czech = 2;
+constexpr uint32_t kTis620Thai = 18;
+constexpr uint32_t kBig5Chinese = 1;
+constexpr uint32_t kBig5ChineseNoPad = 1025;
+constexpr uint32_t kCp1250Czech = 34;
+// The most bytes of weights that one character has in the server's Unicode tables, on one level: 25 weights.
+constexpr size_t kMaxUnicodeWeightBytes = 50;
 
 bool HasLongSegments(uint32_t id) {  // utf8mb4_bin, utf16_bin, utf16le_bin, utf32_bin
   return id == 46 || id == 62 || id == 55 || id == 61;
@@ -47,6 +54,8 @@ class ServerCollation final : public Collation {
       traits_.space_weight =
           std::string_view(reinterpret_cast<const char*>(space_weight_), weight_bytes);
     }
+    DescribeLevels(
+        std::string_view(reinterpret_cast<const char*>(space), traits_.space_char_bytes));
     // Where a character's weights never depend on its neighbours, look-ups by a prefix can use them.
     traits_.may_contract = HasContractions(*charset);
   }
@@ -57,6 +66,20 @@ class ServerCollation final : public Collation {
         padding == Padding::kToEnd ? MY_STRXFRM_PAD_WITH_SPACE | MY_STRXFRM_PAD_TO_MAXLEN : 0;
     return charset_->strnxfrm(to, capacity, static_cast<uint>(max_weights),
                               reinterpret_cast<const uchar*>(value.data()), value.size(), flags);
+  }
+
+  size_t WriteLevel(std::string_view value, uint32_t level, uint8_t* to,
+                    size_t capacity) const override {
+    if (charset_->number == kBig5Chinese || charset_->number == kBig5ChineseNoPad) {
+      return WriteBig5(value, to, capacity);
+    }
+    return charset_->strnxfrm(to, capacity, UINT_MAX, reinterpret_cast<const uchar*>(value.data()),
+                              value.size(), level_flags_[level]);
+  }
+
+  size_t MaxLevelBytes(size_t char_count) const override {
+    if (charset_->uca != nullptr) return char_count * kMaxUnicodeWeightBytes;
+    return charset_->strnxfrmlen(char_count * charset_->mbmaxlen);
   }
 
   size_t MaxWeightBytes(size_t value_bytes) const override {
@@ -73,6 +96,46 @@ class ServerCollation final : public Collation {
   }
 
  private:
+  // The server sorts these by strokes but compares them by codes, and an index is to agree with comparisons.
+  size_t WriteBig5(std::string_view value, uint8_t* to, size_t capacity) const {
+    size_t size = 0;
+    while (!value.empty() && size + 2 <= capacity) {
+      const size_t bytes = CharPrefixLength(value, 1);
+      for (const char byte : value.substr(0, bytes)) {
+        const auto code = static_cast<uint8_t>(byte);
+        to[size++] = bytes == 1 ? charset_->sort_order[code] : code;
+      }
+      value.remove_prefix(bytes);
+    }
+    return size;
+  }
+
+  // docs/on-disk-format.md: what the Cairn format asks.
+  void DescribeLevels(std::string_view space) {
+    const bool utf8 =
+        charset_->mbmaxlen == 1 || std::string_view(charset_->cs_name.str).starts_with("utf8mb");
+    traits_.byte_order = (charset_->state & MY_CS_BINSORT) && utf8 && charset_ != &my_charset_bin;
+    traits_.weighs_trailing_spaces = charset_->number == kTis620Thai;
+    if (charset_->state & MY_CS_NOPAD) {
+      traits_.trailing_spaces = TrailingSpaces::kCount;
+    } else if (charset_->number == kLatin2Czech || charset_->number == kCp1250Czech) {
+      traits_.trailing_spaces = TrailingSpaces::kIgnored;
+    }
+    if (charset_ == &my_charset_bin) return;
+    traits_.levels = 0;
+    const bool several = charset_->uca != nullptr && charset_->levels_for_order > 1;
+    for (uint32_t level = 0; level < kMaxLevels; ++level) {
+      if (several && !(charset_->levels_for_order >> level & 1)) continue;
+      const uint32_t position = traits_.levels++;
+      level_flags_[position] = several ? MY_STRXFRM_LEVEL1 << level : 0;
+      uchar* const weight = level_space_weights_[position];
+      const size_t bytes = WriteLevel(space, position, weight, sizeof level_space_weights_[0]);
+      traits_.level_space_weights[position] =
+          std::string_view(reinterpret_cast<const char*>(weight), bytes);
+      if (!several) return;
+    }
+  }
+
   // spec/on-disk-format.md, 3.4 and 4.5.
   CollationKind Kind() const {
     if (charset_ == &my_charset_bin) return CollationKind::kBinary;
@@ -89,6 +152,8 @@ class ServerCollation final : public Collation {
 
   CHARSET_INFO* const charset_;
   uchar space_weight_[16];
+  uchar level_space_weights_[kMaxLevels][16] = {};
+  uint level_flags_[kMaxLevels] = {};
 };
 
 }  // namespace

@@ -116,7 +116,6 @@ Result<DatabaseOptions> OptionsFromVariables() {
   settings.statistics_level = static_cast<int>(variables.stats_level);
   settings.rate_limit_bytes_per_s = variables.rate_limiter_bytes_per_sec;
   settings.deletion_bytes_per_s = variables.sst_mgr_rate_bytes_per_sec;
-  settings.collect_file_statistics = variables.collect_sst_properties;
   AddDatabaseOptions(variables, &settings.database_options);
   AddTableOptions(variables, &settings.table_options);
   WarnOfRetiredOptions(variables);
@@ -128,8 +127,11 @@ Result<DatabaseOptions> OptionsFromVariables() {
                   "write_prepared");
   }
   CAIRN_ASSIGN_OR_RETURN(store_options, MakeStoreOptions(settings));
-  ApplyFileStatistics(store_options.database.file_statistics.get());
+  ApplyCollectorControl(store_options.database.collector.get());
   DatabaseOptions options = store_options.database;
+  options.collect_statistics = variables.collect_sst_properties;
+  options.remove_expired_rows = variables.enable_ttl;
+  options.hide_expired_rows = variables.enable_ttl_read_filtering;
   options.transaction.custom_mutex_factory = MakeInterruptibleMutexFactory();
   return options;
 }
@@ -152,10 +154,9 @@ void ApplyDeletionRate() {
 
 bool ApplyRateLimit(uint64_t bytes_per_s) { return SetRateLimit(&store_options, bytes_per_s); }
 
-void ApplyFileStatistics(FileStatisticsControl* control) {
-  if (control == nullptr) return;
+void ApplyCollectorControl(CollectorControl* control) {
   const GlobalVariables& variables = global_variables;
-  control->sampled_percent = variables.table_stats_sampling_pct;
+  control->sampling_percent = variables.table_stats_sampling_pct;
   control->delete_heavy_count = variables.compaction_sequential_deletes;
   control->delete_heavy_window = variables.compaction_sequential_deletes_window;
   control->delete_heavy_file_bytes = variables.compaction_sequential_deletes_file_size;

@@ -3,7 +3,6 @@
 
 #include "engine/base/status.h"
 #include "engine/store/database.h"
-#include "engine/store/file_statistics.h"
 
 namespace cairn {
 
@@ -17,7 +16,6 @@ void ApplyStatisticsLevel();
 void ApplyDeletionRate();
 // False when the limit cannot become this one while the database is open.
 [[nodiscard]] bool ApplyRateLimit(uint64_t bytes_per_s);
-// `control` may be null.
-void ApplyFileStatistics(FileStatisticsControl* control);
+void ApplyCollectorControl(CollectorControl* control);
 
 }  // namespace cairn

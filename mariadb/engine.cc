@@ -46,6 +46,11 @@ Engine::~Engine() {
     if (!flushed.ok()) {
       database_->log().Write(Severity::kError, "flushing at shutdown: " + flushed.ToString());
     }
+    Status counted = database_->RefreshStatistics();
+    if (counted.ok()) counted = dictionary_->SaveStatistics();
+    if (!counted.ok()) {
+      database_->log().Write(Severity::kWarning, "statistics at shutdown: " + counted.ToString());
+    }
   }
 }
 

@@ -61,6 +61,8 @@ int ToHandlerCode(StatusCode code) {
       return kErrorChecksum;
     case StatusCode::kMetadataMismatch:
       return HA_ERR_INTERNAL_ERROR;
+    case StatusCode::kQuarantined:
+      return kErrorCorruption;
     case StatusCode::kIoError:
       return kErrorIo;
     case StatusCode::kNoSpace:

@@ -13,6 +13,7 @@
 
 #include "engine/table/cursor.h"
 #include "engine/table/table.h"
+#include "engine/table/table_check.h"
 #include "engine/table/table_statistics.h"
 #include "engine/table/table_writer.h"
 #include "mariadb/server_headers.h"
@@ -48,20 +49,16 @@ class SharedTable final : public Handler_share {
   std::atomic<uint64_t> changes_{0};
 };
 
-class Engine;
-// Makes the names and key parts of a table's indexes known to those who write and list files.
-void RememberIndexes(Engine* engine, const std::shared_ptr<const Table>& table);
-
 // How many parts of `key` a map names. The server's maps have no gaps; one of all ones stands for the
 // parts of the key's definition.
 uint32_t CountParts(const KEY& key, key_part_map parts);
 
-// For DDL recovery: 0 when the table at the server's path is newer than `version`.
-int IsTableNewerThan(const char* path, ulonglong version);
-
 // Drops the table at the server's path from the dictionary. Returns a handler error code:
 // HA_ERR_NO_SUCH_TABLE when there is none.
 int DropTableByPath(const char* path);
+
+// Reports with my_error that a table cannot be used and why. Returns a handler error code.
+int RefuseQuarantined(const QuarantinedTable& table);
 
 }  // namespace cairn
 
@@ -149,7 +146,7 @@ class ha_rocksdb final : public handler {
   bool commit_inplace_alter_table(TABLE* altered_table, Alter_inplace_info* alter_info,
                                   bool commit) override;
   ulonglong table_version() const override;
-  bool check_if_incompatible_data(HA_CREATE_INFO*, uint) override { return COMPATIBLE_DATA_NO; }
+  bool check_if_incompatible_data(HA_CREATE_INFO* create_info, uint table_changes) override;
 
  private:
   // Lets the server evaluate a pushed condition on the record that the cursor just filled.
@@ -162,21 +159,35 @@ class ha_rocksdb final : public handler {
     ha_rocksdb* const handler_;
   };
 
+  // Lets the server make the virtual columns of an index in record[0].
+  class VirtualColumns final : public cairn::VirtualColumns {
+   public:
+    explicit VirtualColumns(const ha_rocksdb* handler) : handler_(handler) {}
+    cairn::Status Compute(uint32_t index) override;
+
+   private:
+    const ha_rocksdb* const handler_;
+  };
+
   // Bytes behind a row's position that hold the key's length.
   static constexpr uint kPositionLengthBytes = 4;
 
   cairn::Transaction& transaction();
   int BindTable();
+  int TruncateEntries();
   int BeginStatement(THD* thd);
+  int BeginOrEndSequence();
   int PrepareCursor(uint32_t index);
   // How the columns of a key in `record` compare with a search key: negative when they come before it.
   int CompareKey(uint32_t index, uchar* record, const uchar* key, uint key_bytes) const;
+  int ComputeVirtualParts(uint32_t index) const;
   // index_read_map for a search key of which only a beginning could be encoded.
   int ReadComparing(uchar* record, const uchar* key, uint key_bytes, ha_rkey_function find_flag);
   // Runs one read of the cursor on `index` and translates its outcome.
   template <typename ReadFunction>
   int ReadWith(uint32_t index, ReadFunction read);
-  // Takes back the server's belief that every index holds the whole primary key, where it does not.
+  void ChoosePositions();
+  // Takes back the server's belief that indexes hold columns that they do not give back.
   void CorrectCoveredColumns();
   // Whether a table scan runs against the key order, because the column family sorts that way.
   bool scans_backwards() const { return engine_table_->primary().family().reverse; }
@@ -186,6 +197,7 @@ class ha_rocksdb final : public handler {
   int EnsureAutoIncrementLoaded();
   void NoteAutoIncrement(const uchar* record);
   int CommitCopiedRows(cairn::Durability durability);
+  int CommitSequence();
 
   cairn::SharedTable* shared_ = nullptr;
   std::shared_ptr<const cairn::Table> engine_table_;
@@ -196,6 +208,8 @@ class ha_rocksdb final : public handler {
   // ALTER TABLE's copy goes to a table that nobody else sees, so that it can be committed piece by piece.
   std::unique_ptr<cairn::Transaction> copy_transaction_;
   uint64_t copied_rows_ = 0;
+  // Of a SEQUENCE: each change is committed at once, whatever becomes of the statement.
+  std::unique_ptr<cairn::Transaction> own_transaction_;
   std::optional<cairn::LockMode> lock_mode_;
   cairn::ColumnSet columns_;     // Wanted by the statement.
   bool columns_changed_ = true;  // The server's column sets may differ from columns_.
@@ -205,6 +219,7 @@ class ha_rocksdb final : public handler {
   // less than that.
   uint32_t whole_key_parts_ = UINT32_MAX;
   bool scan_started_ = false;
+  bool positions_are_images_ = false;
   // The pushed condition's index gives back all its columns, so that the end of the range can be seen on
   // the entry too.
   bool sees_end_of_range_ = false;

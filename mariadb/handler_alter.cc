@@ -1,6 +1,7 @@
 // ALTER TABLE in place: what changes the data dictionary and leaves the rows where they are.
 //
 // So far that is dropping secondary indexes. Everything else is done by copying the table.
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,11 +20,11 @@ constexpr alter_table_operations kDropIndex =
 // What an ALTER makes of one table or partition; belongs to the statement.
 class InPlaceChange final : public inplace_alter_handler_ctx {
  public:
-  explicit InPlaceChange(cairn::Dictionary::IndexChange indexes) : indexes_(std::move(indexes)) {}
-  const cairn::Dictionary::IndexChange& indexes() const { return indexes_; }
+  explicit InPlaceChange(cairn::Dictionary::IndexChange change) : change_(std::move(change)) {}
+  const cairn::Dictionary::IndexChange& change() const { return change_; }
 
  private:
-  const cairn::Dictionary::IndexChange indexes_;
+  const cairn::Dictionary::IndexChange change_;
 };
 
 // The position of the key of that name; MAX_KEY when there is none.
@@ -43,13 +44,23 @@ bool KeepsPrimaryKey(const TABLE& table, const TABLE& altered_table) {
   return FindKey(table, altered_table.key_info[new_primary].name) == old_primary;
 }
 
+bool IsSequence(const TABLE& table) { return table.s->table_type == TABLE_TYPE_SEQUENCE; }
+
+// A UNIQUE key on a long column stands for a hidden column, which comes and goes with it.
+bool HasHashedKey(const TABLE& table) {
+  return std::any_of(table.key_info, table.key_info + table.s->keys,
+                     [](const KEY& key) { return key.algorithm == HA_KEY_ALG_LONG_HASH; });
+}
+
 }  // namespace
 
 enum_alter_inplace_result ha_rocksdb::check_if_supported_inplace_alter(
     TABLE* altered_table, Alter_inplace_info* alter_info) {
+  // The server's wrapper of sequences calls every change compatible, SEQUENCE=0 as well.
+  if (IsSequence(*table) || IsSequence(*altered_table)) return HA_ALTER_INPLACE_NOT_SUPPORTED;
   const alter_table_operations operations = alter_info->handler_flags & ~ALTER_PARTITIONED;
   if ((operations & kDropIndex) == 0 || (operations & ~kDropIndex) != 0 ||
-      !KeepsPrimaryKey(*table, *altered_table)) {
+      !KeepsPrimaryKey(*table, *altered_table) || HasHashedKey(*table)) {
     return handler::check_if_supported_inplace_alter(altered_table, alter_info);
   }
   return HA_ALTER_INPLACE_SHARED_LOCK;
@@ -66,9 +77,9 @@ bool ha_rocksdb::prepare_inplace_alter_table(TABLE* altered_table, Alter_inplace
       my_error(ER_KEY_DOES_NOT_EXISTS, MYF(0), name.str, table->s->table_name.str);
       return true;
     }
-    change.indexes.push_back(definition.indexes[position]);
+    change.kept.push_back(definition.indexes[position].id);
   }
-  if (engine_table_->has_hidden_key()) change.indexes.push_back(definition.indexes.back());
+  if (engine_table_->has_hidden_key()) change.kept.push_back(definition.indexes.back().id);
   alter_info->handler_ctx = new InPlaceChange(std::move(change));
   return alter_info->handler_ctx == nullptr;
 }
@@ -80,11 +91,11 @@ bool ha_rocksdb::commit_inplace_alter_table(TABLE*, Alter_inplace_info* alter_in
     // All partitions in one write: a crash leaves none of them behind.
     for (inplace_alter_handler_ctx** context = alter_info->group_commit_ctx; *context != nullptr;
          ++context) {
-      changes.push_back(static_cast<InPlaceChange*>(*context)->indexes());
+      changes.push_back(static_cast<InPlaceChange*>(*context)->change());
     }
     alter_info->group_commit_ctx = nullptr;
   } else {
-    changes.push_back(static_cast<InPlaceChange*>(alter_info->handler_ctx)->indexes());
+    changes.push_back(static_cast<InPlaceChange*>(alter_info->handler_ctx)->change());
   }
   cursor_->Close();
   cairn::Engine* const engine = cairn::RunningEngine();
@@ -95,17 +106,4 @@ bool ha_rocksdb::commit_inplace_alter_table(TABLE*, Alter_inplace_info* alter_in
   }
   engine->upkeep().RemoveDroppedIndexes();
   return false;
-}
-
-ulonglong ha_rocksdb::table_version() const {
-  const auto version = cairn::RunningEngine()->dictionary().LoadTableVersion(
-      cairn::TableVersionPath(dictionary_name_));
-  return version.ok() ? *version : 0;
-}
-
-int cairn::IsTableNewerThan(const char* path, ulonglong version) {
-  Engine* const engine = RunningEngine();
-  if (engine == nullptr) return 1;
-  const auto stored = engine->dictionary().LoadTableVersion(path);
-  return stored.ok() && *stored > version ? 0 : 1;
 }

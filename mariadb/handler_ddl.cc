@@ -1,11 +1,16 @@
 // Creating, dropping, renaming and emptying tables.
 #include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
+#include "mariadb/ddl_recovery.h"
 #include "mariadb/engine.h"
 #include "mariadb/error.h"
 #include "mariadb/ha_rocksdb.h"
 #include "mariadb/table_description.h"
+#include "mariadb/table_name.h"
 
 using cairn::Status;
 using cairn::StatusCode;
@@ -31,20 +36,34 @@ int RefuseForeignKeys(THD* thd) {
   return 0;
 }
 
+bool IsPartition(std::string_view name) { return cairn::TableOfEntry(name).size() < name.size(); }
+
+int RenameError(const Status& renamed) {
+  if (renamed.code() == StatusCode::kNotFound) return HA_ERR_NO_SUCH_TABLE;
+  return cairn::HandlerError(renamed);
+}
+
 int CheckTableOptions(const HA_CREATE_INFO& create_info) {
   if (create_info.data_file_name != nullptr) return cairn::kErrorDataDirectory;
   if (create_info.index_file_name != nullptr) return cairn::kErrorIndexDirectory;
-  if (create_info.sequence) {
-    my_error(ER_ILLEGAL_HA_CREATE_OPTION, MYF(0), "ROCKSDB", "SEQUENCE");
-    return HA_WRONG_CREATE_OPTION;
-  }
-  // Rows that expire are the next release's; a table that silently keeps them would be worse.
-  const std::string_view comment(create_info.comment.str, create_info.comment.length);
-  if (comment.find("ttl_duration=") != std::string_view::npos) {
-    my_error(ER_ILLEGAL_HA_CREATE_OPTION, MYF(0), "ROCKSDB", "COMMENT 'ttl_duration'");
-    return HA_WRONG_CREATE_OPTION;
-  }
   return 0;
+}
+
+// What the table as a whole has that the stock plug-in would read wrongly.
+uint32_t TableFeatures(const TABLE& table, const HA_CREATE_INFO& create_info) {
+  uint32_t features = 0;
+  if (create_info.sequence) features |= cairn::kFeatureSequence;
+  for (uint i = 0; i < table.s->fields; ++i) {
+    if (table.field[i]->vcol_info != nullptr) features |= cairn::kFeatureGeneratedColumn;
+    if (table.field[i]->type() == MYSQL_TYPE_GEOMETRY) features |= cairn::kFeatureGeometry;
+  }
+  return features;
+}
+
+Status DropCreatedTable(cairn::Dictionary* dictionary, const cairn::TableDefinition& table) {
+  if (!table.temporary) return dictionary->DropTable(table.name);
+  const auto forgotten = dictionary->ForgetTemporaryTable(table.name);
+  return dictionary->DropForgottenTable(*forgotten);
 }
 
 }  // namespace
@@ -58,10 +77,16 @@ int ha_rocksdb::create(const char* path, TABLE* form, HA_CREATE_INFO* create_inf
   const auto description = cairn::DescribeTable(*form, *name);
   if (!description.ok()) return cairn::HandlerError(description.status());
   std::vector<cairn::NewIndex> indexes;
-  if (const int error = cairn::DescribeNewIndexes(*form, *name, &indexes)) return error;
+  if (const int error = cairn::DescribeNewIndexes(*form, *description,
+                                                  TableFeatures(*form, *create_info), &indexes))
+    return error;
 
   cairn::Dictionary& dictionary = cairn::RunningEngine()->dictionary();
-  if (dictionary.Find(*name) != nullptr) {
+  const auto quarantined = dictionary.FindQuarantined(*name);
+  if (quarantined.has_value() && name->find("#sql") == std::string::npos) {
+    return cairn::RefuseQuarantined(*quarantined);
+  }
+  if (quarantined.has_value() || dictionary.Find(*name) != nullptr) {
     // A name of the server's own making is left over from a statement that a crash cut off.
     if (name->find("#sql") == std::string::npos) return RefuseForgottenTable(path, *name);
     const Status dropped = dictionary.DropTable(*name);
@@ -70,49 +95,125 @@ int ha_rocksdb::create(const char* path, TABLE* form, HA_CREATE_INFO* create_inf
   std::optional<uint64_t> next_auto_increment;
   if (create_info->auto_increment_value > 0)
     next_auto_increment = create_info->auto_increment_value;
-  const auto created = dictionary.CreateTable(*name, indexes, next_auto_increment);
+  const auto created =
+      dictionary.CreateTable(*name, indexes, next_auto_increment,
+                             create_info->tmp_table() ? cairn::TableLifetime::kTemporary
+                                                      : cairn::TableLifetime::kPermanent);
   if (!created.ok()) return cairn::HandlerError(created.status());
+  // The files written from now on tell the distinct values of the table's indexes.
   const auto opened = cairn::Table::Open(*created, description->layout, description->indexes);
   if (!opened.ok()) {
-    const Status dropped = dictionary.DropTable(*name);
+    const Status dropped = DropCreatedTable(&dictionary, **created);
     return cairn::HandlerError(dropped.ok() ? opened.status() : dropped);
   }
-  cairn::RememberIndexes(cairn::RunningEngine(), *opened);
+  cairn::Table::RegisterKeyLayouts(*opened, &cairn::RunningEngine()->database());
   return 0;
 }
 
+int cairn::RefuseQuarantined(const QuarantinedTable& table) {
+  const std::string text =
+      "table " + DescribeTableName(table.name) + " is quarantined: " + table.reason;
+  my_error(ER_GET_ERRMSG, MYF(0), kErrorCorruption, text.c_str(), "ROCKSDB");
+  return kErrorCorruption;
+}
+
+// Also drops all partitions of a table by the table's own path: the server's recovery of a statement that
+// a crash cut off asks for that, and DROP TABLE of a table that has lost the server's files.
 int cairn::DropTableByPath(const char* path) {
   Engine* const engine = RunningEngine();
   const auto name = DictionaryName(path);
   if (engine == nullptr || !name.ok()) return HA_ERR_NO_SUCH_TABLE;
-  const Status dropped = engine->dictionary().DropTable(*name);
+  if (auto temporary = engine->dictionary().ForgetTemporaryTable(*name)) {
+    Session::Of(current_thd).DropTemporaryTable(std::move(temporary));
+    return 0;
+  }
+  std::vector<std::string> entries = engine->dictionary().EntriesOf(*name);
+  if (engine->dictionary().FindQuarantined(*name).has_value()) entries.assign(1, *name);
+  const Status dropped = engine->dictionary().DropTables(entries);
   if (dropped.code() == StatusCode::kNotFound) return HA_ERR_NO_SUCH_TABLE;
   if (!dropped.ok()) return HandlerError(dropped);
+  if (!IsPartition(*name)) DropPartitionListInRecovery(*name);
+  if (entries.empty()) return HA_ERR_NO_SUCH_TABLE;
   engine->upkeep().RemoveDroppedIndexes();
   return 0;
 }
 
-int ha_rocksdb::delete_table(const char* path) { return cairn::DropTableByPath(path); }
+int ha_rocksdb::delete_table(const char* path) {
+  const int error = cairn::DropTableByPath(path);
+  // A partition is missing when a crash cut off a statement; what is left of its table can be dropped.
+  return error == HA_ERR_NO_SUCH_TABLE && IsPartition(path) ? 0 : error;
+}
 
 int ha_rocksdb::rename_table(const char* from, const char* to) {
   const auto from_name = cairn::DictionaryName(from);
   const auto to_name = cairn::DictionaryName(to);
   if (!from_name.ok()) return cairn::HandlerError(from_name.status());
   if (!to_name.ok()) return cairn::HandlerError(to_name.status());
-  const Status renamed = cairn::RunningEngine()->dictionary().RenameTable(*from_name, *to_name);
-  if (renamed.code() == StatusCode::kNotFound) return HA_ERR_NO_SUCH_TABLE;
-  return cairn::HandlerError(renamed);
+  cairn::Dictionary& dictionary = cairn::RunningEngine()->dictionary();
+  if (const auto quarantined = dictionary.FindQuarantined(*from_name)) {
+    // The server takes a refused rename back, and is content to hear that it was never done.
+    const bool target_exists = dictionary.Find(*to_name) != nullptr;
+    return target_exists ? HA_ERR_NO_SUCH_TABLE : cairn::RefuseQuarantined(*quarantined);
+  }
+  if (const auto quarantined = dictionary.FindQuarantined(*to_name)) {
+    return cairn::RefuseQuarantined(*quarantined);
+  }
+  const std::string from_table(cairn::TableOfEntry(*from_name));
+  const std::string to_table(cairn::TableOfEntry(*to_name));
+  const bool same_partition =
+      from_name->substr(from_table.size()) == to_name->substr(to_table.size());
+  if (from_table == to_table || !same_partition || dictionary.Find(from_table) != nullptr) {
+    return RenameError(dictionary.RenameTable(*from_name, *to_name));
+  }
+  // A partitioned table gets another name: the first partition takes the others along. The server's
+  // recovery names the table itself, and leaves the list of its partitions to us.
+  const bool is_done =
+      dictionary.EntriesOf(from_table).empty() && !dictionary.EntriesOf(to_table).empty();
+  if (!is_done) {
+    if (const int error = RenameError(dictionary.RenamePartitions(from_table, to_table)))
+      return error;
+  }
+  if (!IsPartition(*from_name)) cairn::RenamePartitionList(from_table, to_table);
+  return 0;
 }
 
 int ha_rocksdb::truncate() {
   // Everything that refers to the old index numbers goes before they do.
   cursor_->Close();
-  cairn::Engine* const engine = cairn::RunningEngine();
-  const Status truncated = engine->dictionary().TruncateTable(dictionary_name_);
-  if (!truncated.ok()) return cairn::HandlerError(truncated);
-  engine->upkeep().RemoveDroppedIndexes();
+  if (const int error = TruncateEntries()) return error;
   if (const int error = BindTable()) return error;
   return info(HA_STATUS_NO_LOCK | HA_STATUS_VARIABLE | HA_STATUS_CONST);
+}
+
+// TRUNCATE TABLE reaches each partition of a table in turn. The first empties all of them at once, so that
+// a crash leaves all or none; the others find that they have been emptied.
+int ha_rocksdb::TruncateEntries() {
+  cairn::Engine* const engine = cairn::RunningEngine();
+  cairn::Dictionary& dictionary = engine->dictionary();
+  std::vector<std::string> entries = {dictionary_name_};
+  if (IsPartition(dictionary_name_) && thd_sql_command(ha_thd()) == SQLCOM_TRUNCATE) {
+    const auto current = dictionary.Find(dictionary_name_);
+    if (current != nullptr && current.get() != &engine_table_->definition()) return 0;
+    entries = dictionary.EntriesOf(cairn::TableOfEntry(dictionary_name_));
+  }
+  const Status truncated = dictionary.TruncateTables(entries);
+  if (!truncated.ok()) return cairn::HandlerError(truncated);
+  engine->upkeep().RemoveDroppedIndexes();
+  return 0;
+}
+
+// EXCHANGE PARTITION and CONVERT TABLE ask whether two tables of equal columns and keys can be taken for
+// each other. Each brings its own index numbers and column families along. Every other change of a definition copies.
+bool ha_rocksdb::check_if_incompatible_data(HA_CREATE_INFO*, uint table_changes) {
+  constexpr auto kExchanges = ALTER_PARTITION_EXCHANGE | ALTER_PARTITION_CONVERT_IN;
+  const bool exchanges = (ha_thd()->lex->alter_info.partition_flags & kExchanges) != 0;
+  return exchanges && table_changes == IS_EQUAL_YES ? COMPATIBLE_DATA_YES : COMPATIBLE_DATA_NO;
+}
+
+ulonglong ha_rocksdb::table_version() const {
+  const auto version = cairn::RunningEngine()->dictionary().LoadTableVersion(
+      cairn::TableVersionPath(dictionary_name_));
+  return version.ok() ? *version : 0;
 }
 
 void ha_rocksdb::update_create_info(HA_CREATE_INFO* create_info) {

@@ -56,13 +56,6 @@ Result<SharedTable::Sizes> MeasureSizes(Database* database, const Table& table) 
 
 }  // namespace
 
-void RememberIndexes(Engine* engine, const std::shared_ptr<const Table>& table) {
-  for (const TableIndex& index : table->indexes()) {
-    engine->database().known_indexes().Add(
-        index.entry.id.index_number, std::shared_ptr<const IndexCodec>(table, index.codec.get()));
-  }
-}
-
 std::shared_ptr<const SharedTable::Sizes> SharedTable::CurrentSizes(Database* database,
                                                                     bool refresh) {
   std::lock_guard guard(mutex_);
@@ -93,12 +86,20 @@ ha_rocksdb::~ha_rocksdb() = default;
 
 ulonglong ha_rocksdb::table_flags() const {
   return HA_NULL_IN_KEY | HA_CAN_INDEX_BLOBS | HA_REC_NOT_IN_SEQ | HA_PARTIAL_COLUMN_READ |
-         HA_TABLE_SCAN_ON_INDEX | HA_PRIMARY_KEY_IN_READ_INDEX | HA_BINLOG_ROW_CAPABLE |
-         HA_REUSES_FILE_NAMES | HA_CONCURRENT_OPTIMIZE | HA_ONLINE_ANALYZE | HA_CRASH_SAFE;
+         HA_TABLE_SCAN_ON_INDEX | HA_PRIMARY_KEY_IN_READ_INDEX |
+         HA_PRIMARY_KEY_REQUIRED_FOR_POSITION | HA_BINLOG_ROW_CAPABLE | HA_REUSES_FILE_NAMES |
+         HA_CAN_SQL_HANDLER | HA_CAN_VIRTUAL_COLUMNS | HA_CAN_TABLES_WITHOUT_ROLLBACK |
+         HA_CAN_GEOMETRY |
+         // The entries of an old row are made from its virtual columns.
+         (table_share != nullptr && table_share->virtual_fields != 0
+              ? HA_REQUIRES_KEY_COLUMNS_FOR_DELETE
+              : 0) |
+         HA_CONCURRENT_OPTIMIZE | HA_ONLINE_ANALYZE | HA_CRASH_SAFE;
 }
 
 ulong ha_rocksdb::index_flags(uint index, uint part, bool all_parts) const {
-  // Asked before the table is open as well, so that only the server's definition counts.
+  // Asked before the table is open as well, when only the server's definition is known: it may then promise
+  // columns that the index does not give back. CorrectCoveredColumns() takes those back.
   const KEY& key = table_share->key_info[index];
   const bool is_primary = index == table_share->primary_key;
   ulong flags = HA_READ_NEXT | HA_READ_PREV | HA_READ_ORDER | HA_READ_RANGE;
@@ -108,7 +109,11 @@ ulong ha_rocksdb::index_flags(uint index, uint part, bool all_parts) const {
   const uint first = all_parts ? 0 : part;
   for (uint i = first; i <= part && i < key.ext_key_parts; ++i) {
     const KEY_PART_INFO& key_part = key.key_part[i];
-    if (key_part.field == nullptr || !cairn::PartIsRestorable(key_part)) return flags;
+    if (key_part.field == nullptr || !cairn::PartMayBeRestorable(key_part)) return flags;
+    if (engine_table_ != nullptr &&
+        !engine_table_->index(index).codec->Covers(key_part.fieldnr - 1)) {
+      return flags;
+    }
   }
   return flags | HA_KEYREAD_ONLY;
 }
@@ -149,7 +154,7 @@ int ha_rocksdb::BindTable() {
       status = opened.status();
       if (status.ok()) {
         shared_->table = std::move(opened).value();
-        cairn::RememberIndexes(engine, shared_->table);
+        cairn::Table::RegisterKeyLayouts(shared_->table, &engine->database());
       }
     }
   }
@@ -157,6 +162,8 @@ int ha_rocksdb::BindTable() {
   unlock_shared_ha_data();
 
   if (status.code() == StatusCode::kNotFound) {
+    const auto quarantined = engine->dictionary().FindQuarantined(dictionary_name_);
+    if (quarantined.has_value()) return cairn::RefuseQuarantined(*quarantined);
     my_error(ER_INTERNAL_ERROR, MYF(0),
              "Attempt to open a table that is not present in RocksDB-SE data dictionary");
     return HA_ERR_NO_SUCH_TABLE;
@@ -176,24 +183,39 @@ int ha_rocksdb::open(const char* name, int, uint) {
   if (!dictionary_name.ok()) return cairn::HandlerError(dictionary_name.status());
   dictionary_name_ = std::move(dictionary_name).value();
   if (const int error = BindTable()) return error;
+  if (table->s->table_type == TABLE_TYPE_SEQUENCE) {
+    own_transaction_ = std::make_unique<cairn::Transaction>(&cairn::RunningEngine()->database());
+  }
   thr_lock_data_init(&shared_->lock, &lock_data_, nullptr);
   columns_.assign(table->s->fields, false);
   CorrectCoveredColumns();
   // A scan runs over the primary key: an UPDATE that changes it must not meet its own rows again.
   key_used_on_scan = table->s->primary_key;
-  // A row's position is its primary key without the index number, zero-padded, and its length.
-  ref_length = engine_table_->has_hidden_key()
-                   ? cairn::kHiddenKeyBytes
-                   : static_cast<uint>(engine_table_->primary().codec->max_key_bytes() -
-                                       cairn::kIndexNumberBytes + kPositionLengthBytes);
+  ChoosePositions();
   return info(HA_STATUS_NO_LOCK | HA_STATUS_VARIABLE | HA_STATUS_CONST);
 }
 
+// Chooses what identifies a row to the server, of a fixed size: the number of a hidden primary key; the server's
+// image of the primary key, where its stored bytes follow from that; else these bytes, zero-padded, and their
+// length.
+void ha_rocksdb::ChoosePositions() {
+  positions_are_images_ = false;
+  if (engine_table_->has_hidden_key()) {
+    ref_length = cairn::kHiddenKeyBytes;
+    return;
+  }
+  const cairn::IndexCodec& codec = *engine_table_->primary().codec;
+  ref_length =
+      static_cast<uint>(codec.max_key_bytes() - cairn::kIndexNumberBytes) + kPositionLengthBytes;
+  const uint image_bytes = table->key_info[table->s->primary_key].key_length;
+  if (codec.SearchKeysAreWhole() && image_bytes < ref_length) {
+    positions_are_images_ = true;
+    ref_length = image_bytes;
+  }
+}
+
 void ha_rocksdb::CorrectCoveredColumns() {
-  if (table->s->primary_key == MAX_KEY) return;
-  const KEY& primary = table->key_info[table->s->primary_key];
-  for (uint part = 0; part < primary.user_defined_key_parts; ++part) {
-    const uint column = primary.key_part[part].fieldnr - 1;
+  for (uint column = 0; column < table->s->fields; ++column) {
     for (uint index = 0; index < table->s->keys; ++index) {
       if (!engine_table_->index(index).codec->Covers(column)) {
         table->field[column]->part_of_key.clear_bit(index);
@@ -204,6 +226,7 @@ void ha_rocksdb::CorrectCoveredColumns() {
 
 int ha_rocksdb::close() {
   cursor_.reset();
+  own_transaction_.reset();
   writer_.reset();
   engine_table_.reset();
   return 0;
@@ -261,10 +284,17 @@ int ha_rocksdb::info(uint flag) {
   return 0;
 }
 
-int ha_rocksdb::extra(ha_extra_function) { return 0; }
+int ha_rocksdb::extra(ha_extra_function operation) {
+  // REPLACE may be done as an update of the row that it meets.
+  if (operation == HA_EXTRA_WRITE_CAN_REPLACE) writer_->SetUpdatesReplaceRows(true);
+  if (operation == HA_EXTRA_WRITE_CANNOT_REPLACE) writer_->SetUpdatesReplaceRows(false);
+  if (operation == HA_EXTRA_KEYREAD || operation == HA_EXTRA_NO_KEYREAD) columns_changed_ = true;
+  return 0;
+}
 
 int ha_rocksdb::reset() {
   cursor_->Close();
+  writer_->SetUpdatesReplaceRows(false);
   lock_mode_.reset();
   columns_changed_ = true;
   cancel_pushed_idx_cond();
@@ -303,15 +333,32 @@ THR_LOCK_DATA** ha_rocksdb::store_lock(THD* thd, THR_LOCK_DATA** to, thr_lock_ty
 }
 
 int ha_rocksdb::external_lock(THD* thd, int lock_type) {
+  if (own_transaction_ != nullptr) return BeginOrEndSequence();
   if (lock_type == F_UNLCK) {
-    cursor_->EndScan();  // The last row may still be sent; reset() forgets it.
+    // The last row may still be sent; reset() forgets it. HANDLER goes on with its scan later.
+    if (inited == NONE) {
+      cursor_->EndScan();
+    } else {
+      cursor_->Suspend();
+    }
     return 0;
   }
   if (lock_type == F_WRLCK) lock_mode_ = cairn::LockMode::kExclusive;
   return BeginStatement(thd);
 }
 
+// A sequence takes no part in the session's transaction, and its readers and writers exclude each other in
+// the server.
+int ha_rocksdb::BeginOrEndSequence() {
+  lock_mode_.reset();
+  cursor_->Close();
+  const Status ended = own_transaction_->Rollback();
+  if (!ended.ok()) return cairn::HandlerError(ended);
+  return 0;
+}
+
 int ha_rocksdb::start_stmt(THD* thd, thr_lock_type lock_type) {
+  if (own_transaction_ != nullptr) return BeginOrEndSequence();
   if (lock_type >= TL_WRITE_ALLOW_WRITE) {
     lock_mode_ = cairn::LockMode::kExclusive;
   } else if (lock_type == TL_READ_WITH_SHARED_LOCKS) {
@@ -325,8 +372,12 @@ void ha_rocksdb::unlock_row() {
 }
 
 cairn::Transaction& ha_rocksdb::transaction() {
-  return copy_transaction_ != nullptr ? *copy_transaction_
-                                      : cairn::Session::Of(ha_thd()).transaction();
+  if (copy_transaction_ != nullptr) return *copy_transaction_;
+  if (own_transaction_ != nullptr) {
+    own_transaction_->Start(cairn::SessionTransactionSettings(ha_thd()));
+    return *own_transaction_;
+  }
+  return cairn::Session::Of(ha_thd()).transaction();
 }
 
 // --- Statistics and maintenance ------------------------------------------------------------------------
@@ -374,6 +425,11 @@ ha_rows ha_rocksdb::records_in_range(uint index, const key_range* min_key, const
 }
 
 int ha_rocksdb::analyze(THD*, HA_CHECK_OPT*) {
+  const Status counted = cairn::RunningEngine()->upkeep().UpdateStatistics();
+  if (!counted.ok()) {
+    cairn::HandlerError(counted);
+    return HA_ADMIN_FAILED;
+  }
   shared_->CurrentSizes(&cairn::RunningEngine()->database(), /*refresh=*/true);
   return HA_ADMIN_OK;
 }
@@ -390,10 +446,17 @@ int ha_rocksdb::optimize(THD*, HA_CHECK_OPT*) {
   return HA_ADMIN_OK;
 }
 
+Status ha_rocksdb::VirtualColumns::Compute(uint32_t index) {
+  if (handler_->ComputeVirtualParts(index) == 0) return Status();
+  return Status(StatusCode::kInvalidArgument, "a generated column of the row cannot be computed");
+}
+
 int ha_rocksdb::check(THD* thd, HA_CHECK_OPT*) {
   cairn::Session& session = cairn::Session::Of(thd);
   cairn::ScopedWaitObserver observer(&session);
-  const auto report = cairn::CheckTable(*engine_table_, &session.transaction(), table->record[0]);
+  VirtualColumns virtual_columns(this);
+  const auto report =
+      cairn::CheckTable(*engine_table_, &transaction(), table->record[0], &virtual_columns);
   if (!report.ok()) {
     cairn::HandlerError(report.status());
     return HA_ADMIN_FAILED;
@@ -419,6 +482,11 @@ bool ha_rocksdb::get_error_message(int error, String* buffer) {
 }
 
 void ha_rocksdb::print_error(int error, myf error_flag) {
+  // RefuseQuarantined has said it already, with the reason.
+  if (error == cairn::kErrorCorruption && ha_thd()->is_error() &&
+      ha_thd()->get_stmt_da()->sql_errno() == ER_GET_ERRMSG) {
+    return;
+  }
   if (error == HA_ERR_LOCK_DEADLOCK && cairn::TakeErrorMessage() == "snapshot conflict") {
     my_printf_error(ER_LOCK_DEADLOCK, "%s (snapshot conflict)", error_flag,
                     ER_THD(ha_thd(), ER_LOCK_DEADLOCK));

@@ -64,6 +64,8 @@ ha_rocksdb::PushedCondition::Verdict ha_rocksdb::PushedCondition::Check() {
 }
 
 Item* ha_rocksdb::idx_cond_push(uint index, Item* condition) {
+  // The server makes virtual columns when it has the row.
+  if (engine_table_->index(index).has_virtual_part) return condition;
   pushed_idx_cond = condition;
   pushed_idx_cond_keyno = index;
   const cairn::IndexCodec& codec = *engine_table_->index(index).codec;
@@ -82,8 +84,16 @@ int ha_rocksdb::PrepareCursor(uint32_t index) {
   // A row that is locked is needed whole: to see whether it still belongs at its index entry, and, when it
   // is changed, for its other entries and the binary log.
   const bool whole_row = lock_mode_.has_value();
+  // The server makes virtual columns from others, but for a read that it expects the index to answer alone.
+  const bool index_only = keyread_enabled() && keyread == index;
   for (uint i = 0; i < table->s->fields; ++i) {
-    columns_[i] = whole_row || bitmap_is_set(table->read_set, i);
+    const bool is_virtual = engine_table_->layout().columns[i].is_virtual;
+    columns_[i] = (whole_row && !is_virtual) || bitmap_is_set(table->read_set, i);
+    if (index_only) {
+      columns_[i] = columns_[i] && (whole_row || engine_table_->index(index).codec->Covers(i));
+    } else {
+      columns_[i] = columns_[i] && !is_virtual;
+    }
   }
   if (engine_table_->index(index).has_blob_part) {  // They are compared with search keys.
     for (const cairn::KeyPartLayout& part : engine_table_->index(index).layout().parts) {
@@ -101,6 +111,9 @@ int ha_rocksdb::PrepareCursor(uint32_t index) {
                          : cairn::IndexCodec::Checksums::kIgnore;
   if (pushed_idx_cond != nullptr && pushed_idx_cond_keyno == index)
     access.condition = &pushed_condition_;
+  if (cursor_->is_suspended() && cursor_->index() == index) {
+    return cairn::HandlerError(cursor_->Resume(&transaction(), access));
+  }
   return cairn::HandlerError(cursor_->Open(&transaction(), access));
 }
 
@@ -136,9 +149,25 @@ int ha_rocksdb::index_end() {
   return 0;
 }
 
+// Fills in the virtual columns of an index where the fields point. The value that a BLOB has in the other
+// record stays where it is.
+int ha_rocksdb::ComputeVirtualParts(uint32_t index) const {
+  for (const cairn::KeyPartLayout& part : engine_table_->index(index).layout().parts) {
+    Field* const field = table->field[part.column];
+    if (field->stored_in_db()) continue;
+    const bool is_blob = field->flags & BLOB_FLAG;
+    if (is_blob) static_cast<Field_blob*>(field)->swap_value_and_read_value();
+    const int error = table->update_virtual_field(field, /*ignore_warnings=*/true);
+    if (is_blob) static_cast<Field_blob*>(field)->swap_value_and_read_value();
+    if (error != 0) return error;
+  }
+  return 0;
+}
+
 int ha_rocksdb::CompareKey(uint32_t index, uchar* record, const uchar* key, uint key_bytes) const {
   uchar* const usual = table->record[0];
   if (record != usual) table->move_fields(table->field, record, usual);
+  if (engine_table_->index(index).has_virtual_part) ComputeVirtualParts(index);
   const int order = key_cmp(table->key_info[index].key_part, key, key_bytes);
   if (record != usual) table->move_fields(table->field, usual, record);
   return order;
@@ -227,6 +256,8 @@ int ha_rocksdb::index_next_same(uchar* record, const uchar* key, uint key_bytes)
 
 int ha_rocksdb::rnd_init(bool) {
   cursor_->Close();
+  if (own_transaction_ != nullptr)
+    own_transaction_->EndStatement();  // Sequences are read as they are now.
   scan_started_ = false;
   return 0;
 }
@@ -246,7 +277,12 @@ int ha_rocksdb::rnd_next(uchar* record) {
   });
 }
 
-void ha_rocksdb::position(const uchar*) {
+void ha_rocksdb::position(const uchar* record) {
+  if (positions_are_images_) {
+    KEY* const key = &table->key_info[table->s->primary_key];
+    key_copy(ref, record, key, key->key_length);
+    return;
+  }
   const auto key = cursor_->PrimaryKey();
   if (!key.ok()) {
     // The server asks only after a read; rnd_pos will find no row there.
@@ -264,6 +300,12 @@ void ha_rocksdb::position(const uchar*) {
 
 int ha_rocksdb::rnd_pos(uchar* record, uchar* position) {
   return ReadWith(scan_index(), [&]() -> Status {
+    if (positions_are_images_) {
+      const cairn::IndexCodec& codec = *engine_table_->primary().codec;
+      codec.EncodeSearchKey(position, static_cast<uint32_t>(codec.layout().parts.size()),
+                            &search_key_);
+      return cursor_->ReadRow(search_key_, record);
+    }
     const size_t key_bytes = engine_table_->has_hidden_key()
                                  ? ref_length
                                  : uint4korr(position + ref_length - kPositionLengthBytes);

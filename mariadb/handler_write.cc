@@ -16,8 +16,9 @@ namespace {
 // need little memory.
 constexpr uint64_t kCopyCommitRows = 10'000;
 
-bool IsTemporaryName(const std::string& dictionary_name) {
-  return dictionary_name.find("#sql") != std::string::npos;
+// A table that the server makes in order to replace another one by it, not a temporary one of the user.
+bool IsCopyTarget(const cairn::TableDefinition& table) {
+  return !table.temporary && table.name.find("#sql") != std::string::npos;
 }
 
 }  // namespace
@@ -33,6 +34,7 @@ int ha_rocksdb::write_row(const uchar* record) {
   if (!inserted.ok()) return OperationError(inserted);
   NoteAutoIncrement(record);
   shared_->CountChange();
+  if (own_transaction_ != nullptr) return CommitSequence();
   if (copy_transaction_ != nullptr && ++copied_rows_ % kCopyCommitRows == 0) {
     return CommitCopiedRows(Durability::kDelayed);
   }
@@ -49,7 +51,7 @@ int ha_rocksdb::update_row(const uchar* old_record, const uchar* new_record) {
   if (!updated.ok()) return OperationError(updated);
   NoteAutoIncrement(new_record);
   shared_->CountChange();
-  return 0;
+  return own_transaction_ != nullptr ? CommitSequence() : 0;
 }
 
 int ha_rocksdb::delete_row(const uchar* record) {
@@ -61,10 +63,19 @@ int ha_rocksdb::delete_row(const uchar* record) {
   return 0;
 }
 
+// What a sequence handed out is not taken back, not even by a crash.
+int ha_rocksdb::CommitSequence() {
+  cursor_->EndScan();
+  const Status committed = own_transaction_->Commit(
+      cairn::global_variables.flush_log_at_trx_commit == 1 ? Durability::kSync
+                                                           : Durability::kDelayed);
+  return OperationError(committed);
+}
+
 // --- The copy of ALTER TABLE ---------------------------------------------------------------------------
 
 void ha_rocksdb::start_bulk_insert(ha_rows, uint) {
-  if (!IsTemporaryName(dictionary_name_) || copy_transaction_ != nullptr) return;
+  if (!IsCopyTarget(engine_table_->definition()) || copy_transaction_ != nullptr) return;
   copy_transaction_ = std::make_unique<cairn::Transaction>(&cairn::RunningEngine()->database());
   copy_transaction_->Start(cairn::TransactionSettings());
   copied_rows_ = 0;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/store/rocksdb_status.h"
+#include "mariadb/ddl_recovery.h"
 #include "mariadb/engine.h"
 #include "mariadb/error.h"
 #include "mariadb/ha_rocksdb.h"
@@ -44,7 +45,9 @@ int Commit(handlerton*, THD* thd, bool all) {
   Session* const session = Session::Find(thd);
   if (session == nullptr) return 0;
   if (all || !session->in_explicit_transaction()) {
-    return CommitError(session->transaction().Commit(CommitDurability()));
+    const Status committed = session->transaction().Commit(CommitDurability());
+    session->TransactionEnded();
+    return CommitError(committed);
   }
   session->transaction().EndStatement();
   return 0;
@@ -54,7 +57,9 @@ int Rollback(handlerton*, THD* thd, bool all) {
   Session* const session = Session::Find(thd);
   if (session == nullptr) return 0;
   if (all || !session->in_explicit_transaction()) {
-    return CommitError(session->transaction().Rollback());
+    const Status rolled_back = session->transaction().Rollback();
+    session->TransactionEnded();
+    return CommitError(rolled_back);
   }
   return CommitError(session->transaction().RollbackStatement());
 }
@@ -180,17 +185,14 @@ handler* CreateHandler(handlerton* hton, TABLE_SHARE* share, MEM_ROOT* mem_root)
 
 int DropTable(handlerton*, const char* path) { return DropTableByPath(path); }
 
-int CheckVersion(handlerton*, const char* path, const LEX_CUSTRING*, ulonglong create_id) {
-  return IsTableNewerThan(path, create_id);
-}
-
 }  // namespace
 
 void InitHandlerton(handlerton* hton) {
   rocksdb_hton = hton;
   hton->create = CreateHandler;
   hton->drop_table = DropTable;
-  hton->check_version = CheckVersion;
+  hton->check_version = CheckTableVersion;
+  hton->signal_ddl_recovery_done = FinishDdlRecovery;
   hton->close_connection = CloseConnection;
   hton->commit = Commit;
   hton->rollback = Rollback;
@@ -206,8 +208,8 @@ void InitHandlerton(handlerton* hton) {
   // Neither commit_ordered nor commit_checkpoint_request: the server then keeps a transaction's id in the
   // binary log's recovery until commit() has returned.
   hton->show_status = ShowStatus;
-  hton->flags = HTON_TEMPORARY_NOT_SUPPORTED | HTON_SUPPORTS_EXTENDED_KEYS |
-                HTON_REQUIRES_CLOSE_AFTER_TRUNCATE | HTON_TRUNCATE_REQUIRES_EXCLUSIVE_USE;
+  hton->flags = HTON_SUPPORTS_EXTENDED_KEYS | HTON_REQUIRES_CLOSE_AFTER_TRUNCATE |
+                HTON_TRUNCATE_REQUIRES_EXCLUSIVE_USE;
 }
 
 }  // namespace cairn

@@ -6,13 +6,16 @@
 #include <utility>
 #include <vector>
 
+#include "mariadb/cairn_format.h"
 #include "mariadb/database_options.h"
+#include "mariadb/ddl_recovery.h"
 #include "mariadb/engine.h"
 #include "mariadb/error.h"
 #include "mariadb/handlerton.h"
 #include "mariadb/information_schema/schema_table.h"
 #include "mariadb/server_headers.h"
 #include "mariadb/status_variables.h"
+#include "mariadb/validate_tables.h"
 #include "mariadb/variables.h"
 #include "sql_show.h"
 
@@ -69,7 +72,14 @@ int Init(void* plugin) {
     sql_print_error("RocksDB: the engine cannot start: %s", engine.status().ToString().c_str());
     return 1;
   }
+  const Status prepared = PrepareDdlRecovery(engine->get());
+  if (!prepared.ok()) {
+    sql_print_error("RocksDB: undoing a rename that a crash cut off: %s",
+                    prepared.ToString().c_str());
+  }
   SetRunningEngine(std::move(engine).value());
+  SettleCairnFormat();
+  ValidateTables(RunningEngine()->dictionary());
   return 0;
 }
 
@@ -80,6 +90,7 @@ int Deinit(void*) {
 
 st_mysql_information_schema schema_table = {MYSQL_INFORMATION_SCHEMA_INTERFACE_VERSION};
 st_mysql_storage_engine storage_engine = {MYSQL_HANDLERTON_INTERFACE_VERSION};
+st_mysql_daemon daemon = {MYSQL_DAEMON_INTERFACE_VERSION};
 
 }  // namespace
 }  // namespace cairn
@@ -97,12 +108,26 @@ maria_declare_plugin(rocksdb){MYSQL_STORAGE_ENGINE_PLUGIN,
                               cairn::status_variables,
                               cairn::system_variables,
                               "1.0",
-                              MariaDB_PLUGIN_MATURITY_STABLE}
-#define SCHEMA_TABLE(NAME, Initialise, text)                                                \
-  , {                                                                                       \
-    MYSQL_INFORMATION_SCHEMA_PLUGIN, &cairn::schema_table, "ROCKSDB_" #NAME, "Cairn", text, \
-        PLUGIN_LICENSE_GPL, cairn::Initialise, nullptr, 0x0001, nullptr, nullptr, "1.0",    \
-        MariaDB_PLUGIN_MATURITY_STABLE                                                      \
+                              MariaDB_PLUGIN_MATURITY_STABLE},
+    // What is ours beyond the surface of the stock plug-in carries names of its own.
+    {MYSQL_DAEMON_PLUGIN,
+     &cairn::daemon,
+     "CAIRN",
+     "Cairn",
+     "What Cairn has beyond the stock plug-in: its variables",
+     PLUGIN_LICENSE_GPL,
+     cairn::InitCairn,
+     cairn::DeinitCairn,
+     0x0100,
+     nullptr,
+     cairn::cairn_system_variables,
+     "1.0",
+     MariaDB_PLUGIN_MATURITY_STABLE}
+#define SCHEMA_TABLE(NAME, Initialise, text)                                             \
+  , {                                                                                    \
+    MYSQL_INFORMATION_SCHEMA_PLUGIN, &cairn::schema_table, #NAME, "Cairn", text,         \
+        PLUGIN_LICENSE_GPL, cairn::Initialise, nullptr, 0x0001, nullptr, nullptr, "1.0", \
+        MariaDB_PLUGIN_MATURITY_STABLE                                                   \
   }
 #include "mariadb/information_schema/tables.def"
 #undef SCHEMA_TABLE

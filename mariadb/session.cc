@@ -1,6 +1,9 @@
 #include "mariadb/session.h"
 
+#include <utility>
+
 #include "mariadb/engine.h"
+#include "mariadb/error.h"
 #include "mariadb/server_headers.h"
 #include "mariadb/variables.h"
 
@@ -27,7 +30,32 @@ void Session::Close(THD* thd) {
   Session* const session = Find(thd);
   if (session == nullptr) return;
   thd_set_ha_data(thd, rocksdb_hton, nullptr);
+  if (session->transaction_.started() && !session->transaction_.prepared()) {
+    const Status rolled_back = session->transaction_.Rollback();
+    if (!rolled_back.ok()) HandlerError(rolled_back);  // Logs it.
+  }
+  session->TransactionEnded();
   delete session;
+}
+
+void Session::DropTemporaryTable(std::shared_ptr<const TableDefinition> table) {
+  forgotten_tables_.push_back(std::move(table));
+  if (!transaction_.has_writes()) TransactionEnded();
+}
+
+void Session::TransactionEnded() {
+  if (forgotten_tables_.empty()) return;
+  Engine* const engine = RunningEngine();
+  for (const auto& table : forgotten_tables_) {
+    // After an error the marks of the creation stay, and the next start removes the entries.
+    const Status dropped = engine->dictionary().DropForgottenTable(*table);
+    if (!dropped.ok()) {
+      engine->database().log().Write(Severity::kWarning,
+                                     "dropping a temporary table: " + dropped.ToString());
+    }
+  }
+  forgotten_tables_.clear();
+  engine->upkeep().RemoveDroppedIndexes();
 }
 
 bool Session::in_explicit_transaction() const {

@@ -1,7 +1,11 @@
 // What the engine keeps for each connection: its transaction, and how it is bound to the server's.
 #pragma once
 
+#include <memory>
+#include <vector>
+
 #include "engine/base/status.h"
+#include "engine/catalog/dictionary.h"
 #include "engine/txn/interruptible_mutex.h"
 #include "engine/txn/transaction.h"
 
@@ -26,6 +30,11 @@ class Session final : public WaitObserver {
   // ours. Errors: kNotSupported for an isolation level that the engine does not have, already reported.
   Status BeginStatement();
 
+  // A temporary table of this connection is gone: its entries go when the transaction that may have written
+  // some of them has ended.
+  void DropTemporaryTable(std::shared_ptr<const TableDefinition> table);
+  void TransactionEnded();
+
   // Bound while a handler call runs, so that waits for row locks end when the statement is killed.
   bool Interrupted() override;
   void WaitBegins() override;
@@ -39,6 +48,7 @@ class Session final : public WaitObserver {
 
   THD* const thd_;
   Transaction transaction_;
+  std::vector<std::shared_ptr<const TableDefinition>> forgotten_tables_;
   const char* state_before_wait_ = nullptr;
 };
 

@@ -3,10 +3,13 @@
 #include <optional>
 #include <utility>
 
-#include "engine/codec/restorable.h"
+#include "engine/codec/format_choice.h"
+#include "mariadb/cairn_format.h"
 #include "mariadb/collation_adapter.h"
+#include "mariadb/comment_qualifier.h"
 #include "mariadb/error.h"
 #include "mariadb/server_headers.h"
+#include "mariadb/ttl_comment.h"
 
 namespace cairn {
 namespace {
@@ -66,6 +69,7 @@ Result<ColumnType> TypeOf(const Field& field) {
     case MYSQL_TYPE_LONG_BLOB:
     case MYSQL_TYPE_BLOB:
     case MYSQL_TYPE_BLOB_COMPRESSED:
+    case MYSQL_TYPE_GEOMETRY:
       return ColumnType::kBlob;
     default:
       return Status(StatusCode::kNotSupported,
@@ -80,6 +84,7 @@ Result<ColumnLayout> DescribeColumn(const TABLE& table, const Field& field) {
   CAIRN_ASSIGN_OR_RETURN(column.type, TypeOf(field));
   column.offset = static_cast<uint32_t>(field.ptr - table.record[0]);
   column.image_bytes = field.pack_length();
+  column.is_virtual = !field.stored_in_db();
   if (field.real_maybe_null()) {
     column.null_offset = static_cast<uint32_t>(field.null_ptr - table.record[0]);
     column.null_mask = field.null_bit;
@@ -113,33 +118,17 @@ IndexLayout DescribeIndex(const KEY& key, bool is_primary) {
     part.column = key_part.fieldnr - 1;
     part.length_bytes = key_part.length;
     part.is_prefix = key_part.key_part_flag & HA_PART_KEY_SEG;
+    part.descending = key_part.key_part_flag & HA_REVERSE_SORT;
     index.parts.push_back(part);
   }
   return index;
 }
 
-// The value of a `name=value` token of a comment whose tokens are separated by semicolons; blanks count.
-std::optional<std::string> FindInComment(std::string_view comment, std::string_view name) {
-  while (!comment.empty()) {
-    const size_t end = comment.find(';');
-    const std::string_view token = comment.substr(0, end);
-    const size_t equals = token.find('=');
-    if (equals != std::string_view::npos && token.find('=', equals + 1) == std::string_view::npos &&
-        token.substr(0, equals) == name && equals + 1 < token.size()) {
-      return std::string(token.substr(equals + 1));
-    }
-    if (end == std::string_view::npos) break;
-    comment.remove_prefix(end + 1);
-  }
-  return std::nullopt;
-}
-
 // spec/on-disk-format.md, 1.3.
 NewIndex ChooseFamily(std::string_view comment, std::string_view dictionary_name) {
   NewIndex index;
-  const size_t partition = dictionary_name.find("#P#");
-  if (partition != std::string_view::npos) {
-    const std::string qualifier = std::string(dictionary_name.substr(partition + 3)) + "_cfname";
+  if (const std::optional<std::string_view> partition = PartitionOf(dictionary_name)) {
+    const std::string qualifier = std::string(*partition) + "_cfname";
     if (auto name = FindInComment(comment, qualifier)) {
       index.family_name = *std::move(name);
       index.family_per_partition = true;
@@ -151,24 +140,22 @@ NewIndex ChooseFamily(std::string_view comment, std::string_view dictionary_name
   return index;
 }
 
-int RefuseCreateOption(const char* option) {
-  my_error(ER_ILLEGAL_HA_CREATE_OPTION, MYF(0), "ROCKSDB", option);
-  return HA_WRONG_CREATE_OPTION;
-}
-
-int CheckKey(const KEY& key) {
-  for (uint i = 0; i < key.user_defined_key_parts; ++i) {
-    const KEY_PART_INFO& part = key.key_part[i];
-    if (part.key_part_flag & HA_REVERSE_SORT) return RefuseCreateOption("DESC");
-    const CHARSET_INFO* const charset = part.field->charset();
-    const bool is_string =
-        part.field->result_type() == STRING_RESULT &&
-        (part.field->type() == MYSQL_TYPE_STRING || part.field->type() == MYSQL_TYPE_VARCHAR ||
-         part.field->type() == MYSQL_TYPE_BLOB);
-    if (is_string && (charset->state & MY_CS_NOPAD) && charset != &my_charset_bin) {
-      my_error(ER_MYROCKS_CANT_NOPAD_COLLATION, MYF(0));
-      return HA_WRONG_CREATE_OPTION;
-    }
+// Gives all indexes of a new table the Cairn format if one of them gains by it, else the stock format.
+int ChooseFormat(const TableDescription& description, uint32_t table_features,
+                 std::vector<NewIndex>* indexes) {
+  uint32_t all = table_features;
+  for (size_t i = 0; i < indexes->size(); ++i) {
+    NewIndex& index = (*indexes)[i];
+    index.features = IndexFeaturesOf(description.layout, description.indexes[i]);
+    if (index.kind != IndexKind::kSecondary) index.features |= table_features;
+    all |= index.features;
+  }
+  const bool cairn = all != 0 && AllowsCairnFormat();
+  if (!cairn && (all & kIndispensableFeatures))
+    return RefuseCairnFeature(all & kIndispensableFeatures);
+  for (NewIndex& index : *indexes) {
+    index.format_version = cairn ? kCairnFormatVersion : kStockFormatVersion;
+    if (!cairn) index.features = 0;
   }
   return 0;
 }
@@ -184,6 +171,7 @@ Result<TableDescription> DescribeTable(const TABLE& table, std::string_view name
     CAIRN_ASSIGN_OR_RETURN(description.layout.columns.emplace_back(),
                            DescribeColumn(table, *table.field[i]));
   }
+  CAIRN_ASSIGN_OR_RETURN(description.layout.ttl_column, FindTtlColumn(table, name));
   for (uint i = 0; i < table.s->keys; ++i) {
     description.indexes.push_back(DescribeIndex(table.key_info[i], i == table.s->primary_key));
   }
@@ -197,13 +185,10 @@ Result<TableDescription> DescribeTable(const TABLE& table, std::string_view name
   return description;
 }
 
-bool PartIsRestorable(const st_key_part_info& key_part) {
+bool PartMayBeRestorable(const st_key_part_info& key_part) {
   const Field& field = *key_part.field;
   const auto type = TypeOf(field);
-  if (!type.ok() || field.key_length() != key_part.length) return false;
-  const bool is_string =
-      *type == ColumnType::kChar || *type == ColumnType::kVarchar || *type == ColumnType::kBlob;
-  return ColumnIsRestorable(*type, is_string ? FindCollation(field.charset()) : nullptr);
+  return type.ok() && *type != ColumnType::kBlob && field.key_length() == key_part.length;
 }
 
 Result<std::string> DictionaryName(std::string_view path) {
@@ -220,26 +205,13 @@ Result<std::string> DictionaryName(std::string_view path) {
   return name;
 }
 
-DictionaryNameParts SplitDictionaryName(std::string_view name) {
-  DictionaryNameParts parts;
-  const size_t dot = name.find('.');
-  parts.database = name.substr(0, dot);
-  if (dot == std::string_view::npos) return parts;
-  parts.table = name.substr(dot + 1);
-  constexpr std::string_view kSeparator = "#P#";
-  const size_t partition = parts.table.find(kSeparator);
-  if (partition != std::string_view::npos) {
-    parts.partition = parts.table.substr(partition + kSeparator.size());
-    parts.table = parts.table.substr(0, partition);
-  }
-  return parts;
-}
-
-int DescribeNewIndexes(const TABLE& table, std::string_view dictionary_name,
-                       std::vector<NewIndex>* indexes) {
+int DescribeNewIndexes(const TABLE& table, const TableDescription& description,
+                       uint32_t table_features, std::vector<NewIndex>* indexes) {
+  const std::string_view dictionary_name = description.layout.name;
+  uint64_t ttl_seconds;
+  if (const int error = ReadTtlDuration(table, dictionary_name, &ttl_seconds)) return error;
   for (uint i = 0; i < table.s->keys; ++i) {
     const KEY& key = table.key_info[i];
-    if (const int error = CheckKey(key)) return error;
     const std::string_view comment(key.comment.str, key.comment.length);
     NewIndex index = ChooseFamily(comment, dictionary_name);
     if (index.family_name == kSystemColumnFamily) {
@@ -251,6 +223,7 @@ int DescribeNewIndexes(const TABLE& table, std::string_view dictionary_name,
       return HA_WRONG_CREATE_OPTION;
     }
     index.kind = i == table.s->primary_key ? IndexKind::kPrimary : IndexKind::kSecondary;
+    index.ttl_seconds = ttl_seconds;
     indexes->push_back(std::move(index));
   }
   if (table.s->primary_key == MAX_KEY) {
@@ -258,7 +231,7 @@ int DescribeNewIndexes(const TABLE& table, std::string_view dictionary_name,
     hidden.kind = IndexKind::kHiddenPrimary;
     indexes->push_back(hidden);
   }
-  return 0;
+  return ChooseFormat(description, table_features, indexes);
 }
 
 }  // namespace cairn

@@ -22,23 +22,17 @@ struct TableDescription {
 // Errors: kNotSupported for a column type that the engine cannot store.
 Result<TableDescription> DescribeTable(const TABLE& table, std::string_view name);
 
-// Whether a column can be read back from this key part, asked before any table is open.
-bool PartIsRestorable(const st_key_part_info& key_part);
+// Whether a column might be read back from this key part, asked before any table is open. The index's format
+// decides.
+bool PartMayBeRestorable(const st_key_part_info& key_part);
 
 // "db.table[#P#part]" of the server's path "./db/table[#P#part]". Errors: kInvalidArgument.
 Result<std::string> DictionaryName(std::string_view path);
 
-// The parts of such a name, file-name encoded as it is; an empty partition when it has none.
-struct DictionaryNameParts {
-  std::string_view database;
-  std::string_view table;
-  std::string_view partition;
-};
-DictionaryNameParts SplitDictionaryName(std::string_view name);
-
-// The column families and kinds of the indexes of a new table. Checks what the engine does not support and
-// reports it with my_error. Returns 0 or a handler error code.
-int DescribeNewIndexes(const TABLE& table, std::string_view dictionary_name,
-                       std::vector<NewIndex>* indexes);
+// The column families, kinds and formats of the indexes of a new table. Checks what the engine does not support
+// and reports it with my_error. `table_features`: IndexFeature bits of the table as a whole. Returns 0 or a handler
+// error code.
+int DescribeNewIndexes(const TABLE& table, const TableDescription& description,
+                       uint32_t table_features, std::vector<NewIndex>* indexes);
 
 }  // namespace cairn

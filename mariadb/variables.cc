@@ -80,6 +80,14 @@ void SetInfoLogLevel(THD*, SysVar*, void* variable, const void* value) {
   ApplyInfoLogLevel();
 }
 
+void SetTtl(THD*, SysVar*, void* variable, const void* value) {
+  Store<char>(variable, value);
+  Engine* const engine = RunningEngine();
+  if (engine == nullptr) return;
+  engine->database().expiry().SetRemoves(global_variables.enable_ttl);
+  engine->database().expiry().SetHides(global_variables.enable_ttl_read_filtering);
+}
+
 void SetStatisticsLevelNow(THD*, SysVar*, void* variable, const void* value) {
   Store<unsigned int>(variable, value);
   ApplyStatisticsLevel();
@@ -102,7 +110,7 @@ void SetRateLimitNow(THD* thd, SysVar*, void* variable, const void* value) {
       "Do a clean shutdown if you want to change it from or to 0.");
 }
 
-void SetFileStatistics(THD*, SysVar* variable, void* to, const void* value) {
+void SetCollector(THD*, SysVar* variable, void* to, const void* value) {
   const auto* const header = reinterpret_cast<const SysVarHeader*>(variable);
   switch (header->flags & 7) {
     case PLUGIN_VAR_BOOL:
@@ -114,7 +122,7 @@ void SetFileStatistics(THD*, SysVar* variable, void* to, const void* value) {
     default:
       Store<long long>(to, value);
   }
-  if (Engine* engine = RunningEngine()) ApplyFileStatistics(engine->database().file_statistics());
+  if (Engine* engine = RunningEngine()) ApplyCollectorControl(&engine->database().collector());
 }
 
 void SetRememberedDeadlocks(THD*, SysVar*, void* variable, const void* value) {

@@ -102,9 +102,9 @@ def build(preset: str) -> None:
 
 
 @cli.command()
-@click.argument("part", type=click.Choice(["unit", "sql", "lint", "all"]), default="all")
+@click.argument("part", type=click.Choice(["unit", "sql", "crash", "lint", "all"]), default="all")
 def test(part: str) -> None:
-    """Run the tests: unit (two builds, one with sanitizers), sql (over a server), lint, or all."""
+    """Run the tests: unit (two builds), sql (over a server), crash (short), lint, or all."""
     from cairn import testing
 
     sys.exit(testing.run(part))
@@ -193,19 +193,46 @@ def sample_verify(kill: bool) -> None:
     sys.exit(1 if different else 0)
 
 
-@cli.command()
+@cli.group(invoke_without_command=True)
 @click.option("--rounds", type=click.IntRange(1), default=20, show_default=True)
 @click.option("--seed", type=int, help="Repeat the choices of an earlier run.")
 @click.option("--binlog", is_flag=True, help="With the binary log on.")
-def crash(rounds: int, seed: int | None, binlog: bool) -> None:
+@click.pass_context
+def crash(context: click.Context, rounds: int, seed: int | None, binlog: bool) -> None:
     """Kill a server under load again and again, and check what it had acknowledged.
 
     The server is one of its own, with data below var/crash/; that of ./cairn up is not touched. The
     first failure ends the run and keeps the data.
     """
+    if context.invoked_subcommand is not None:
+        return
     from cairn.crash import command
 
     sys.exit(command.run(rounds, seed, binlog=binlog))
+
+
+@crash.command("ddl")
+@click.option("--statement", "names", multiple=True, metavar="NAME", help="Only this one.")
+@click.option("--seed", type=int, help="Repeat the choices of an earlier run.")
+@click.option("--stride", type=click.IntRange(1), default=1, show_default=True)
+@click.option("--short", is_flag=True, help="The statements that ./cairn test runs.")
+@click.option(
+    "--rounds", type=click.IntRange(0), default=0, help="Random statements and kills instead."
+)
+@click.option("--binlog", is_flag=True, help="With the binary log on.")
+@click.option("--list", "lists", is_flag=True, help="List the statements.")
+def crash_ddl(names: tuple[str, ...], lists: bool, **options: Any) -> None:
+    """Kill the server before each change of a file that a DDL statement makes.
+
+    After each restart every table must be as before the statement or as after it, and nothing may
+    be left over, in the engine's dictionary or on disk.
+    """
+    from cairn.crash import ddl
+
+    if lists:
+        ddl.list_cases()
+        return
+    sys.exit(ddl.run(ddl.Choice(names, **options)))
 
 
 @cli.group()
@@ -236,6 +263,16 @@ def acceptance_bad_input(cases: tuple[str, ...], list_cases: bool) -> None:
     from cairn.acceptance import bad_input as command
 
     sys.exit(command.run(cases, list_cases=list_cases))
+
+
+@acceptance.command("roundtrip")
+@click.option("--rounds", type=click.IntRange(1), default=50, show_default=True)
+@click.option("--seed", help="Repeat the rounds of an earlier run.")
+def acceptance_roundtrip(rounds: int, seed: str | None) -> None:
+    """Take directories from the stock plug-in to Cairn and back, comparing every table."""
+    from cairn.acceptance.roundtrip import command
+
+    sys.exit(command.run(rounds, seed))
 
 
 @acceptance.command("disk-full")

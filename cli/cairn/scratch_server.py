@@ -64,16 +64,22 @@ class ScratchServer:
         self.options = options
         self.data = data or directory / "data"
         self.error_log = directory / "error.log"
+        self.library: Path | None = None  # The plug-in to load; None: the one under test.
+        self.environment: dict[str, str] = {}
         self._child: subprocess.Popen[bytes] | None = None
         self._log_begin = 0
         directory.mkdir(parents=True, exist_ok=True)
         (directory / "tmp").mkdir(exist_ok=True)
         self.socket = choose_socket(directory)
         if not self.data.is_dir():
-            partial = self.data.with_name("data.partial")
-            files.remove(partial)
-            shutil.copytree(_system_tables(mariadb), partial)
-            partial.rename(self.data)
+            self.empty()
+
+    def empty(self) -> None:
+        """Makes the data directory anew, with nothing but the server's own tables."""
+        partial = self.data.with_name("data.partial")
+        files.remove(partial)
+        shutil.copytree(_system_tables(self.mariadb), partial)
+        files.install_directory(partial, self.data)
 
     def __enter__(self) -> Self:
         return self
@@ -92,7 +98,8 @@ class ScratchServer:
         """Starts the process, with the options of the server and `extra` ones, and returns."""
         if self.is_alive():
             raise CairnError(f"The server in {shown(self.directory)} runs already.")
-        files.replace_link(self.directory / "plugin" / plugin.LIBRARY, plugin.library())
+        library = self.library or plugin.library()
+        files.replace_link(self.directory / "plugin" / plugin.LIBRARY, library)
         self._log_begin = self.error_log.stat().st_size if self.error_log.exists() else 0
         self.socket.unlink(missing_ok=True)
         share = self.mariadb.prefix / "usr" / "share" / "mysql"
@@ -125,7 +132,7 @@ class ScratchServer:
                 stdout=out,
                 stderr=out,
                 cwd=self.directory,
-                env=dict(os.environ, **self.mariadb.environment()),
+                env=dict(os.environ, **self.mariadb.environment(), **self.environment),
                 # An interrupt at the terminal is for the test, which then ends its server.
                 start_new_session=True,
                 preexec_fn=process.end_with_parent,

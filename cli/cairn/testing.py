@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import re
 import shutil
 import sys
@@ -18,6 +19,10 @@ from cairn.report import Phase, Reporter, say
 # The unit tests run as users get the code, and where the sanitizers can see slips.
 UNIT_PRESETS = ("release", "asan")
 FORMATTED = ("engine", "mariadb", "tests/unit")
+# ./cairn acceptance roundtrip makes more of them.
+ROUND_TRIPS = 3
+# The short crash test takes every so manieth step of a statement.
+SHORT_STRIDE = 4
 # How many files of a failed check are named on the screen.
 SHOWN_FILES = 20
 
@@ -39,7 +44,12 @@ class Total:
 
 def run(part: str) -> int:
     """Runs one part or all; a part that fails does not keep the others from running."""
-    parts: dict[str, Callable[[Reporter], Total]] = {"lint": lint, "unit": unit, "sql": sql}
+    parts: dict[str, Callable[[Reporter], Total]] = {
+        "lint": lint,
+        "unit": unit,
+        "sql": sql,
+        "crash": crash,
+    }
     reporter = Reporter()
     total = Total()
     with reporter.phase("Packages") as phase:
@@ -167,7 +177,29 @@ def sql(reporter: Reporter) -> Total:
         say(f"    fail  {outcome.key}  {outcome.reason}")
     if failures:
         say(f"    Log: {shown(LOG / 'mtr-sql.log')}")
+    total.add(_roundtrip(reporter, server))
     return total
+
+
+def _roundtrip(reporter: Reporter, server: prefix.Server) -> Total:
+    """A few directories go from the stock plug-in to ours and back."""
+    from cairn.acceptance.roundtrip import command
+
+    seed = f"{random.getrandbits(32)}"
+    failed = command.run_rounds(reporter, server, ROUND_TRIPS, seed)
+    return Total(ROUND_TRIPS - failed, failed)
+
+
+# ---- crash -------------------------------------------------------------------------------------
+
+
+def crash(reporter: Reporter) -> Total:
+    """Some DDL statements, each cut off at some of its steps: ./cairn crash ddl has them all."""
+    from cairn.crash import ddl
+
+    if not plugin.is_replaced():
+        _build(reporter, "release")
+    return Total(*ddl.run_choice(reporter, ddl.Choice(short=True, stride=SHORT_STRIDE)))
 
 
 # ---- lint --------------------------------------------------------------------------------------

@@ -46,6 +46,8 @@ std::string_view ToString(StatusCode code) {
       return "checksum mismatch";
     case StatusCode::kMetadataMismatch:
       return "metadata mismatch";
+    case StatusCode::kQuarantined:
+      return "quarantined";
     case StatusCode::kIoError:
       return "I/O error";
     case StatusCode::kNoSpace:

@@ -40,6 +40,7 @@ enum class StatusCode {
   kCorruption,        // Stored bytes do not decode.
   kChecksumMismatch,  // A row's own checksum differs.
   kMetadataMismatch,  // Dictionary and table definition disagree.
+  kQuarantined,       // Records of the table in the dictionary are damaged or of a newer version.
   kIoError,
   kNoSpace,
   kShutdown,  // The engine is closing.

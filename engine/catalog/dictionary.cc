@@ -1,148 +1,64 @@
 #include "engine/catalog/dictionary.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "engine/base/bytes.h"
-#include "engine/store/comparator.h"
+#include "engine/catalog/expiry_rules.h"
+#include "engine/codec/index_statistics.h"
+#include "engine/store/directory_marker.h"
 #include "engine/store/rocksdb_status.h"
 #include "rocksdb/write_batch.h"
 
 namespace cairn {
 namespace {
 
+constexpr std::string_view kPartitionMark = "#P#";
+
 rocksdb::Slice ToSlice(std::string_view bytes) {
   return rocksdb::Slice(bytes.data(), bytes.size());
 }
 
-std::string Describe(IndexId id) {
-  return "index " + std::to_string(id.index_number) + " in column family " +
-         std::to_string(id.column_family);
-}
-
-// Calls `visit(key, value)` for every record of a type, in key order, until it fails.
-template <typename Visit>
-Status ForEachRecord(const Database& database, DictionaryRecordType type, Visit visit) {
-  const std::string prefix = DictionaryPrefix(type);
-  const std::string end =
-      DictionaryPrefix(static_cast<DictionaryRecordType>(static_cast<uint32_t>(type) + 1));
-  rocksdb::Slice upper_bound(end);
-  rocksdb::ReadOptions options;
-  options.total_order_seek = true;
-  options.iterate_upper_bound = &upper_bound;
-  std::unique_ptr<rocksdb::Iterator> iterator(
-      database.rocksdb()->NewIterator(options, database.system_family().handle));
-  for (iterator->Seek(prefix); iterator->Valid(); iterator->Next()) {
-    const Status visited = visit(iterator->key().ToStringView(), iterator->value().ToStringView());
-    if (!visited.ok()) {
-      return visited.WithContext("dictionary record " + ToHex(iterator->key().ToStringView()));
-    }
-  }
-  return FromRocksDb(iterator->status());
-}
-
 }  // namespace
 
+std::string_view TableOfEntry(std::string_view entry) {
+  return entry.substr(0, entry.find(kPartitionMark));
+}
+
 std::string TableVersionPath(std::string_view table_name) {
-  const size_t partition = table_name.find("#P#");
-  std::string path = "./" + std::string(table_name.substr(0, partition));
+  std::string path = "./" + std::string(TableOfEntry(table_name));
   const size_t dot = path.find('.', 2);
   if (dot != std::string::npos) path[dot] = '/';
   return path;
 }
 
-Result<std::unique_ptr<Dictionary>> Dictionary::Load(Database* database) {
-  std::unique_ptr<Dictionary> dictionary(new Dictionary(database));
-  CAIRN_RETURN_IF_ERROR(dictionary->LoadRecords());
-  CAIRN_RETURN_IF_ERROR(dictionary->WriteRequiredRecords());
-  return dictionary;
-}
-
-Status Dictionary::LoadRecords() {
-  uint32_t max_index_number = kFirstUserIndexNumber - 1;
-  CAIRN_ASSIGN_OR_RETURN(const std::optional<std::string> max_record, Read(MaxIndexNumberKey()));
-  if (max_record.has_value()) {
-    CAIRN_ASSIGN_OR_RETURN(const uint32_t stored, DecodeMaxIndexNumber(*max_record));
-    max_index_number = std::max(max_index_number, stored);
+Status Dictionary::SaveStatistics() {
+  std::lock_guard change(change_mutex_);
+  const std::vector<IndexStatistics> changed = database_->file_statistics().TakeChanged();
+  if (changed.empty()) return Status();
+  std::set<IndexId> existing;
+  for (const auto& table : Tables()) {
+    for (const IndexEntry& index : table->indexes) existing.insert(index.id);
   }
-  max_index_number_.store(max_index_number, std::memory_order_relaxed);
-
-  CAIRN_RETURN_IF_ERROR(
-      ForEachRecord(*database_, DictionaryRecordType::kColumnFamily,
-                    [this](std::string_view key, std::string_view value) -> Status {
-                      CAIRN_ASSIGN_OR_RETURN(const uint32_t family, DecodeColumnFamilyKey(key));
-                      CAIRN_ASSIGN_OR_RETURN(const uint32_t flags, DecodeColumnFamily(value));
-                      family_flags_[family] = flags;
-                      return Status();
-                    }));
-
-  std::map<IndexId, IndexInfo> indexes;
-  CAIRN_RETURN_IF_ERROR(ForEachRecord(
-      *database_, DictionaryRecordType::kIndex,
-      [&indexes](std::string_view key, std::string_view value) -> Status {
-        CAIRN_ASSIGN_OR_RETURN(const IndexId id, DecodeIndexKey(DictionaryRecordType::kIndex, key));
-        CAIRN_ASSIGN_OR_RETURN(indexes[id], DecodeIndexInfo(value));
-        return Status();
-      }));
-
-  const auto mark_dropped = [&](DictionaryRecordType type) {
-    return ForEachRecord(
-        *database_, type, [&, type](std::string_view key, std::string_view value) -> Status {
-          CAIRN_ASSIGN_OR_RETURN(const IndexId id, DecodeIndexKey(type, key));
-          CAIRN_RETURN_IF_ERROR(DecodeOngoingMark(value));
-          if (id.index_number > max_index_number) {
-            return Status(StatusCode::kCorruption, Describe(id) +
-                                                       " is above the largest number handed out, " +
-                                                       std::to_string(max_index_number));
-          }
-          database_->dropped_indexes().Add(id);
-          return Status();
-        });
-  };
-  CAIRN_RETURN_IF_ERROR(mark_dropped(DictionaryRecordType::kIndexDropOngoing));
-  // An index build that did not finish leaves nothing that anybody refers to.
-  CAIRN_RETURN_IF_ERROR(mark_dropped(DictionaryRecordType::kIndexCreateOngoing));
-
-  return ForEachRecord(
-      *database_, DictionaryRecordType::kTable,
-      [&](std::string_view key, std::string_view value) -> Status {
-        CAIRN_ASSIGN_OR_RETURN(std::string name, DecodeTableKey(key));
-        auto ids = DecodeTable(value);
-        if (!ids.ok()) return ids.status().WithContext("table " + name);
-        auto table = std::make_shared<TableDefinition>();
-        for (const IndexId id : *ids) {
-          const auto info = indexes.find(id);
-          const ColumnFamily* family = database_->FindFamily(id.column_family);
-          if (info == indexes.end() || family == nullptr || id.index_number > max_index_number) {
-            const char* what = info == indexes.end() ? " has no record"
-                               : family == nullptr   ? ": the column family does not exist"
-                                                     : " is above the largest number handed out";
-            return Status(StatusCode::kMetadataMismatch,
-                          "table " + name + ", " + Describe(id) + what);
-          }
-          table->indexes.push_back(IndexEntry{id, info->second, family});
-        }
-        table->name = name;
-        table->counters = std::make_shared<TableCounters>();
-        tables_.emplace(std::move(name), std::move(table));
-        return Status();
-      });
-}
-
-Status Dictionary::WriteRequiredRecords() {
   rocksdb::WriteBatch batch;
-  for (const ColumnFamily* family : {&database_->system_family(), &database_->default_family()}) {
-    CAIRN_RETURN_IF_ERROR(FromRocksDb(batch.Put(
-        database_->system_family().handle, ColumnFamilyKey(family->id), EncodeColumnFamily(0))));
-    family_flags_[family->id] = 0;
+  for (const IndexStatistics& statistics : changed) {
+    if (!existing.contains(statistics.id)) continue;
+    CAIRN_RETURN_IF_ERROR(
+        FromRocksDb(batch.Put(database_->system_family().handle,
+                              IndexKey(DictionaryRecordType::kIndexStatistics, statistics.id),
+                              EncodeIndexStatistics({statistics}))));
   }
-  return Write(&batch);
+  return batch.Count() == 0 ? Status() : Write(&batch, Sync::kNo);
 }
 
 std::shared_ptr<const TableDefinition> Dictionary::Find(std::string_view name) const {
   std::shared_lock lock(map_mutex_);
-  const auto found = tables_.find(name);
-  return found == tables_.end() ? nullptr : found->second;
+  for (const auto* tables : {&tables_, &temporary_tables_}) {
+    const auto found = tables->find(name);
+    if (found != tables->end()) return found->second;
+  }
+  return nullptr;
 }
 
 std::vector<std::shared_ptr<const TableDefinition>> Dictionary::Tables() const {
@@ -153,9 +69,41 @@ std::vector<std::shared_ptr<const TableDefinition>> Dictionary::Tables() const {
   return tables;
 }
 
-Status Dictionary::Write(rocksdb::WriteBatch* batch) const {
+std::optional<QuarantinedTable> Dictionary::FindQuarantined(std::string_view name) const {
+  std::shared_lock lock(map_mutex_);
+  const auto found = quarantined_.find(name);
+  return found == quarantined_.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::vector<QuarantinedTable> Dictionary::QuarantinedTables() const {
+  std::shared_lock lock(map_mutex_);
+  std::vector<QuarantinedTable> tables;
+  for (const auto& [name, table] : quarantined_) tables.push_back(table);
+  return tables;
+}
+
+Status Dictionary::CheckNotQuarantined(std::string_view name) const {
+  const auto quarantined = FindQuarantined(name);
+  if (!quarantined.has_value()) return Status();
+  return Status(StatusCode::kQuarantined,
+                "table " + quarantined->name + " is quarantined: " + quarantined->reason);
+}
+
+Status Dictionary::SetFormat(DirectoryFormat format) {
+  std::lock_guard change(change_mutex_);
+  if (format == this->format()) return Status();
+  CAIRN_RETURN_IF_ERROR(WriteDirectoryMarker(database_->env(), database_->directory()));
+  rocksdb::WriteBatch batch;
+  CAIRN_RETURN_IF_ERROR(FromRocksDb(batch.Put(
+      database_->system_family().handle, DirectoryFormatKey(), EncodeDirectoryFormat(format))));
+  CAIRN_RETURN_IF_ERROR(Write(&batch));
+  format_.store(format, std::memory_order_relaxed);
+  return Status();
+}
+
+Status Dictionary::Write(rocksdb::WriteBatch* batch, Sync sync) const {
   rocksdb::WriteOptions options;
-  options.sync = true;
+  options.sync = sync == Sync::kYes;
   rocksdb::TransactionDBWriteOptimizations optimizations;
   optimizations.skip_concurrency_control = true;  // No transaction locks dictionary keys.
   return FromRocksDb(database_->rocksdb()->Write(options, optimizations, batch))
@@ -172,28 +120,41 @@ Result<std::optional<std::string>> Dictionary::Read(std::string_view key) const 
 }
 
 // Returns the first of `count` consecutive numbers. They are recorded before anybody uses them, so
-// that no number is ever handed out twice; those of a failed CREATE are lost.
-Result<uint32_t> Dictionary::AllocateIndexNumbers(uint32_t count) {
-  const uint32_t last = max_index_number_.load(std::memory_order_relaxed);
+// that no number is ever handed out twice; those of a failed CREATE are lost. Without a sync a crash takes
+// the record away together with all that was written under the numbers.
+Result<uint32_t> Dictionary::AllocateIndexNumbers(uint32_t count, Sync sync) {
+  uint32_t last = max_index_number_.load(std::memory_order_relaxed);
+  for (auto taken = reserved_numbers_.upper_bound(last);
+       taken != reserved_numbers_.end() && *taken - last <= count; ++taken) {
+    last = *taken;
+  }
   if (last > UINT32_MAX - 1 - count) {
     return Status(StatusCode::kNotSupported, "all index numbers of this database are used up");
   }
   rocksdb::WriteBatch batch;
   CAIRN_RETURN_IF_ERROR(FromRocksDb(batch.Put(
       database_->system_family().handle, MaxIndexNumberKey(), EncodeMaxIndexNumber(last + count))));
-  CAIRN_RETURN_IF_ERROR(Write(&batch));
+  CAIRN_RETURN_IF_ERROR(Write(&batch, sync));
   max_index_number_.store(last + count, std::memory_order_relaxed);
   return last + 1;
 }
 
 Result<std::shared_ptr<const TableDefinition>> Dictionary::CreateTable(
     std::string_view name, const std::vector<NewIndex>& indexes,
-    std::optional<uint64_t> next_auto_increment) {
+    std::optional<uint64_t> next_auto_increment, TableLifetime lifetime) {
   std::lock_guard change(change_mutex_);
+  const bool temporary = lifetime == TableLifetime::kTemporary;
+  // What a crash is to remove anyway need not be on disk.
+  const Sync sync = temporary ? Sync::kNo : Sync::kYes;
   if (Find(name) != nullptr) return Status(StatusCode::kAlreadyExists, std::string(name));
+  CAIRN_RETURN_IF_ERROR(CheckNotQuarantined(name));
 
   std::vector<const ColumnFamily*> families;
   for (const NewIndex& index : indexes) {
+    if (index.format_version == kCairnFormatVersion && format() != DirectoryFormat::kCairn) {
+      return Status(StatusCode::kNotSupported,
+                    "an index of the Cairn format in a directory that is kept in the stock format");
+    }
     if (index.family_name == kSystemColumnFamily) {
       return Status(
           StatusCode::kInvalidArgument,
@@ -201,13 +162,19 @@ Result<std::shared_ptr<const TableDefinition>> Dictionary::CreateTable(
     }
     CAIRN_ASSIGN_OR_RETURN(families.emplace_back(),
                            database_->FindOrCreateFamily(index.family_name));
+    const auto bad = bad_families_.find(families.back()->id);
+    if (bad != bad_families_.end()) {
+      return Status(StatusCode::kQuarantined,
+                    "the column family " + index.family_name + " cannot be used: " + bad->second);
+    }
   }
   CAIRN_ASSIGN_OR_RETURN(uint32_t index_number,
-                         AllocateIndexNumbers(static_cast<uint32_t>(indexes.size())));
+                         AllocateIndexNumbers(static_cast<uint32_t>(indexes.size()), sync));
 
   rocksdb::ColumnFamilyHandle* const system = database_->system_family().handle;
   auto table = std::make_shared<TableDefinition>();
   table->name = name;
+  table->temporary = temporary;
   table->counters = std::make_shared<TableCounters>();
   table->counters->next_hidden_key = 1;
   rocksdb::WriteBatch batch;
@@ -218,6 +185,8 @@ Result<std::shared_ptr<const TableDefinition>> Dictionary::CreateTable(
     entry.info.kind = indexes[i].kind;
     entry.info.format_version = indexes[i].format_version;
     entry.info.features = indexes[i].features;
+    entry.info.has_ttl_stamp = indexes[i].ttl_seconds > 0;
+    entry.info.ttl_seconds = indexes[i].ttl_seconds;
     entry.family = families[i];
     table->indexes.push_back(entry);
     if (family_flags_.contains(entry.id.column_family)) continue;
@@ -235,13 +204,16 @@ Result<std::shared_ptr<const TableDefinition>> Dictionary::CreateTable(
         batch.Merge(system, AutoIncrementKey(*table), EncodeAutoIncrement(*next_auto_increment))));
   }
   CAIRN_RETURN_IF_ERROR(PutTable(*table, &batch));
-  CAIRN_RETURN_IF_ERROR(FromRocksDb(
-      batch.Put(system, TableVersionKey(TableVersionPath(name)), EncodeTableVersion(0))));
-  CAIRN_RETURN_IF_ERROR(Write(&batch));
+  if (!temporary) {
+    CAIRN_RETURN_IF_ERROR(FromRocksDb(
+        batch.Put(system, TableVersionKey(TableVersionPath(name)), EncodeTableVersion(0))));
+  }
+  CAIRN_RETURN_IF_ERROR(Write(&batch, sync));
 
   family_flags_.merge(new_family_flags);
+  database_->expiry().Add(ExpiryRules(*table));
   std::unique_lock lock(map_mutex_);
-  tables_.emplace(std::string(name), table);
+  (temporary ? temporary_tables_ : tables_).emplace(std::string(name), table);
   return std::shared_ptr<const TableDefinition>(std::move(table));
 }
 
@@ -252,56 +224,113 @@ Status Dictionary::PutTable(const TableDefinition& table, rocksdb::WriteBatch* b
     ids.push_back(index.id);
     CAIRN_RETURN_IF_ERROR(FromRocksDb(batch->Put(
         system, IndexKey(DictionaryRecordType::kIndex, index.id), EncodeIndexInfo(index.info))));
+    if (!table.temporary) continue;
+    CAIRN_RETURN_IF_ERROR(FromRocksDb(
+        batch->Put(system, IndexKey(DictionaryRecordType::kIndexCreateOngoing, index.id),
+                   EncodeOngoingMark())));
   }
+  if (table.temporary) return Status();
   return FromRocksDb(batch->Put(system, TableKey(table.name), EncodeTable(ids)));
 }
 
 Status Dictionary::PutDropMarks(const TableDefinition& table, rocksdb::WriteBatch* batch) const {
+  rocksdb::ColumnFamilyHandle* const system = database_->system_family().handle;
   for (const IndexEntry& index : table.indexes) {
     CAIRN_RETURN_IF_ERROR(FromRocksDb(batch->Put(
-        database_->system_family().handle,
-        IndexKey(DictionaryRecordType::kIndexDropOngoing, index.id), EncodeOngoingMark())));
+        system, IndexKey(DictionaryRecordType::kIndexDropOngoing, index.id), EncodeOngoingMark())));
+    if (index.info.format_version == kCairnFormatVersion) {
+      // The entries go by their number alone, and the stock plug-in is to be able to go on with that.
+      const IndexInfo readable{.kind = index.info.kind};
+      CAIRN_RETURN_IF_ERROR(FromRocksDb(batch->Put(
+          system, IndexKey(DictionaryRecordType::kIndex, index.id), EncodeIndexInfo(readable))));
+    }
+    if (!table.temporary) continue;
+    CAIRN_RETURN_IF_ERROR(FromRocksDb(
+        batch->Delete(system, IndexKey(DictionaryRecordType::kIndexCreateOngoing, index.id))));
   }
   return Status();
 }
 
-Status Dictionary::DropTable(std::string_view name) {
+Status Dictionary::DropTables(const std::vector<std::string>& names) {
   std::lock_guard change(change_mutex_);
-  const std::shared_ptr<const TableDefinition> table = Find(name);
-  if (table == nullptr) return Status(StatusCode::kNotFound, std::string(name));
+  if (names.size() == 1 && Find(names.front()) == nullptr) {
+    if (const auto quarantined = FindQuarantined(names.front()))
+      return DropQuarantined(*quarantined);
+  }
   rocksdb::ColumnFamilyHandle* const system = database_->system_family().handle;
   rocksdb::WriteBatch batch;
-  CAIRN_RETURN_IF_ERROR(PutDropMarks(*table, &batch));
-  CAIRN_RETURN_IF_ERROR(FromRocksDb(batch.Delete(system, TableKey(name))));
-  CAIRN_RETURN_IF_ERROR(FromRocksDb(batch.Delete(system, TableVersionKey(TableVersionPath(name)))));
+  std::vector<std::shared_ptr<const TableDefinition>> dropped;
+  for (const std::string& name : names) {
+    const auto& table = dropped.emplace_back(Find(name));
+    if (table == nullptr || table->temporary) return Status(StatusCode::kNotFound, name);
+    CAIRN_RETURN_IF_ERROR(PutDropMarks(*table, &batch));
+    CAIRN_RETURN_IF_ERROR(FromRocksDb(batch.Delete(system, TableKey(name))));
+    const std::string path = TableVersionPath(name);
+    if (SharesVersion(path, names)) continue;
+    CAIRN_RETURN_IF_ERROR(FromRocksDb(batch.Delete(system, TableVersionKey(path))));
+  }
   CAIRN_RETURN_IF_ERROR(Write(&batch));
-  for (const IndexEntry& index : table->indexes) database_->dropped_indexes().Add(index.id);
+  for (const auto& table : dropped) {
+    for (const IndexEntry& index : table->indexes) database_->dropped_indexes().Add(index.id);
+  }
   std::unique_lock lock(map_mutex_);
-  tables_.erase(tables_.find(name));
+  for (const std::string& name : names) tables_.erase(name);
   return Status();
 }
 
-Status Dictionary::TruncateTable(std::string_view name) {
-  std::lock_guard change(change_mutex_);
-  const std::shared_ptr<const TableDefinition> table = Find(name);
-  if (table == nullptr) return Status(StatusCode::kNotFound, std::string(name));
-  CAIRN_ASSIGN_OR_RETURN(uint32_t index_number,
-                         AllocateIndexNumbers(static_cast<uint32_t>(table->indexes.size())));
-  auto emptied = std::make_shared<TableDefinition>(*table);
-  emptied->counters = std::make_shared<TableCounters>();
-  emptied->counters->next_auto_increment = 1;
-  emptied->counters->next_hidden_key = 1;
-  for (IndexEntry& index : emptied->indexes) index.id.index_number = index_number++;
+// Its indexes are marked as dropped where nothing else can be meant. The stock plug-in wants a readable
+// record for every mark: the data of an index without one goes by its number alone, so that any will do.
+Status Dictionary::DropQuarantined(const QuarantinedTable& table) {
+  std::set<uint32_t> others;  // Index numbers that another table claims.
+  for (const auto& other : Tables()) {
+    for (const IndexEntry& index : other->indexes) others.insert(index.id.index_number);
+  }
+  for (const QuarantinedTable& other : QuarantinedTables()) {
+    if (other.name == table.name) continue;
+    for (const IndexId id : other.indexes) others.insert(id.index_number);
+  }
+  rocksdb::ColumnFamilyHandle* const system = database_->system_family().handle;
   rocksdb::WriteBatch batch;
-  CAIRN_RETURN_IF_ERROR(PutDropMarks(*table, &batch));
-  CAIRN_RETURN_IF_ERROR(PutTable(*emptied, &batch));
+  std::set<IndexId> dropped;
+  for (const IndexId id : std::set<IndexId>(table.indexes.begin(), table.indexes.end())) {
+    if (others.contains(id.index_number)) continue;
+    CAIRN_ASSIGN_OR_RETURN(const std::optional<std::string> record,
+                           Read(IndexKey(DictionaryRecordType::kIndex, id)));
+    if (!record.has_value() || !DecodeIndexInfo(*record).ok()) {
+      CAIRN_RETURN_IF_ERROR(
+          FromRocksDb(batch.Put(system, IndexKey(DictionaryRecordType::kIndex, id),
+                                EncodeIndexInfo(IndexInfo{.kind = IndexKind::kSecondary}))));
+    }
+    if (!CanHoldIndex(id)) continue;  // The record alone stays, so that the number is not used.
+    dropped.insert(id);
+    CAIRN_RETURN_IF_ERROR(FromRocksDb(batch.Put(
+        system, IndexKey(DictionaryRecordType::kIndexDropOngoing, id), EncodeOngoingMark())));
+  }
+  CAIRN_RETURN_IF_ERROR(FromRocksDb(batch.Delete(system, TableKey(table.name))));
   CAIRN_RETURN_IF_ERROR(
-      FromRocksDb(batch.Put(database_->system_family().handle,
-                            TableVersionKey(TableVersionPath(name)), EncodeTableVersion(0))));
+      FromRocksDb(batch.Delete(system, TableVersionKey(TableVersionPath(table.name)))));
   CAIRN_RETURN_IF_ERROR(Write(&batch));
-  for (const IndexEntry& index : table->indexes) database_->dropped_indexes().Add(index.id);
+  for (const IndexId id : dropped) database_->dropped_indexes().Add(id);
   std::unique_lock lock(map_mutex_);
-  tables_.find(name)->second = std::move(emptied);
+  quarantined_.erase(quarantined_.find(table.name));
+  return Status();
+}
+
+std::shared_ptr<const TableDefinition> Dictionary::ForgetTemporaryTable(std::string_view name) {
+  std::unique_lock lock(map_mutex_);
+  const auto found = temporary_tables_.find(name);
+  if (found == temporary_tables_.end()) return nullptr;
+  std::shared_ptr<const TableDefinition> table = found->second;
+  temporary_tables_.erase(found);
+  return table;
+}
+
+Status Dictionary::DropForgottenTable(const TableDefinition& table) {
+  std::lock_guard change(change_mutex_);
+  rocksdb::WriteBatch batch;
+  CAIRN_RETURN_IF_ERROR(PutDropMarks(table, &batch));
+  CAIRN_RETURN_IF_ERROR(Write(&batch, Sync::kNo));
+  for (const IndexEntry& index : table.indexes) database_->dropped_indexes().Add(index.id);
   return Status();
 }
 
@@ -311,20 +340,35 @@ Status Dictionary::ChangeIndexes(const std::vector<IndexChange>& changes) {
   rocksdb::WriteBatch batch;
   std::vector<std::shared_ptr<TableDefinition>> changed_tables;
   TableDefinition dropped;  // Only its indexes count.
+  std::map<std::string, uint64_t> versions;
   for (const IndexChange& table_change : changes) {
+    CAIRN_RETURN_IF_ERROR(CheckNotQuarantined(table_change.table_name));
     const std::shared_ptr<const TableDefinition> table = Find(table_change.table_name);
-    if (table == nullptr) return Status(StatusCode::kNotFound, table_change.table_name);
+    if (table == nullptr || table->temporary) {
+      return Status(StatusCode::kNotFound, table_change.table_name);
+    }
     const auto& changed = changed_tables.emplace_back(std::make_shared<TableDefinition>(*table));
-    changed->indexes = table_change.indexes;
+    changed->indexes.clear();
+    for (const IndexId id : table_change.kept) {
+      const auto kept = std::find_if(table->indexes.begin(), table->indexes.end(),
+                                     [id](const IndexEntry& index) { return index.id == id; });
+      if (kept == table->indexes.end()) {
+        return Status(StatusCode::kInvalidArgument,
+                      "table " + table->name + " has no index " + std::to_string(id.index_number));
+      }
+      changed->indexes.push_back(*kept);
+    }
     for (const IndexEntry& index : table->indexes) {
-      const bool stays =
-          std::any_of(changed->indexes.begin(), changed->indexes.end(),
-                      [&index](const IndexEntry& kept) { return kept.id == index.id; });
-      if (!stays) dropped.indexes.push_back(index);
+      if (std::find(table_change.kept.begin(), table_change.kept.end(), index.id) ==
+          table_change.kept.end()) {
+        dropped.indexes.push_back(index);
+      }
     }
     CAIRN_RETURN_IF_ERROR(PutTable(*changed, &batch));
     const std::string path = TableVersionPath(table->name);
-    CAIRN_ASSIGN_OR_RETURN(const uint64_t version, LoadTableVersion(path));
+    CAIRN_ASSIGN_OR_RETURN(versions[path], LoadTableVersion(path));
+  }
+  for (const auto& [path, version] : versions) {
     CAIRN_RETURN_IF_ERROR(
         FromRocksDb(batch.Put(system, TableVersionKey(path), EncodeTableVersion(version + 1))));
   }
@@ -333,27 +377,53 @@ Status Dictionary::ChangeIndexes(const std::vector<IndexChange>& changes) {
   for (const IndexEntry& index : dropped.indexes) database_->dropped_indexes().Add(index.id);
   std::unique_lock lock(map_mutex_);
   for (std::shared_ptr<TableDefinition>& changed : changed_tables) {
-    const auto found = tables_.find(changed->name);
-    found->second = std::move(changed);
+    tables_.find(changed->name)->second = std::move(changed);
   }
   return Status();
 }
 
-Status Dictionary::RenameTable(std::string_view from, std::string_view to) {
+bool Dictionary::CanHoldIndex(IndexId id) const {
+  return id.index_number >= kFirstUserIndexNumber && id.index_number <= max_index_number() &&
+         id.column_family != database_->system_family().id;
+}
+
+Status Dictionary::TruncateTables(const std::vector<std::string>& names) {
   std::lock_guard change(change_mutex_);
-  const std::shared_ptr<const TableDefinition> table = Find(from);
-  if (table == nullptr) return Status(StatusCode::kNotFound, std::string(from));
-  if (Find(to) != nullptr) return Status(StatusCode::kAlreadyExists, std::string(to));
-  auto renamed = std::make_shared<TableDefinition>(*table);
-  renamed->name = to;
+  std::vector<std::shared_ptr<const TableDefinition>> tables;
+  uint32_t index_count = 0;
+  Sync sync = Sync::kNo;
+  for (const std::string& name : names) {
+    const auto& table = tables.emplace_back(Find(name));
+    if (table == nullptr) return Status(StatusCode::kNotFound, name);
+    if (!table->temporary) sync = Sync::kYes;
+    index_count += static_cast<uint32_t>(table->indexes.size());
+  }
+  CAIRN_ASSIGN_OR_RETURN(uint32_t index_number, AllocateIndexNumbers(index_count, sync));
   rocksdb::WriteBatch batch;
-  CAIRN_RETURN_IF_ERROR(PutTable(*renamed, &batch));
-  CAIRN_RETURN_IF_ERROR(
-      FromRocksDb(batch.Delete(database_->system_family().handle, TableKey(from))));
-  CAIRN_RETURN_IF_ERROR(Write(&batch));
+  std::vector<std::shared_ptr<TableDefinition>> emptied;
+  for (const auto& table : tables) {
+    const auto& empty = emptied.emplace_back(std::make_shared<TableDefinition>(*table));
+    empty->counters = std::make_shared<TableCounters>();
+    empty->counters->next_auto_increment = 1;
+    empty->counters->next_hidden_key = 1;
+    for (IndexEntry& index : empty->indexes) index.id.index_number = index_number++;
+    CAIRN_RETURN_IF_ERROR(PutDropMarks(*table, &batch));
+    CAIRN_RETURN_IF_ERROR(PutTable(*empty, &batch));
+    if (table->temporary) continue;
+    CAIRN_RETURN_IF_ERROR(FromRocksDb(batch.Put(database_->system_family().handle,
+                                                TableVersionKey(TableVersionPath(table->name)),
+                                                EncodeTableVersion(0))));
+  }
+  CAIRN_RETURN_IF_ERROR(Write(&batch, sync));
+  for (const auto& table : tables) {
+    for (const IndexEntry& index : table->indexes) database_->dropped_indexes().Add(index.id);
+  }
+  for (const auto& empty : emptied) database_->expiry().Add(ExpiryRules(*empty));
   std::unique_lock lock(map_mutex_);
-  tables_.erase(tables_.find(from));
-  tables_.emplace(std::string(to), std::move(renamed));
+  for (auto& empty : emptied) {
+    auto& map = empty->temporary ? temporary_tables_ : tables_;
+    map.find(empty->name)->second = std::move(empty);
+  }
   return Status();
 }
 
@@ -412,7 +482,9 @@ Status Dictionary::ForgetDroppedIndex(IndexId id) {
   }
   CAIRN_RETURN_IF_ERROR(Write(&batch));
   database_->dropped_indexes().Remove(id);
-  database_->known_indexes().Remove(id.index_number);
+  database_->expiry().Remove(id);
+  database_->file_statistics().Remove(id);
+  database_->key_layouts().Remove(id);
   return Status();
 }
 

@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <shared_mutex>
 #include <string>
 #include <string_view>
@@ -40,7 +41,12 @@ struct TableDefinition {
   std::string name;                 // "db.table[#P#part]", file-name encoded.
   std::vector<IndexEntry> indexes;  // In the server's key order, a hidden primary key last.
   std::shared_ptr<TableCounters> counters;
+  bool temporary = false;
 };
+
+// A temporary table is known to this process alone: no record names it, and each of its indexes bears the
+// mark of an index whose creation goes on, so that the next start after a crash removes the entries.
+enum class TableLifetime : uint8_t { kPermanent, kTemporary };
 
 struct NewIndex {
   IndexKind kind = IndexKind::kPrimary;
@@ -48,41 +54,79 @@ struct NewIndex {
   bool family_per_partition = false;  // The name came from a per-partition qualifier.
   uint16_t format_version = kStockFormatVersion;
   uint32_t features = 0;  // IndexFeature bits; 0 unless the format is kCairnFormatVersion.
+  uint64_t ttl_seconds =
+      0;  // Rows expire after as long; 0: never. The same for all indexes of a table.
+};
+
+// A table that cannot be used because its own records are damaged or of a version that this release does not
+// know. It keeps its name and its index numbers until it is dropped; the other tables are not affected.
+struct QuarantinedTable {
+  std::string name;
+  std::string reason;
+  std::vector<IndexId> indexes;  // As far as its entry tells.
 };
 
 // Thread-safe. Mutexes: change_mutex_ serialises changes and is taken first; map_mutex_ guards the maps
 // and is never held during I/O.
 class Dictionary {
  public:
-  // Reads and checks all records, and writes those that must exist. `database` outlives the result.
-  // Errors: kCorruption, kNotSupported (a record version that this release does not know),
-  // kMetadataMismatch (a table names an index that has no record), each naming the record.
+  // Reads and checks all records, and writes those that must exist. A record that cannot be used quarantines
+  // the tables that it concerns, with a message to the log. `database` outlives the result.
+  // Errors: kNotSupported when a newer release wrote what concerns every table (the directory's format, the
+  // largest index number, the families `default` and `__system__`); those of RocksDB.
   static Result<std::unique_ptr<Dictionary>> Load(Database* database);
 
   // Null when there is none.
   std::shared_ptr<const TableDefinition> Find(std::string_view name) const;
+  // All but the temporary ones.
   std::vector<std::shared_ptr<const TableDefinition>> Tables() const;
+  std::optional<QuarantinedTable> FindQuarantined(std::string_view name) const;
+  std::vector<QuarantinedTable> QuarantinedTables() const;
+
+  // Whether new indexes may need the Cairn format. A directory whose first start was under Cairn has
+  // kCairn, one that the stock plug-in made has kStock, until somebody sets it.
+  DirectoryFormat format() const { return format_.load(std::memory_order_relaxed); }
+  // Remembers it in the directory. Existing tables stay as they are. Errors: those of RocksDB.
+  Status SetFormat(DirectoryFormat format);
 
   // Makes a table with fresh index numbers. `next_auto_increment` is the first value to hand out.
-  // Errors: kAlreadyExists; kInvalidArgument (the family `__system__`); those of RocksDB.
+  // Errors: kAlreadyExists; kQuarantined (the name, or a column family's record); kInvalidArgument (the
+  // family `__system__`); those of RocksDB.
   Result<std::shared_ptr<const TableDefinition>> CreateTable(
       std::string_view name, const std::vector<NewIndex>& indexes,
-      std::optional<uint64_t> next_auto_increment);
-  // The table is gone at once; its entries are removed behind (DroppedIndexes). Errors: kNotFound.
-  Status DropTable(std::string_view name);
+      std::optional<uint64_t> next_auto_increment,
+      TableLifetime lifetime = TableLifetime::kPermanent);
+  // The table is gone at once; its entries are removed behind (DroppedIndexes). A quarantined table goes
+  // with what is known of it, and the numbers of its indexes are never used again. Errors: kNotFound; it does
+  // not know temporary tables.
+  Status DropTable(std::string_view name) { return DropTables({std::string(name)}); }
+  // All of them or none. Errors: kNotFound.
+  Status DropTables(const std::vector<std::string>& names);
+  // A temporary table goes in two steps, because the transaction that wrote its rows may outlive it: first
+  // the name (null when there is none), then, when that transaction has ended, the entries.
+  std::shared_ptr<const TableDefinition> ForgetTemporaryTable(std::string_view name);
+  Status DropForgottenTable(const TableDefinition& table);
   // The same indexes with fresh numbers and no entries, counters at their start. Errors: kNotFound.
-  Status TruncateTable(std::string_view name);
-  // Errors: kNotFound, kAlreadyExists.
+  Status TruncateTable(std::string_view name) { return TruncateTables({std::string(name)}); }
+  // All of them or none. Errors: kNotFound.
+  Status TruncateTables(const std::vector<std::string>& names);
+  // Errors: kNotFound, kAlreadyExists, kQuarantined. Temporary tables have no name that
+  // changes.
   Status RenameTable(std::string_view from, std::string_view to);
 
-  // Gives tables other indexes: those named here, which exist already, in the order of the server's keys. The
-  // others of a table are gone at once, their entries are removed behind. All tables change together or
-  // none does; each table's version rises by one. Errors: kNotFound.
+  // Leaves tables only some of their indexes: those named here, in the order of the server's keys, and as they
+  // are. The others are gone at once, their entries are removed behind. All tables change together or none
+  // does; each table's version rises by one. Errors: kNotFound, also of temporary tables; kQuarantined;
+  // kInvalidArgument (an index that the table does not have).
   struct IndexChange {
     std::string table_name;
-    std::vector<IndexEntry> indexes;
+    std::vector<IndexId> kept;
   };
   Status ChangeIndexes(const std::vector<IndexChange>& changes);
+  // The entries of "db.table": its own, or those of its partitions; none when it does not exist.
+  std::vector<std::string> EntriesOf(std::string_view table) const;
+  // Gives all partitions of a table ("db.table") another name at once. Errors: as RenameTable.
+  Status RenamePartitions(std::string_view from, std::string_view to);
 
   // The stored next auto-increment value of a table; 0 when none is stored.
   Result<uint64_t> LoadAutoIncrement(const TableDefinition& table) const;
@@ -93,6 +137,10 @@ class Dictionary {
 
   // The version that the server's DDL recovery compares; 0 when none is stored. `path` is "./db/table".
   Result<uint64_t> LoadTableVersion(std::string_view path) const;
+
+  // Writes the statistics that changed since the last call, of indexes that exist. Not synced: what a crash
+  // loses is counted again.
+  Status SaveStatistics();
 
   uint32_t max_index_number() const { return max_index_number_.load(std::memory_order_relaxed); }
 
@@ -106,23 +154,46 @@ class Dictionary {
  private:
   explicit Dictionary(Database* database) : database_(database) {}
 
-  Status LoadRecords();
-  Status WriteRequiredRecords();
+  class Loader;  // dictionary_load.cc
+
+  Status DropQuarantined(const QuarantinedTable& table);
+  // Whether the number may be an index's and its family one of indexes: damaged records say anything.
+  bool CanHoldIndex(IndexId id) const;
+  // Of a name; ok when no table of it is quarantined.
+  Status CheckNotQuarantined(std::string_view name) const;
   // Adds the records of a table to a batch.
   Status PutTable(const TableDefinition& table, rocksdb::WriteBatch* batch) const;
+  struct Renaming {
+    std::string from;
+    std::string to;
+  };
+  // All of them or none; change_mutex_ is held.
+  Status Rename(const std::vector<Renaming>& renamings);
+  // Whether a table other than `leaving` has the version record of this path.
+  bool SharesVersion(std::string_view path, const std::vector<std::string>& leaving) const;
   // Adds the marks that a table's indexes are dropped.
   Status PutDropMarks(const TableDefinition& table, rocksdb::WriteBatch* batch) const;
-  Status Write(rocksdb::WriteBatch* batch) const;
+  enum class Sync : uint8_t { kNo, kYes };
+  Status Write(rocksdb::WriteBatch* batch, Sync sync = Sync::kYes) const;
   Result<std::optional<std::string>> Read(std::string_view key) const;
-  Result<uint32_t> AllocateIndexNumbers(uint32_t count);
+  Result<uint32_t> AllocateIndexNumbers(uint32_t count, Sync sync);
 
   Database* const database_;
   mutable std::mutex change_mutex_;
   mutable std::shared_mutex map_mutex_;
   std::map<std::string, std::shared_ptr<const TableDefinition>, std::less<>> tables_;
-  std::map<uint32_t, uint32_t> family_flags_;  // Of the column families that have a record.
+  std::map<std::string, std::shared_ptr<const TableDefinition>, std::less<>> temporary_tables_;
+  std::map<std::string, QuarantinedTable, std::less<>> quarantined_;  // Guarded by map_mutex_ too.
+  std::map<uint32_t, uint32_t> family_flags_;     // Of the column families that have a record.
+  std::map<uint32_t, std::string> bad_families_;  // Their record cannot be used: why. Set by Load.
+  std::set<uint32_t>
+      reserved_numbers_;  // Above the largest, but named by damaged records. Set by Load.
+  std::atomic<DirectoryFormat> format_{DirectoryFormat::kStock};
   std::atomic<uint32_t> max_index_number_{kFirstUserIndexNumber - 1};
 };
+
+// "db.table" of the dictionary name "db.table[#P#part]".
+std::string_view TableOfEntry(std::string_view entry);
 
 // "./db/table" of the dictionary name "db.table[#P#part]".
 std::string TableVersionPath(std::string_view table_name);

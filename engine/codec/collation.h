@@ -2,6 +2,7 @@
 // collations; unit tests implement a few by hand.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -16,6 +17,13 @@ enum class CollationKind : uint8_t {
   kSimple8Bit,   // one byte a character, one weight byte from a table (section 4.5)
   kSingleLevel,  // any other collation with one weight level: not restorable
   kMultiLevel,   // several weight levels: not restorable, stored as variable segments
+};
+
+// What spaces at the end of a string mean to a collation.
+enum class TrailingSpaces : uint8_t {
+  kPad,      // PAD SPACE: strings compare as if they went on with spaces for ever.
+  kIgnored,  // Strings compare without them, a shorter one first (the Czech collations).
+  kCount,    // NO PAD: they are characters as any other. Levels behind the first are as in kPad.
 };
 
 // Thread-safe and immutable; outlives every codec that borrows it.
@@ -37,7 +45,17 @@ class Collation {
     // slower.
     bool may_contract = true;
     const uint8_t* sort_order = nullptr;  // 256 weights; kSimple8Bit only.
+
+    // What the Cairn format looks at (docs/on-disk-format.md); the stock format does not.
+    TrailingSpaces trailing_spaces = TrailingSpaces::kPad;
+    // kPad: dropping trailing spaces before weighing changes the order (tis620_thai_ci moves marks behind them).
+    bool weighs_trailing_spaces = false;
+    // Strings compare as their bytes do, and a space is the byte 0x20.
+    bool byte_order = false;
+    uint32_t levels = 1;  // Weight levels that WriteLevel knows, 1 to kMaxLevels.
+    std::array<std::string_view, 3> level_space_weights = {};  // Of one space, by level.
   };
+  static constexpr uint32_t kMaxLevels = 3;
   const Traits& traits() const { return traits_; }
 
   // Whether weights are padded to the buffer's end with the weight of a space.
@@ -47,6 +65,14 @@ class Collation {
   // and returns the bytes written: `capacity` for kToEnd.
   virtual size_t WriteWeights(std::string_view value, size_t max_weights, Padding padding,
                               uint8_t* to, size_t capacity) const = 0;
+
+  // Writes all weights of `value` on one level, without padding, and returns the bytes written. `to` has room
+  // for MaxLevelBytes() of its characters.
+  virtual size_t WriteLevel(std::string_view value, uint32_t level, uint8_t* to,
+                            size_t capacity) const = 0;
+
+  // The most bytes that WriteLevel writes for a string of `char_count` characters.
+  virtual size_t MaxLevelBytes(size_t char_count) const = 0;
 
   // The most bytes that the weights of a string of `value_bytes` bytes take (strnxfrmlen).
   virtual size_t MaxWeightBytes(size_t value_bytes) const = 0;

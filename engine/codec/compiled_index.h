@@ -60,12 +60,12 @@ struct IndexCodec::Compiled {
   bool primary_is_tail = false;         // They are the key's last parts, in order, as they are.
   std::vector<KeyStep> head_steps;      // Over what precedes the tail, and over the tail.
   std::vector<KeyStep> tail_steps;
-  SegmentFormat segment_format = SegmentFormat::kCurrent;
   SegmentFormat primary_segment_format = SegmentFormat::kCurrent;
 
   bool is_primary() const { return layout.kind != IndexKind::kSecondary; }
 
   // Compiling.
+  void AssignColumns(size_t column_count);
   void DescribeParts(size_t column_count);
   void LocatePrimaryKey(const IndexLayout& primary);
 

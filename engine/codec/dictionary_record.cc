@@ -130,6 +130,10 @@ std::string ColumnFamilyKey(uint32_t column_family) {
 
 std::string MaxIndexNumberKey() { return DictionaryPrefix(DictionaryRecordType::kMaxIndexNumber); }
 
+std::string DirectoryFormatKey() {
+  return DictionaryPrefix(DictionaryRecordType::kDirectoryFormat);
+}
+
 std::string TableVersionKey(std::string_view path) {
   return DictionaryPrefix(DictionaryRecordType::kTableVersion)
       .append(kTableVersionName)
@@ -281,6 +285,23 @@ Result<uint64_t> DecodeTableVersion(std::string_view value) {
     return Corrupt("a table version has a wrong length", value);
   }
   return version;
+}
+
+std::string EncodeDirectoryFormat(DirectoryFormat format) {
+  return EncodeNumber(static_cast<uint16_t>(format));
+}
+
+Result<DirectoryFormat> DecodeDirectoryFormat(std::string_view value) {
+  CAIRN_ASSIGN_OR_RETURN(const uint16_t number,
+                         DecodeNumber<uint16_t>("the record of the directory's format", value));
+  switch (static_cast<DirectoryFormat>(number)) {
+    case DirectoryFormat::kStock:
+    case DirectoryFormat::kCairn:
+      return static_cast<DirectoryFormat>(number);
+  }
+  return Status(StatusCode::kNotSupported, "the directory has the format " +
+                                               std::to_string(number) +
+                                               "; known are 1 (stock) and 2 (cairn)");
 }
 
 bool IsMergeableKey(std::string_view key) {

@@ -27,6 +27,7 @@ enum class DictionaryRecordType : uint32_t {  // Persisted: first 4 bytes of the
   kIndexCreateOngoing = 8,
   kAutoIncrement = 9,
   kTableVersion = 20,
+  kDirectoryFormat = 0x43,  // Ours; the stock plug-in ignores it.
 };
 
 inline constexpr uint32_t kFirstUserIndexNumber = 256;  // Persisted.
@@ -52,8 +53,9 @@ enum IndexFeature : uint32_t {
   kFeatureDescendingPart = 8,  // A descending key part.
   kFeatureGeneratedColumn = 16,  // A generated column; virtual ones are not stored in the row.
   kFeatureSequence = 32,         // The table is a SEQUENCE.
+  kFeatureGeometry = 64,         // A GEOMETRY column, stored as a BLOB.
 };
-inline constexpr uint32_t kKnownIndexFeatures = 63;
+inline constexpr uint32_t kKnownIndexFeatures = 127;
 
 struct IndexInfo {  // Type 2.
   IndexKind kind = IndexKind::kPrimary;
@@ -64,12 +66,19 @@ struct IndexInfo {  // Type 2.
   bool operator==(const IndexInfo&) const = default;
 };
 
+// Which formats new tables of a directory may use (type 0x43; docs/on-disk-format.md). Persisted.
+enum class DirectoryFormat : uint16_t {
+  kStock = 1,  // The stock plug-in can open the directory.
+  kCairn = 2,  // New indexes may need the Cairn format.
+};
+
 // Keys.
 std::string DictionaryPrefix(DictionaryRecordType type);
 std::string TableKey(std::string_view table_name);            // "db.table", file-name encoded
 std::string IndexKey(DictionaryRecordType type, IndexId id);  // types 2, 5, 6, 8, 9
 std::string ColumnFamilyKey(uint32_t column_family);
 std::string MaxIndexNumberKey();
+std::string DirectoryFormatKey();
 std::string TableVersionKey(std::string_view path);  // "./db/table"
 
 Result<std::string> DecodeTableKey(std::string_view key);  // kCorruption: empty name, other type
@@ -91,6 +100,8 @@ std::string EncodeAutoIncrement(uint64_t next_value);
 Result<uint64_t> DecodeAutoIncrement(std::string_view value);
 std::string EncodeTableVersion(uint64_t version);
 Result<uint64_t> DecodeTableVersion(std::string_view value);
+std::string EncodeDirectoryFormat(DirectoryFormat format);
+Result<DirectoryFormat> DecodeDirectoryFormat(std::string_view value);
 
 // The merge operator's arithmetic: whether `key` may be merged (type 9, 12 bytes), and the larger
 // of two type-9 values. Errors: kCorruption for any other length or version.

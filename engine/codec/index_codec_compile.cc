@@ -14,26 +14,39 @@ std::string Label(const TableLayout& table, const IndexLayout& index) {
          std::to_string(index.index_number) + ")";
 }
 
-bool IsSuffixNeeded(const std::vector<KeyPartLayout>& own, const KeyPartLayout& primary_part) {
-  return std::none_of(own.begin(), own.end(), [&](const KeyPartLayout& part) {
-    return part.column == primary_part.column && part.length_bytes == primary_part.length_bytes;
+// Whether a part of the stored key has the very bytes that a part of the primary key has.
+bool HasSameBytes(const KeyPart& part, const KeyPart& primary_part) {
+  return part.encoding == primary_part.encoding && part.descending == primary_part.descending &&
+         part.variable_format == primary_part.variable_format &&
+         part.cuts_chars == primary_part.cuts_chars;
+}
+
+// In the stock format every part of the same column and length stands for the primary key's.
+bool IsSuffixNeeded(const std::vector<KeyPart>& own, const KeyPart& primary_part, bool cairn) {
+  return std::none_of(own.begin(), own.end(), [&](const KeyPart& part) {
+    return part.column == primary_part.column && part.length_bytes == primary_part.length_bytes &&
+           (!cairn || HasSameBytes(part, primary_part));
   });
 }
 
 Result<std::vector<KeyPart>> CompileParts(const TableLayout& table, const IndexLayout& primary,
                                           const IndexLayout& index) {
-  const SegmentFormat segments = SegmentFormatOf(index.format_version);
+  const bool cairn = index.format_version == kCairnFormatVersion;
   std::vector<KeyPart> parts;
   for (const KeyPartLayout& layout : index.parts) {
-    CAIRN_ASSIGN_OR_RETURN(KeyPart part, MakeKeyPart(table, layout, segments));
+    CAIRN_ASSIGN_OR_RETURN(KeyPart part, MakeKeyPart(table, layout, index.format_version));
     parts.push_back(std::move(part));
   }
   if (primary.kind == IndexKind::kHiddenPrimary) {
     parts.push_back(MakeHiddenKeyPart());
   } else if (index.kind == IndexKind::kSecondary) {
+    const std::vector<KeyPart> own = parts;
+    // The Cairn format has the primary key's own bytes, whatever their format.
+    const uint16_t suffix_format = cairn ? primary.format_version : index.format_version;
     for (const KeyPartLayout& layout : primary.parts) {
-      if (!IsSuffixNeeded(index.parts, layout)) continue;
-      CAIRN_ASSIGN_OR_RETURN(KeyPart part, MakeKeyPart(table, layout, segments));
+      CAIRN_ASSIGN_OR_RETURN(KeyPart part, MakeKeyPart(table, layout, suffix_format));
+      if (!IsSuffixNeeded(own, part, cairn)) continue;
+      if (cairn) MakeRestorable(table.columns[part.column], &part);
       parts.push_back(std::move(part));
     }
   }
@@ -68,18 +81,31 @@ std::vector<KeyStep> CompileSkips(const std::vector<KeyPart>& parts, size_t firs
   return steps;
 }
 
+// Decides which part restores which column. unpack_info holds a column's data only once, only where no key
+// part gives it back by itself, and never in a row, which holds it anyway.
+void IndexCodec::Compiled::AssignColumns(size_t column_count) {
+  part_of_column.assign(column_count, kNoPart);
+  for (const bool whole_in_info : {false, true}) {
+    for (size_t i = 0; i < parts.size(); ++i) {
+      KeyPart& part = parts[i];
+      if (!part.restorable || part.whole_in_info != whole_in_info) continue;
+      if (part_of_column[part.column] == kNoPart && !(whole_in_info && is_primary())) {
+        part_of_column[part.column] = static_cast<uint32_t>(i);
+      } else if (whole_in_info) {
+        part.restorable = part.whole_in_info = false;
+      }
+    }
+  }
+}
+
 // Members that follow from the parts alone.
 void IndexCodec::Compiled::DescribeParts(size_t column_count) {
   max_key_bytes = kIndexNumberBytes;
-  part_of_column.assign(column_count, kNoPart);
-  for (size_t i = 0; i < parts.size(); ++i) {
-    KeyPart& part = parts[i];
+  AssignColumns(column_count);
+  for (const KeyPart& part : parts) {
     has_primary_block |= is_primary() && part.restorable && part.UsesUnpackInfo();
     max_key_bytes += part.max_key_bytes;
     scratch_bytes = std::max<size_t>(scratch_bytes, part.weight_capacity);
-    if (part.restorable && part_of_column[part.column] == kNoPart) {
-      part_of_column[part.column] = static_cast<uint32_t>(i);
-    }
   }
   for (KeyPart& part : parts) {
     // A primary key without block has no place for the counters of its parts either.
@@ -92,7 +118,6 @@ void IndexCodec::Compiled::DescribeParts(size_t column_count) {
 void IndexCodec::Compiled::LocatePrimaryKey(const IndexLayout& primary) {
   primary_number = primary.index_number;
   hidden_primary = primary.kind == IndexKind::kHiddenPrimary;
-  segment_format = SegmentFormatOf(layout.format_version);
   primary_segment_format = SegmentFormatOf(primary.format_version);
   if (hidden_primary) primary_parts.push_back(static_cast<uint32_t>(parts.size() - 1));
   for (const KeyPartLayout& primary_part : primary.parts) {
@@ -106,7 +131,8 @@ void IndexCodec::Compiled::LocatePrimaryKey(const IndexLayout& primary) {
   primary_is_tail = true;
   for (size_t i = 0; i < primary_parts.size(); ++i) {
     const KeyPart& part = parts[primary_parts[i]];
-    const bool same_bytes = segment_format == primary_segment_format || !part.IsVariableSegments();
+    const bool same_bytes =
+        part.variable_format == primary_segment_format || !part.IsVariableSegments();
     primary_is_tail = primary_is_tail && primary_parts[i] == first + i && same_bytes;
   }
   head_steps = CompileSkips(parts, 0, first);
@@ -193,6 +219,12 @@ bool IndexCodec::Covers(uint32_t column) const {
 
 bool IndexCodec::PartIsRestorable(uint32_t part) const {
   return part < compiled_->own_part_count && compiled_->parts[part].restorable;
+}
+
+bool IndexCodec::SearchKeysAreWhole() const {
+  const auto own_end = compiled_->parts.begin() + static_cast<ptrdiff_t>(compiled_->own_part_count);
+  return std::none_of(compiled_->parts.begin(), own_end,
+                      [](const KeyPart& part) { return part.EndsMatch(); });
 }
 
 const IndexLayout& IndexCodec::layout() const { return compiled_->layout; }

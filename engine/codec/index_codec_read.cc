@@ -161,9 +161,9 @@ Damage IndexCodec::Compiled::AppendPrimaryParts(std::string_view key,
   for (uint32_t i : primary_parts) {
     const size_t start = i == 0 ? kIndexNumberBytes : ends[i - 1];
     const std::string_view bytes = key.substr(start, ends[i] - start);
-    if (segment_format != primary_segment_format && parts[i].IsVariableSegments()) {
-      CAIRN_RETURN_IF_DAMAGED(
-          ConvertSegments(bytes, segment_format, primary_segment_format, primary_key));
+    const SegmentFormat format = parts[i].variable_format;
+    if (format != primary_segment_format && parts[i].IsVariableSegments()) {
+      CAIRN_RETURN_IF_DAMAGED(ConvertSegments(bytes, format, primary_segment_format, primary_key));
     } else {
       primary_key->append(bytes);
     }
@@ -226,12 +226,19 @@ Result<bool> IndexCodec::HasUniqueValueOf(const uint8_t* record, std::string_vie
   std::vector<uint32_t> ends;
   CAIRN_RETURN_IF_ERROR(SplitKey(key, &ends));
   std::string buffer(index.max_key_bytes + index.scratch_bytes, '\0');
+  std::string ascending;
   auto* const to = reinterpret_cast<uint8_t*>(buffer.data());
   size_t start = kIndexNumberBytes;
   for (size_t i = 0; i < index.own_part_count; ++i) {
     const KeyPart& part = index.parts[i];
     std::string_view stored = key.substr(start, ends[i] - start);
     start = ends[i];
+    if (part.descending) {
+      ascending.assign(stored);
+      auto* const begin = reinterpret_cast<uint8_t*>(ascending.data());
+      ComplementBytes(begin, begin + ascending.size());
+      stored = ascending;
+    }
     if (part.nullable()) {
       if (stored[0] == 0) return false;
       stored.remove_prefix(1);

@@ -1,6 +1,7 @@
 // IndexCodec: from records and search keys to keys and values.
 #include <algorithm>
 #include <cstring>
+#include <memory>
 
 #include "engine/codec/checksum_chunk.h"
 #include "engine/codec/compiled_index.h"
@@ -9,25 +10,29 @@
 namespace cairn {
 namespace {
 
-// Keys are built on the stack and then copied once; longer ones are built in the caller's string.
+// Keys are built on the stack and then copied once; longer ones in a buffer that the thread keeps.
 constexpr size_t kStackKeyBytes = 8192;
+
+uint8_t* LongKeyBuffer(size_t bytes) {
+  thread_local std::unique_ptr<uint8_t[]> buffer;
+  thread_local size_t buffer_bytes = 0;
+  if (buffer_bytes < bytes) {
+    buffer.reset(new uint8_t[bytes]);
+    buffer_bytes = bytes;
+  }
+  return buffer.get();
+}
 
 // Replaces `*key` by what `fill(to, scratch)` writes from `to` on; it returns the end. `to` has
 // room for `max_key_bytes` bytes, `scratch` for `scratch_bytes`.
 template <typename Fill>
 void BuildKey(size_t max_key_bytes, size_t scratch_bytes, std::string* key, Fill fill) {
-  if (max_key_bytes + scratch_bytes <= kStackKeyBytes) {
-    uint8_t buffer[kStackKeyBytes];
-    const uint8_t* end = fill(buffer, buffer + max_key_bytes);
-    CAIRN_ASSERT(end <= buffer + max_key_bytes);
-    key->assign(reinterpret_cast<const char*>(buffer), static_cast<size_t>(end - buffer));
-    return;
-  }
-  key->resize(max_key_bytes + scratch_bytes);
-  auto* buffer = reinterpret_cast<uint8_t*>(key->data());
-  const uint8_t* end = fill(buffer, buffer + max_key_bytes);
+  uint8_t short_buffer[kStackKeyBytes];
+  const bool is_short = max_key_bytes + scratch_bytes <= kStackKeyBytes;
+  uint8_t* const buffer = is_short ? short_buffer : LongKeyBuffer(max_key_bytes + scratch_bytes);
+  const uint8_t* const end = fill(buffer, buffer + max_key_bytes);
   CAIRN_ASSERT(end <= buffer + max_key_bytes);
-  key->resize(static_cast<size_t>(end - buffer));
+  key->assign(reinterpret_cast<const char*>(buffer), static_cast<size_t>(end - buffer));
 }
 
 uint8_t* WriteIndexNumber(uint32_t number, uint8_t* to) {
@@ -70,12 +75,11 @@ void IndexCodec::EncodeKey(const uint8_t* record, uint64_t hidden_key, std::stri
         to += kHiddenKeyBytes;
         continue;
       }
-      if (part.nullable()) {
-        const bool is_null = part.IsNull(record);
-        *to++ = is_null ? 0 : 1;
-        if (is_null) continue;
-      }
-      to = EncodePart(part, DataInRecord(part, record), to, scratch, info);
+      uint8_t* const start = to;
+      const bool is_null = part.nullable() && part.IsNull(record);
+      if (part.nullable()) *to++ = is_null ? 0 : 1;
+      if (!is_null) to = EncodePart(part, DataInRecord(part, record), to, scratch, info);
+      if (part.descending) ComplementBytes(start, to);
     }
     return to;
   });
@@ -113,10 +117,12 @@ bool IndexCodec::EncodeUniquePrefix(const uint8_t* record, std::string* prefix) 
   BuildKey(index.max_key_bytes, index.scratch_bytes, prefix, [&](uint8_t* to, uint8_t* scratch) {
     to = WriteIndexNumber(index.layout.index_number, to);
     for (auto part = index.parts.begin(); part != own_end; ++part) {
+      uint8_t* const start = to;
       if (part->nullable()) *to++ = 1;
       const std::string_view data = DataInRecord(*part, record);
       if (part->EndsMatch()) return EncodeUniqueBytes(*part, data, to);
       to = EncodePart(*part, data, to, scratch, nullptr);
+      if (part->descending) ComplementBytes(start, to);
     }
     return to;
   });
@@ -145,13 +151,14 @@ uint32_t IndexCodec::EncodeSearchKey(const uint8_t* search_key, uint32_t part_co
       if (part.encoding == KeyEncoding::kHiddenKey) return to;  // The server does not know it.
       const SearchValue value = ReadSearchValue(part, search_key);
       search_key += part.SearchBytes();
+      uint8_t* const start = to;
       if (part.nullable()) *to++ = value.is_null ? 0 : 1;
-      if (value.is_null) continue;
-      if (part.EndsMatch()) {
+      if (!value.is_null && part.EndsMatch()) {
         ++encoded;
         return EncodeMatchingBytes(part, value.data, to);
       }
-      to = EncodePart(part, value.data, to, scratch, nullptr);
+      if (!value.is_null) to = EncodePart(part, value.data, to, scratch, nullptr);
+      if (part.descending) ComplementBytes(start, to);
     }
     return to;
   });

@@ -31,6 +31,60 @@ std::string_view WithoutTrailingSpaces(const Collation& collation, std::string_v
   return value.substr(0, size);
 }
 
+// Appends a column's data, length first. A CHAR goes without the spaces that fill it up, where these are bytes.
+void AppendWhole(const KeyPart& part, std::string_view data, std::string* unpack_info) {
+  if (!part.variable_length && part.collation->traits().space_char_bytes == 1) {
+    data = WithoutTrailingSpaces(*part.collation, data);
+  }
+  const size_t start = unpack_info->size();
+  unpack_info->resize(start + part.info_length_bytes);
+  StoreImageLength(static_cast<uint32_t>(data.size()), part.info_length_bytes,
+                   unpack_info->data() + start);
+  unpack_info->append(data);
+}
+
+Damage ReadWhole(const KeyPart& part, ByteReader* unpack_info, std::string_view* data) {
+  std::string_view length;
+  if (!unpack_info->ReadBytes(part.info_length_bytes, &length)) return Damage::kShortUnpackInfo;
+  const size_t data_bytes = LoadImageLength(length.data(), part.info_length_bytes);
+  return unpack_info->ReadBytes(data_bytes, data) ? Damage::kNone : Damage::kShortUnpackInfo;
+}
+
+Damage RestoreWhole(const KeyPart& part, ByteReader* unpack_info, uint8_t* image) {
+  std::string_view data;
+  CAIRN_RETURN_IF_DAMAGED(ReadWhole(part, unpack_info, &data));
+  if (data.size() > part.capacity) return Damage::kTooLongColumn;
+  std::memcpy(image + part.image_length_bytes, data.data(), data.size());
+  if (part.variable_length) {
+    StoreImageLength(static_cast<uint32_t>(data.size()), part.image_length_bytes, image);
+  } else {
+    std::memset(image + data.size(), ' ', part.capacity - data.size());
+  }
+  return Damage::kNone;
+}
+
+uint8_t* EncodeLevels(const KeyPart& part, std::string_view value, uint8_t* to, uint8_t* scratch) {
+  if (part.trims) value = WithoutTrailingSpaces(*part.collation, value);
+  for (uint32_t level = 0; level < part.levels; ++level) {
+    const std::string_view weights =
+        AsView(scratch, part.collation->WriteLevel(value, level, scratch, part.weight_capacity));
+    size_t padding_bytes;
+    to = part.PadsLevel(level)
+             ? WritePaddedSegments(weights, part.level_formats[level], to, &padding_bytes)
+             : WriteVariableSegments(weights, SegmentFormat::kCurrent, to);
+  }
+  return to;
+}
+
+Damage SkipLevels(const KeyPart& part, ByteReader* key) {
+  for (uint32_t level = 0; level < part.levels; ++level) {
+    CAIRN_RETURN_IF_DAMAGED(part.PadsLevel(level)
+                                ? SkipPaddedSegments(key, part.level_formats[level].payload_bytes)
+                                : SkipVariableSegments(key, SegmentFormat::kCurrent));
+  }
+  return Damage::kNone;
+}
+
 uint8_t* EncodePadded(const KeyPart& part, std::string_view value, uint8_t* to, uint8_t* scratch,
                       std::string* unpack_info) {
   const std::string_view trimmed = WithoutTrailingSpaces(*part.collation, value);
@@ -71,7 +125,25 @@ Damage DropPadding(const KeyPart& part, const SpaceCounter& counter, PaddedSegme
   return Damage::kNone;
 }
 
+// A CHAR in space-padded segments: whatever spaces are missing or too many, the column is filled up with them.
+Damage DecodePaddedChar(const KeyPart& part, ByteReader* key, uint8_t* image) {
+  size_t size = 0;
+  PaddedSegment segment;
+  do {
+    CAIRN_RETURN_IF_DAMAGED(ReadPaddedSegment(key, part.padded_format.payload_bytes, &segment));
+    const size_t bytes = std::min(segment.payload.size(), part.capacity - size);
+    if (segment.payload.find_first_not_of(' ', bytes) != std::string_view::npos) {
+      return Damage::kTooLongColumn;
+    }
+    std::memcpy(image + size, segment.payload.data(), bytes);
+    size += bytes;
+  } while (!segment.last);
+  std::memset(image + size, ' ', part.capacity - size);
+  return Damage::kNone;
+}
+
 Damage DecodePadded(const KeyPart& part, ByteReader* key, ByteReader* unpack_info, uint8_t* image) {
+  if (!part.variable_length) return DecodePaddedChar(part, key, image);
   SpaceCounter counter;
   CAIRN_RETURN_IF_DAMAGED(ReadSpaceCounter(unpack_info, part.counter_bytes, &counter));
   uint8_t* const data = image + part.image_length_bytes;
@@ -170,7 +242,7 @@ std::string_view DataInRecord(const KeyPart& part, const uint8_t* record) {
   const uint8_t* image = record + part.image_offset;
   if (!part.variable_length) return AsView(image, part.length_bytes);
   const uint32_t size = LoadImageLength(image, part.image_length_bytes);
-  if (part.encoding == KeyEncoding::kText || part.encoding == KeyEncoding::kBlob) {
+  if (part.by_pointer) {
     const char* data;
     std::memcpy(&data, image + part.image_length_bytes, sizeof data);
     return {size == 0 ? "" : data, size};
@@ -180,6 +252,8 @@ std::string_view DataInRecord(const KeyPart& part, const uint8_t* record) {
 
 uint8_t* EncodePart(const KeyPart& part, std::string_view data, uint8_t* to, uint8_t* scratch,
                     std::string* unpack_info) {
+  if (part.whole_in_info && unpack_info != nullptr) AppendWhole(part, data, unpack_info);
+  if (part.cuts_chars) data = IndexedChars(part, data);
   const uint8_t* image = AsBytes(data);
   switch (part.encoding) {
     case KeyEncoding::kHiddenKey:
@@ -224,6 +298,8 @@ uint8_t* EncodePart(const KeyPart& part, std::string_view data, uint8_t* to, uin
     case KeyEncoding::kPaddedUtf8mb3:
     case KeyEncoding::kPaddedWeights:
       return EncodePadded(part, data, to, scratch, unpack_info);
+    case KeyEncoding::kLevels:
+      return EncodeLevels(part, data, to, scratch);
     case KeyEncoding::kBlob:
       return WriteBlobLength(data.size(), part.image_length_bytes,
                              WriteBlobPrefix(data, part.length_bytes, to));
@@ -286,23 +362,53 @@ Damage ReadNullByte(ByteReader* key, bool* is_null) {
   return Damage::kNone;
 }
 
-Damage SkipPart(const KeyPart& part, ByteReader* key) {
+void ComplementBytes(uint8_t* begin, const uint8_t* end) {
+  for (; begin != end; ++begin) *begin = static_cast<uint8_t>(~*begin);
+}
+
+namespace {
+
+// Calls `read` with the key's next bytes as an ascending part would have them, and takes off `*key` what it
+// takes.
+template <typename Read>
+Damage ReadDescending(const KeyPart& part, ByteReader* key, Read read) {
+  thread_local std::string ascending;  // As long as the longest part so far.
+  ascending.assign(key->rest().substr(0, part.max_key_bytes));
+  auto* const begin = reinterpret_cast<uint8_t*>(ascending.data());
+  ComplementBytes(begin, begin + ascending.size());
+  ByteReader reader(ascending);
+  CAIRN_RETURN_IF_DAMAGED(read(&reader));
+  return key->Skip(ascending.size() - reader.remaining()) ? Damage::kNone : Damage::kShortKey;
+}
+
+// The part behind its NULL byte.
+Damage SkipValue(const KeyPart& part, ByteReader* key) {
+  if (part.key_bytes != 0) return key->Skip(part.key_bytes) ? Damage::kNone : Damage::kShortKey;
+  if (part.encoding == KeyEncoding::kLevels) return SkipLevels(part, key);
+  if (part.IsVariableSegments()) return SkipVariableSegments(key, part.variable_format);
+  return SkipPaddedSegments(key, part.padded_format.payload_bytes);
+}
+
+Damage SkipAscending(const KeyPart& part, ByteReader* key) {
   if (part.nullable()) {
     bool is_null;
     CAIRN_RETURN_IF_DAMAGED(ReadNullByte(key, &is_null));
     if (is_null) return Damage::kNone;
   }
-  if (part.key_bytes != 0) return key->Skip(part.key_bytes) ? Damage::kNone : Damage::kShortKey;
-  if (part.IsVariableSegments()) return SkipVariableSegments(key, part.variable_format);
-  return SkipPaddedSegments(key, part.padded_format.payload_bytes);
+  return SkipValue(part, key);
 }
 
-Damage SkipPartAndInfo(const KeyPart& part, ByteReader* key, ByteReader* unpack_info) {
-  if (!part.UsesUnpackInfo()) return SkipPart(part, key);
+Damage SkipAscendingAndInfo(const KeyPart& part, ByteReader* key, ByteReader* unpack_info) {
+  if (!part.UsesUnpackInfo()) return SkipAscending(part, key);
   if (part.nullable()) {
     bool is_null;
     CAIRN_RETURN_IF_DAMAGED(ReadNullByte(key, &is_null));
     if (is_null) return Damage::kNone;
+  }
+  if (part.whole_in_info) {
+    std::string_view data;
+    CAIRN_RETURN_IF_DAMAGED(ReadWhole(part, unpack_info, &data));
+    return SkipValue(part, key);
   }
   if (part.encoding == KeyEncoding::kCharSimple) {
     std::string_view weights;
@@ -314,7 +420,8 @@ Damage SkipPartAndInfo(const KeyPart& part, ByteReader* key, ByteReader* unpack_
   return SkipPaddedSegments(key, part.padded_format.payload_bytes);
 }
 
-Damage DecodePart(const KeyPart& part, ByteReader* key, ByteReader* unpack_info, uint8_t* record) {
+Damage DecodeAscending(const KeyPart& part, ByteReader* key, ByteReader* unpack_info,
+                       uint8_t* record) {
   uint8_t* const image = record + part.image_offset;
   if (part.nullable()) {
     bool is_null;
@@ -325,6 +432,10 @@ Damage DecodePart(const KeyPart& part, ByteReader* key, ByteReader* unpack_info,
       return Damage::kNone;
     }
     record[part.null_offset] &= static_cast<uint8_t>(~part.null_mask);
+  }
+  if (part.whole_in_info) {
+    CAIRN_RETURN_IF_DAMAGED(SkipValue(part, key));
+    return RestoreWhole(part, unpack_info, image);
   }
   if (part.key_bytes == 0) {
     if (part.encoding != KeyEncoding::kVariableBytes) {
@@ -361,10 +472,34 @@ Damage DecodePart(const KeyPart& part, ByteReader* key, ByteReader* unpack_info,
       return Damage::kNone;
     }
     default:
-      CAIRN_ASSERT(part.encoding == KeyEncoding::kCopy);
+      CAIRN_ASSERT(part.encoding == KeyEncoding::kCopy ||
+                   part.encoding == KeyEncoding::kCopyTopFlipped);
       std::memcpy(image, bytes.data(), bytes.size());
+      if (part.encoding == KeyEncoding::kCopyTopFlipped) image[0] ^= 0x80;
       return Damage::kNone;
   }
+}
+
+}  // namespace
+
+Damage SkipPart(const KeyPart& part, ByteReader* key) {
+  if (!part.descending || part.constant_bytes() != 0) return SkipAscending(part, key);
+  return ReadDescending(part, key,
+                        [&](ByteReader* ascending) { return SkipAscending(part, ascending); });
+}
+
+Damage SkipPartAndInfo(const KeyPart& part, ByteReader* key, ByteReader* unpack_info) {
+  if (!part.descending) return SkipAscendingAndInfo(part, key, unpack_info);
+  return ReadDescending(part, key, [&](ByteReader* ascending) {
+    return SkipAscendingAndInfo(part, ascending, unpack_info);
+  });
+}
+
+Damage DecodePart(const KeyPart& part, ByteReader* key, ByteReader* unpack_info, uint8_t* record) {
+  if (!part.descending) return DecodeAscending(part, key, unpack_info, record);
+  return ReadDescending(part, key, [&](ByteReader* ascending) {
+    return DecodeAscending(part, ascending, unpack_info, record);
+  });
 }
 
 }  // namespace cairn

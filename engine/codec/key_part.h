@@ -1,10 +1,11 @@
 // One compiled part of a stored key: how a column becomes key bytes and how it comes back
-// (spec/on-disk-format.md, 3 and 4).
+// (spec/on-disk-format.md, 3 and 4; docs/on-disk-format.md for the Cairn format).
 //
 // Everything that depends on the column is decided in MakeKeyPart; the functions called for each
 // row switch once on the part's encoding.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -37,6 +38,7 @@ enum class KeyEncoding : uint8_t {
   kPaddedSimple,     // Space-padded segments of one weight a byte, codes in unpack_info.
   kPaddedUtf8mb3,    // Space-padded segments of two weight bytes a character.
   kPaddedWeights,    // Space-padded segments of a weight string.
+  kLevels,           // Cairn format: the weights of each level in segments of their own.
   kText,             // A prefix of a TEXT's weights.
   kBlob,             // A prefix of a BLOB's bytes and the length of the whole.
 };
@@ -47,12 +49,22 @@ struct KeyPart {
   KeyEncoding encoding = KeyEncoding::kHiddenKey;
   bool restorable = false;  // The column's full value comes back from this part.
   bool is_prefix = false;
-  bool variable_length = false;    // The image in a search key starts with a 2-byte length.
+  bool variable_length = false;   // The image in a search key starts with a 2-byte length.
+  bool by_pointer = false;        // BLOB, TEXT: the image holds a pointer to the data.
+  bool descending = false;        // The part's bytes are complemented.
+  bool cuts_chars = false;        // Only the first indexed_chars characters count.
+  bool trims = false;             // kLevels: trailing spaces are dropped first.
+  bool whole_in_info = false;     // unpack_info holds the column's data, length first.
+  uint8_t info_length_bytes = 0;  // Of that length: 1 or 2.
+  uint8_t levels = 0;             // kLevels.
+  uint8_t padded_levels =
+      0;  // kLevels: bits of those in space-padded segments; else variable ones.
   uint8_t counter_bytes = 0;       // Of the space counter in unpack_info; 0 when there is none.
   uint8_t image_length_bytes = 0;  // VARCHAR, BLOB: of the length in front of the image's data.
   uint8_t null_mask = 0;           // 0: no NULL byte.
   SegmentFormat variable_format = SegmentFormat::kCurrent;
   PaddedSegmentFormat padded_format;
+  std::array<PaddedSegmentFormat, Collation::kMaxLevels> level_formats;  // kLevels.
   uint32_t column = kNoColumn;
   uint32_t null_offset = 0;
   uint32_t image_offset = 0;
@@ -71,14 +83,15 @@ struct KeyPart {
   // Bytes that are the same for every entry, NULL byte included; 0 when they vary.
   uint32_t constant_bytes() const { return nullable() ? 0 : key_bytes; }
   bool IsNull(const uint8_t* record) const { return (record[null_offset] & null_mask) != 0; }
+  bool PadsLevel(uint32_t level) const { return (padded_levels >> level & 1) != 0; }
   bool HasCodes() const {
-    return restorable &&
+    return restorable && !whole_in_info &&
            (encoding == KeyEncoding::kCharSimple || encoding == KeyEncoding::kPaddedSimple);
   }
   bool IsVariableSegments() const {
     return encoding == KeyEncoding::kVariableBytes || encoding == KeyEncoding::kVariableWeights;
   }
-  bool UsesUnpackInfo() const { return counter_bytes != 0 || HasCodes(); }
+  bool UsesUnpackInfo() const { return counter_bytes != 0 || whole_in_info || HasCodes(); }
   // Whether a key of the first length_bytes bytes or indexed_chars characters does not determine
   // this part's bytes, so that neither a search key nor a unique value can be continued after it.
   bool EndsMatch() const;
@@ -88,15 +101,19 @@ struct KeyPart {
   }
 };
 
-// Compiles the part. Errors: kInvalidArgument, with the column named.
+// Compiles the part in a kv format. Errors: kInvalidArgument, with the column named.
 Result<KeyPart> MakeKeyPart(const TableLayout& table, const KeyPartLayout& layout,
-                            SegmentFormat variable_format);
+                            uint16_t format_version);
+// Lets a part of the stock format that holds a whole column give it back in an index of the Cairn format: by
+// the key's bytes where they suffice, else by the column's data in unpack_info.
+void MakeRestorable(const ColumnLayout& column, KeyPart* part);
 KeyPart MakeHiddenKeyPart();
 
 // The column's data in a record: the image, or what its length bytes announce.
 std::string_view DataInRecord(const KeyPart& part, const uint8_t* record);
 
 // --- Writing. `to` has room for max_key_bytes, `scratch` for weight_capacity. All return the end.
+// Nothing here is complemented for descending parts: ComplementBytes() does that to the finished part.
 
 // Writes the part, without NULL byte, and appends what unpack_info needs unless `unpack_info` is
 // null.
@@ -110,6 +127,9 @@ uint8_t* EncodeMatchingBytes(const KeyPart& part, std::string_view data, uint8_t
 // For a part that EndsMatch(): writes the bytes in which two values must agree to be the same to a
 // UNIQUE index. `data` is the whole value.
 uint8_t* EncodeUniqueBytes(const KeyPart& part, std::string_view data, uint8_t* to);
+
+// Turns the bytes of an ascending part, NULL byte included, into those of a descending one, and back.
+void ComplementBytes(uint8_t* begin, const uint8_t* end);
 
 // --- Reading. A failed read may have consumed bytes.
 

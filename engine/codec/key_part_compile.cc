@@ -1,4 +1,7 @@
 // Compiling key parts: which encoding a column takes (spec/on-disk-format.md, 3.3, 3.4 and 4.2).
+#include "engine/codec/key_part_compile.h"
+
+#include "engine/codec/format_version.h"
 #include "engine/codec/index_codec.h"
 #include "engine/codec/key_part.h"
 #include "engine/codec/restorable.h"
@@ -6,10 +9,6 @@
 
 namespace cairn {
 namespace {
-
-Status Invalid(const ColumnLayout& column, std::string_view what) {
-  return Status(StatusCode::kInvalidArgument, "column `" + column.name + "`: " + std::string(what));
-}
 
 bool IsIntegerWidth(uint32_t bytes) { return (bytes >= 1 && bytes <= 4) || bytes == 8; }
 
@@ -62,11 +61,11 @@ Status CompileFixed(const ColumnLayout& column, KeyPart* part) {
     case ColumnType::kChar:
     case ColumnType::kVarchar:
     case ColumnType::kBlob:
-      return Invalid(column, "not a type of fixed size");
+      return InvalidColumn(column, "not a type of fixed size");
   }
-  if (!width_ok) return Invalid(column, "impossible image size for its type");
+  if (!width_ok) return InvalidColumn(column, "impossible image size for its type");
   if (part->is_prefix || part->length_bytes != column.image_bytes) {
-    return Invalid(column, "only character and binary columns can be indexed by a prefix");
+    return InvalidColumn(column, "only character and binary columns can be indexed by a prefix");
   }
   return Status();
 }
@@ -142,8 +141,10 @@ void CompileVarchar(const ColumnLayout& column, const Collation& collation, KeyP
 }
 
 Status CompileBlob(const ColumnLayout& column, const Collation& collation, KeyPart* part) {
-  if (!part->is_prefix) return Invalid(column, "a BLOB or TEXT can only be indexed by a prefix");
+  if (!part->is_prefix)
+    return InvalidColumn(column, "a BLOB or TEXT can only be indexed by a prefix");
   part->variable_length = true;
+  part->by_pointer = true;
   part->image_length_bytes = static_cast<uint8_t>(column.length_bytes);
   if (collation.traits().kind == CollationKind::kBinary) {
     part->encoding = KeyEncoding::kBlob;
@@ -158,33 +159,36 @@ Status CompileBlob(const ColumnLayout& column, const Collation& collation, KeyPa
 }
 
 Status CheckCollation(const ColumnLayout& column) {
-  if (column.collation == nullptr) return Invalid(column, "no collation");
+  if (column.collation == nullptr) return InvalidColumn(column, "no collation");
   const Collation::Traits& traits = column.collation->traits();
   if (traits.max_char_bytes == 0 || traits.space_char_bytes == 0 || traits.weight_multiplier == 0) {
-    return Invalid(column, "impossible collation");
+    return InvalidColumn(column, "impossible collation");
   }
   if (traits.kind == CollationKind::kBinary) return Status();
   if (traits.space_weight.empty() || traits.space_weight.size() > 3) {
-    return Invalid(column, "the weight of a space must have 1 to 3 bytes");
+    return InvalidColumn(column, "the weight of a space must have 1 to 3 bytes");
   }
   if (traits.kind == CollationKind::kSimple8Bit && traits.sort_order == nullptr) {
-    return Invalid(column, "a simple collation needs its table of weights");
+    return InvalidColumn(column, "a simple collation needs its table of weights");
   }
   return Status();
 }
 
-Status CompileCharacters(const ColumnLayout& column, KeyPart* part) {
+Status CompileCharacters(const ColumnLayout& column, bool cairn, KeyPart* part) {
   CAIRN_RETURN_IF_ERROR(CheckCollation(column));
   const Collation& collation = *column.collation;
   part->collation = &collation;
   part->indexed_chars = part->length_bytes / collation.traits().max_char_bytes;
-  if (part->indexed_chars == 0) return Invalid(column, "the indexed prefix is empty");
-  if (column.type == ColumnType::kBlob) return CompileBlob(column, collation, part);
+  if (part->indexed_chars == 0) return InvalidColumn(column, "the indexed prefix is empty");
+  if (column.type == ColumnType::kBlob && !cairn) return CompileBlob(column, collation, part);
+  if (column.type == ColumnType::kBlob) return CompileCairnCharacters(column, part);
   if (part->is_prefix ? part->length_bytes > column.max_bytes
                       : part->length_bytes != column.max_bytes) {
-    return Invalid(column, "the indexed length does not fit the column");
+    return InvalidColumn(column, "the indexed length does not fit the column");
   }
-  if (column.type == ColumnType::kChar) {
+  if (cairn) {
+    CAIRN_RETURN_IF_ERROR(CompileCairnCharacters(column, part));
+  } else if (column.type == ColumnType::kChar) {
     CompileChar(collation, part);
   } else {
     CompileVarchar(column, collation, part);
@@ -198,7 +202,8 @@ Status CompileCharacters(const ColumnLayout& column, KeyPart* part) {
 }  // namespace
 
 Result<KeyPart> MakeKeyPart(const TableLayout& table, const KeyPartLayout& layout,
-                            SegmentFormat variable_format) {
+                            uint16_t format_version) {
+  const bool cairn = format_version == kCairnFormatVersion;
   if (layout.column >= table.columns.size()) {
     return Status(StatusCode::kInvalidArgument, "no column " + std::to_string(layout.column));
   }
@@ -207,16 +212,20 @@ Result<KeyPart> MakeKeyPart(const TableLayout& table, const KeyPartLayout& layou
   part.column = layout.column;
   part.is_prefix = layout.is_prefix;
   part.length_bytes = layout.length_bytes;
-  part.variable_format = variable_format;
+  part.descending = layout.descending;
+  part.variable_format = SegmentFormatOf(format_version);
   part.null_offset = column.null_offset;
   part.null_mask = column.null_mask;
   part.image_offset = column.offset;
   part.image_bytes = column.image_bytes;
   const bool characters = column.type == ColumnType::kChar || column.type == ColumnType::kVarchar ||
                           column.type == ColumnType::kBlob;
-  CAIRN_RETURN_IF_ERROR(characters ? CompileCharacters(column, &part)
+  if (part.descending && !cairn) {
+    return InvalidColumn(column, "only the Cairn format has descending key parts");
+  }
+  CAIRN_RETURN_IF_ERROR(characters ? CompileCharacters(column, cairn, &part)
                                    : CompileFixed(column, &part));
-  part.restorable = !part.is_prefix && ColumnIsRestorable(column.type, column.collation);
+  part.restorable = !part.is_prefix && (cairn || ColumnIsRestorable(column.type, column.collation));
   if (part.key_bytes != 0) part.max_key_bytes = part.key_bytes;
   if (part.nullable()) ++part.max_key_bytes;
   return part;

@@ -55,6 +55,10 @@ Status CheckIndexLayout(const TableLayout& table, const IndexLayout& primary,
     return Status(StatusCode::kNotSupported, UnknownFormatVersion(index.format_version));
   }
   if (primary.kind == IndexKind::kSecondary) return Invalid("its primary key is a secondary index");
+  if (primary.format_version == kCairnFormatVersion &&
+      index.format_version != kCairnFormatVersion) {
+    return Invalid("its primary key has the Cairn format and it has not");
+  }
   if (index.kind != IndexKind::kSecondary && index.index_number != primary.index_number) {
     return Invalid("a primary key must be described as its own primary key");
   }
@@ -68,6 +72,10 @@ Status CheckIndexLayout(const TableLayout& table, const IndexLayout& primary,
     if (part.column < table.columns.size() && table.columns[part.column].nullable()) {
       return Invalid("column `" + table.columns[part.column].name +
                      "` of the primary key may be NULL");
+    }
+    if (part.column < table.columns.size() && table.columns[part.column].is_virtual) {
+      return Invalid("column `" + table.columns[part.column].name +
+                     "` of the primary key is not stored");
     }
   }
   return Status();

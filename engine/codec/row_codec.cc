@@ -84,6 +84,7 @@ void AppendStep(const ColumnStep& step, std::vector<ColumnStep>* steps) {
 RowCodec::RowCodec(const TableLayout& table, const ColumnSet& in_key)
     : stored_(table.columns.size(), false) {
   for (size_t i = 0; i < table.columns.size(); ++i) {
+    if (table.columns[i].is_virtual) continue;  // Neither its NULL bit nor its image is stored.
     ColumnStep step = MakeStep(table.columns[i]);
     if (table.columns[i].nullable()) {
       step.value_null_offset = static_cast<uint32_t>(null_columns_.size() / 8);

@@ -36,7 +36,7 @@ struct ColumnStep {
 class RowCodec {
  public:
   RowCodec() = default;
-  // `in_key`: the columns that the key restores, which the row leaves out.
+  // `in_key`: the columns that the key restores, which the row leaves out. It leaves out virtual ones too.
   RowCodec(const TableLayout& table, const ColumnSet& in_key);
 
   size_t null_bytes() const { return null_bytes_; }

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -80,6 +81,8 @@ struct TableLayout {
   std::vector<ColumnLayout> columns;
   uint32_t record_bytes = 0;
   uint32_t null_bytes = 0;  // The record starts with this many bytes of NULL bits.
+  // The BIGINT UNSIGNED NOT NULL column that holds a row's TTL stamp; none: the time of its insert.
+  std::optional<uint32_t> ttl_column;
 };
 
 // Columns by position in TableLayout::columns.

@@ -64,7 +64,8 @@ Result<std::vector<std::pair<std::string, std::string>>> SplitFamilyOptions(std:
 
 Result<ColumnFamilyOptionSource> ColumnFamilyOptionSource::Parse(
     rocksdb::ColumnFamilyOptions base, std::string_view default_text,
-    std::string_view override_text, std::shared_ptr<const DroppedIndexes> dropped_indexes) {
+    std::string_view override_text,
+    std::shared_ptr<rocksdb::CompactionFilterFactory> filter_factory) {
   ColumnFamilyOptionSource source;
   Result<rocksdb::ColumnFamilyOptions> defaults = ApplyText(base, default_text);
   if (!defaults.ok()) return defaults.status().WithContext("rocksdb_default_cf_options");
@@ -80,7 +81,8 @@ Result<ColumnFamilyOptionSource> ColumnFamilyOptionSource::Parse(
     }
     source.overrides_.emplace(name, std::move(options).value());
   }
-  source.filter_factory_ = MakeDroppedIndexFilterFactory(std::move(dropped_indexes));
+  source.collector_factories_ = base.table_properties_collector_factories;
+  source.filter_factory_ = std::move(filter_factory);
   return source;
 }
 
@@ -91,6 +93,7 @@ rocksdb::ColumnFamilyOptions ColumnFamilyOptionSource::For(std::string_view name
   options.comparator = IsReverseColumnFamily(name) ? ReverseComparator() : ForwardComparator();
   options.merge_operator = name == kSystemColumnFamily ? MakeAutoIncrementMerge() : nullptr;
   options.compaction_filter_factory = filter_factory_;
+  options.table_properties_collector_factories = collector_factories_;
   return options;
 }
 

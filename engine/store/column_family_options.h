@@ -9,8 +9,9 @@
 #include <vector>
 
 #include "engine/base/status.h"
-#include "engine/store/dropped_index_filter.h"
+#include "rocksdb/compaction_filter.h"
 #include "rocksdb/options.h"
+#include "rocksdb/table_properties.h"
 
 namespace cairn {
 
@@ -30,7 +31,8 @@ class ColumnFamilyOptionSource {
   // Errors: kInvalidArgument, naming the option or the family.
   static Result<ColumnFamilyOptionSource> Parse(
       rocksdb::ColumnFamilyOptions base, std::string_view default_text,
-      std::string_view override_text, std::shared_ptr<const DroppedIndexes> dropped_indexes);
+      std::string_view override_text,
+      std::shared_ptr<rocksdb::CompactionFilterFactory> filter_factory);
 
   // The options of the family `name`: comparator by its name, merge operator for `__system__`.
   rocksdb::ColumnFamilyOptions For(std::string_view name) const;
@@ -39,6 +41,7 @@ class ColumnFamilyOptionSource {
   rocksdb::ColumnFamilyOptions default_options_;
   std::map<std::string, rocksdb::ColumnFamilyOptions, std::less<>> overrides_;
   std::shared_ptr<rocksdb::CompactionFilterFactory> filter_factory_;
+  std::vector<std::shared_ptr<rocksdb::TablePropertiesCollectorFactory>> collector_factories_;
 };
 
 }  // namespace cairn

@@ -23,10 +23,8 @@ uint64_t SumOf(const Database& database, const char* property) {
   return sum;
 }
 
-uint64_t FileEntries(const Database& database,
-                     std::atomic<uint64_t> FileStatisticsControl::*count) {
-  const FileStatisticsControl* const control = database.file_statistics();
-  return control == nullptr ? 0 : (control->*count).load(std::memory_order_relaxed);
+uint64_t FileEntries(const Database& database, std::atomic<uint64_t> CollectorControl::*count) {
+  return (database.collector().*count).load(std::memory_order_relaxed);
 }
 
 std::map<std::string, uint64_t> StallCounts(const Database& database) {

@@ -4,6 +4,7 @@
 #include <mutex>
 #include <utility>
 
+#include "engine/store/compaction_filter.h"
 #include "engine/store/comparator.h"
 #include "engine/store/index_range.h"
 #include "engine/store/rocksdb_status.h"
@@ -62,25 +63,37 @@ Result<std::vector<std::string>> ListFamilies(const DatabaseOptions& options) {
 }  // namespace
 
 Database::Database(DatabaseOptions options, ColumnFamilyOptionSource family_options,
-                   std::shared_ptr<DroppedIndexes> dropped_indexes,
-                   std::shared_ptr<KnownIndexes> known_indexes, Log* log)
+                   std::shared_ptr<DroppedIndexes> dropped_indexes, std::shared_ptr<Expiry> expiry,
+                   std::shared_ptr<KeyLayouts> key_layouts,
+                   std::shared_ptr<FileStatistics> file_statistics, Log* log)
     : options_(std::move(options)),
       family_options_(std::move(family_options)),
       dropped_indexes_(std::move(dropped_indexes)),
-      known_indexes_(std::move(known_indexes)),
+      expiry_(std::move(expiry)),
+      key_layouts_(std::move(key_layouts)),
+      file_statistics_(std::move(file_statistics)),
       log_(log) {}
 
 Result<std::unique_ptr<Database>> Database::Open(DatabaseOptions options, Log* log) {
   auto dropped_indexes = std::make_shared<DroppedIndexes>();
-  auto known_indexes = std::make_shared<KnownIndexes>();
-  if (options.file_statistics != nullptr) {
-    options.column_family.table_properties_collector_factories.push_back(
-        MakeFileStatisticsFactory(options.file_statistics, known_indexes));
+  auto expiry = std::make_shared<Expiry>();
+  expiry->SetRemoves(options.remove_expired_rows);
+  expiry->SetHides(options.hide_expired_rows);
+  auto key_layouts = std::make_shared<KeyLayouts>();
+  auto file_statistics = std::make_shared<FileStatistics>(log);
+  if (options.collect_statistics) {
+    options.column_family.table_properties_collector_factories = {
+        MakeStatisticsCollectorFactory(options.collector, key_layouts)};
   }
+  options.db.listeners.push_back(MakeStatisticsListener(file_statistics));
+  // A filter turns the entry of a dropped index into a Delete although a SingleDelete of a session may lie
+  // above it, and the stock plug-in's does that with expired entries too. Such pairs are no damage.
+  options.db.enforce_single_del_contracts = false;
   CAIRN_ASSIGN_OR_RETURN(
       ColumnFamilyOptionSource family_options,
       ColumnFamilyOptionSource::Parse(options.column_family, options.default_column_family_text,
-                                      options.override_column_family_text, dropped_indexes));
+                                      options.override_column_family_text,
+                                      MakeCompactionFilterFactory(dropped_indexes, expiry, log)));
   CAIRN_ASSIGN_OR_RETURN(const std::vector<std::string> names, ListFamilies(options));
 
   std::vector<rocksdb::ColumnFamilyDescriptor> descriptors;
@@ -93,10 +106,11 @@ Result<std::unique_ptr<Database>> Database::Open(DatabaseOptions options, Log* l
       options.db, options.transaction, options.directory, descriptors, &handles, &db);
   if (!opened.ok()) return ExplainOpenFailure(opened, options.directory);
 
-  std::unique_ptr<Database> database(new Database(std::move(options), std::move(family_options),
-                                                  std::move(dropped_indexes),
-                                                  std::move(known_indexes), log));
+  std::unique_ptr<Database> database(
+      new Database(std::move(options), std::move(family_options), std::move(dropped_indexes),
+                   std::move(expiry), std::move(key_layouts), std::move(file_statistics), log));
   database->db_.reset(db);
+  database->expiry_->Bind(db);
   for (rocksdb::ColumnFamilyHandle* handle : handles) database->Adopt(handle);
   database->default_family_ = database->FindFamily(kDefaultColumnFamily);
   CAIRN_ASSIGN_OR_RETURN(database->system_family_,
@@ -234,11 +248,24 @@ Status Database::UpdateFamilyOptions(std::string_view text) {
   return Status();
 }
 
+Status Database::RefreshStatistics() {
+  Status result;
+  for (const uint32_t id : file_statistics_->StaleFamilies()) {
+    const ColumnFamily* const family = FindFamily(id);
+    // One whose creation is not finished comes later.
+    if (family == nullptr || family->id == system_family_->id) continue;
+    const Status refreshed = file_statistics_->Refresh(db_.get(), family->handle);
+    if (result.ok()) result = refreshed;
+  }
+  return result;
+}
+
 Status Database::SyncLog() { return FromRocksDb(db_->FlushWAL(/*sync=*/true)); }
 
 Status Database::Close() {
   if (db_ == nullptr) return Status();
   rocksdb::CancelAllBackgroundWork(db_.get(), /*wait=*/true);
+  expiry_->Bind(nullptr);
   Status result = SyncLog();
   for (auto& [name, family] : families_) {
     const rocksdb::Status destroyed = db_->DestroyColumnFamilyHandle(family->handle);

@@ -15,8 +15,10 @@
 #include "engine/base/log.h"
 #include "engine/base/status.h"
 #include "engine/store/column_family_options.h"
+#include "engine/store/dropped_indexes.h"
+#include "engine/store/expiry.h"
 #include "engine/store/file_statistics.h"
-#include "engine/store/known_indexes.h"
+#include "engine/store/statistics_collector.h"
 #include "rocksdb/options.h"
 #include "rocksdb/utilities/transaction_db.h"
 
@@ -37,8 +39,10 @@ struct DatabaseOptions {
   std::string default_column_family_text;      // rocksdb_default_cf_options
   std::string override_column_family_text;     // rocksdb_override_cf_options
   rocksdb::TransactionDBOptions transaction;
-  // Null: files are written without statistics of their indexes.
-  std::shared_ptr<FileStatisticsControl> file_statistics;
+  bool remove_expired_rows = true;  // rocksdb_enable_ttl
+  bool hide_expired_rows = true;    // rocksdb_enable_ttl_read_filtering
+  bool collect_statistics = true;   // rocksdb_collect_sst_properties
+  std::shared_ptr<CollectorControl> collector = std::make_shared<CollectorControl>();
 };
 
 // Thread-safe, but for Close(). Mutex: families_mutex_ guards families_ and is held while a family is
@@ -54,11 +58,15 @@ class Database {
 
   rocksdb::TransactionDB* rocksdb() const { return db_.get(); }
   const std::string& directory() const { return options_.directory; }
+  rocksdb::Env* env() const { return options_.db.env; }
   Log& log() const { return *log_; }
   DroppedIndexes& dropped_indexes() { return *dropped_indexes_; }
-  KnownIndexes& known_indexes() { return *known_indexes_; }
-  // Null when files are written without statistics.
-  FileStatisticsControl* file_statistics() const { return options_.file_statistics.get(); }
+  Expiry& expiry() { return *expiry_; }
+  KeyLayouts& key_layouts() { return *key_layouts_; }
+  CollectorControl& collector() const { return *options_.collector; }
+  FileStatistics& file_statistics() { return *file_statistics_; }
+  // Seconds since the epoch, by the clock that dates snapshots.
+  uint64_t NowSeconds() const { return cairn::NowSeconds(db_.get()); }
 
   const ColumnFamily& default_family() const { return *default_family_; }
   const ColumnFamily& system_family() const { return *system_family_; }
@@ -89,6 +97,8 @@ class Database {
   // created. Errors: kInvalidArgument when the text cannot be read, and nothing was changed; what RocksDB
   // refuses is logged, family by family.
   Status UpdateFamilyOptions(std::string_view text);
+  // Brings the statistics of the families whose files changed up to date.
+  Status RefreshStatistics();
   // Writes the log's buffer to the file and syncs it.
   Status SyncLog();
 
@@ -99,15 +109,18 @@ class Database {
 
  private:
   Database(DatabaseOptions options, ColumnFamilyOptionSource family_options,
-           std::shared_ptr<DroppedIndexes> dropped_indexes,
-           std::shared_ptr<KnownIndexes> known_indexes, Log* log);
+           std::shared_ptr<DroppedIndexes> dropped_indexes, std::shared_ptr<Expiry> expiry,
+           std::shared_ptr<KeyLayouts> key_layouts, std::shared_ptr<FileStatistics> file_statistics,
+           Log* log);
 
   const ColumnFamily* Adopt(rocksdb::ColumnFamilyHandle* handle);
 
   DatabaseOptions options_;
   ColumnFamilyOptionSource family_options_;
   std::shared_ptr<DroppedIndexes> dropped_indexes_;
-  std::shared_ptr<KnownIndexes> known_indexes_;
+  std::shared_ptr<Expiry> expiry_;
+  std::shared_ptr<KeyLayouts> key_layouts_;
+  std::shared_ptr<FileStatistics> file_statistics_;
   Log* log_;
   std::unique_ptr<rocksdb::TransactionDB> db_;
   mutable std::shared_mutex families_mutex_;

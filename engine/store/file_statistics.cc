@@ -1,191 +1,148 @@
 #include "engine/store/file_statistics.h"
 
-#include <algorithm>
-#include <string_view>
+#include <string>
 #include <utility>
 
-#include "engine/base/bytes.h"
+#include "engine/store/rocksdb_status.h"
 
 namespace cairn {
 namespace {
 
-// Counts deletions among the last `window` entries of a file and remembers the most it saw.
-class DeletionWindow {
+class StatisticsListener final : public rocksdb::EventListener {
  public:
-  explicit DeletionWindow(int64_t entries) : entries_(static_cast<size_t>(entries)) {}
+  explicit StatisticsListener(std::shared_ptr<FileStatistics> statistics)
+      : statistics_(std::move(statistics)) {}
 
-  void Add(bool is_deletion) {
-    if (entries_.empty()) return;
-    count_ += static_cast<int64_t>(is_deletion) - static_cast<int64_t>(entries_[next_]);
-    entries_[next_] = is_deletion;
-    next_ = next_ + 1 == entries_.size() ? 0 : next_ + 1;
-    most_ = std::max(most_, count_);
+  void OnFlushCompleted(rocksdb::DB*, const rocksdb::FlushJobInfo& info) override {
+    statistics_->MarkStale(info.cf_id);
   }
-  int64_t most() const { return most_; }
-
- private:
-  std::vector<bool> entries_;
-  size_t next_ = 0;
-  int64_t count_ = 0;
-  int64_t most_ = 0;
-};
-
-size_t CommonPrefix(std::string_view a, std::string_view b) {
-  const size_t length = std::min(a.size(), b.size());
-  return static_cast<size_t>(
-      std::mismatch(a.begin(), a.begin() + static_cast<ptrdiff_t>(length), b.begin()).first -
-      a.begin());
-}
-
-// Used by the one thread that writes the file.
-class Collector final : public rocksdb::TablePropertiesCollector {
- public:
-  Collector(std::shared_ptr<FileStatisticsControl> control,
-            std::shared_ptr<const KnownIndexes> known_indexes, uint32_t column_family)
-      : control_(std::move(control)),
-        known_indexes_(std::move(known_indexes)),
-        column_family_(column_family),
-        sampled_percent_(control_->sampled_percent == 0 ? 100 : control_->sampled_percent.load()),
-        single_deletes_count_(control_->single_deletes_count),
-        window_(std::max<int64_t>(control_->delete_heavy_window, 0)) {}
-
-  rocksdb::Status AddUserKey(const rocksdb::Slice& key, const rocksdb::Slice& value,
-                             rocksdb::EntryType type, rocksdb::SequenceNumber,
-                             uint64_t file_size) override {
-    if (key.size() < kIndexNumberBytes) return rocksdb::Status::OK();
-    EnterIndex(key.ToStringView(), file_size);
-    IndexStatistics& index = statistics_.back();
-    index.data_bytes += static_cast<int64_t>(key.size() + value.size());
-    index.disk_bytes = static_cast<int64_t>(file_size - index_start_);
-    Count(type, &index);
-    CountDistinct(key.ToStringView(), &index);
-    file_bytes_ = file_size;
-    return rocksdb::Status::OK();
+  void OnCompactionCompleted(rocksdb::DB*, const rocksdb::CompactionJobInfo& info) override {
+    statistics_->MarkStale(info.cf_id);
   }
-
-  rocksdb::Status Finish(rocksdb::UserCollectedProperties* properties) override {
-    for (IndexStatistics& index : statistics_) {
-      for (int64_t& count : index.distinct_prefix_counts) count = count * 100 / sampled_percent_;
-      control_->puts += static_cast<uint64_t>(index.row_count);
-      control_->deletes += static_cast<uint64_t>(index.delete_count);
-      control_->single_deletes += static_cast<uint64_t>(index.single_delete_count);
-      control_->merges += static_cast<uint64_t>(index.merge_count);
-      control_->others += static_cast<uint64_t>(index.other_count);
-    }
-    if (statistics_.empty()) return rocksdb::Status::OK();
-    properties->emplace(kIndexStatisticsProperty, EncodeIndexStatistics(statistics_));
-    return rocksdb::Status::OK();
-  }
-
-  rocksdb::UserCollectedProperties GetReadableProperties() const override { return {}; }
-  const char* Name() const override { return "CairnFileStatistics"; }
-
-  bool NeedCompact() const override {
-    const int64_t limit = control_->delete_heavy_count;
-    return limit > 0 && window_.most() > limit &&
-           static_cast<int64_t>(file_bytes_) > control_->delete_heavy_file_bytes;
+  // The file was written for the family that it went to.
+  void OnExternalFileIngested(rocksdb::DB*,
+                              const rocksdb::ExternalFileIngestionInfo& info) override {
+    statistics_->MarkStale(static_cast<uint32_t>(info.table_properties.column_family_id));
   }
 
  private:
-  // Keys come in order: another number than that of the entry before begins another index.
-  void EnterIndex(std::string_view key, uint64_t file_size) {
-    const uint32_t number = LoadBigEndian<uint32_t>(key.data());
-    if (!statistics_.empty() && statistics_.back().id.index_number == number) return;
-    IndexStatistics index;
-    index.id = {column_family_, number};
-    codec_ = known_indexes_->Find(number);
-    if (codec_ != nullptr) index.distinct_prefix_counts.assign(codec_->key_part_count(), 0);
-    statistics_.push_back(std::move(index));
-    previous_key_.clear();
-    index_start_ = file_size;
-  }
-
-  void Count(rocksdb::EntryType type, IndexStatistics* index) {
-    switch (type) {
-      case rocksdb::kEntryPut:
-        ++index->row_count;
-        break;
-      case rocksdb::kEntryDelete:
-        ++index->delete_count;
-        break;
-      case rocksdb::kEntrySingleDelete:
-        ++index->single_delete_count;
-        break;
-      case rocksdb::kEntryMerge:
-        ++index->merge_count;
-        break;
-      default:
-        ++index->other_count;
-    }
-    window_.Add(type == rocksdb::kEntryDelete ||
-                (type == rocksdb::kEntrySingleDelete && single_deletes_count_));
-  }
-
-  // A sampled key is compared with the one before it, sampled or not, so that the count stays right on
-  // average whatever the percentage is.
-  void CountDistinct(std::string_view key, IndexStatistics* index) {
-    if (codec_ == nullptr) return;
-    if (IsSampled() && codec_->SplitKey(key, &part_ends_).ok()) {
-      const size_t common = CommonPrefix(key, previous_key_);
-      for (size_t i = 0; i < part_ends_.size() && i < index->distinct_prefix_counts.size(); ++i) {
-        if (part_ends_[i] > common || previous_key_.empty()) ++index->distinct_prefix_counts[i];
-      }
-    }
-    previous_key_.assign(key);
-  }
-
-  bool IsSampled() {
-    if (sampled_percent_ >= 100) return true;
-    // A multiplicative congruential generator; the same file gives the same sample.
-    random_ = random_ * 48271 % 2147483647;
-    return random_ % 100 < sampled_percent_;
-  }
-
-  const std::shared_ptr<FileStatisticsControl> control_;
-  const std::shared_ptr<const KnownIndexes> known_indexes_;
-  const uint32_t column_family_;
-  const uint32_t sampled_percent_;
-  const bool single_deletes_count_;
-  DeletionWindow window_;
-  std::vector<IndexStatistics> statistics_;
-  std::shared_ptr<const IndexCodec> codec_;
-  std::string previous_key_;
-  std::vector<uint32_t> part_ends_;
-  uint64_t index_start_ = 0;
-  uint64_t file_bytes_ = 0;
-  uint64_t random_ = 1;
-};
-
-class Factory final : public rocksdb::TablePropertiesCollectorFactory {
- public:
-  Factory(std::shared_ptr<FileStatisticsControl> control,
-          std::shared_ptr<const KnownIndexes> known_indexes)
-      : control_(std::move(control)), known_indexes_(std::move(known_indexes)) {}
-
-  rocksdb::TablePropertiesCollector* CreateTablePropertiesCollector(Context context) override {
-    return new Collector(control_, known_indexes_, context.column_family_id);
-  }
-  const char* Name() const override { return "CairnFileStatistics"; }
-
- private:
-  const std::shared_ptr<FileStatisticsControl> control_;
-  const std::shared_ptr<const KnownIndexes> known_indexes_;
+  const std::shared_ptr<FileStatistics> statistics_;
 };
 
 }  // namespace
 
-std::shared_ptr<rocksdb::TablePropertiesCollectorFactory> MakeFileStatisticsFactory(
-    std::shared_ptr<FileStatisticsControl> control,
-    std::shared_ptr<const KnownIndexes> known_indexes) {
-  return std::make_shared<Factory>(std::move(control), std::move(known_indexes));
+void FileStatistics::Restore(const IndexStatistics& statistics) {
+  std::lock_guard lock(mutex_);
+  sums_[statistics.id] = statistics;
 }
 
-Result<std::vector<IndexStatistics>> ReadFileStatistics(
+void FileStatistics::MarkStale(uint32_t column_family) {
+  std::lock_guard lock(mutex_);
+  stale_.insert(column_family);
+}
+
+std::vector<uint32_t> FileStatistics::StaleFamilies() const {
+  std::lock_guard lock(mutex_);
+  return std::vector<uint32_t>(stale_.begin(), stale_.end());
+}
+
+Status FileStatistics::Refresh(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family) {
+  const uint32_t family_id = family->GetID();
+  {
+    std::lock_guard lock(mutex_);
+    stale_.erase(family_id);  // Before the files are listed: what changes meanwhile counts again.
+  }
+  rocksdb::TablePropertiesCollection files;
+  const rocksdb::Status listed = db->GetPropertiesOfAllTables(family, &files);
+  if (!listed.ok()) {
+    MarkStale(family_id);
+    return FromRocksDb(listed);
+  }
+  std::map<IndexId, IndexStatistics> sums;
+  bool complete = true;
+  for (const auto& [path, properties] : files) {
+    const auto entries = ReadFileStatistics(*properties);
+    if (!entries.ok()) {
+      log_->Write(Severity::kWarning, "statistics in the file " + path +
+                                          " are ignored: " + entries.status().ToString());
+      complete = false;
+      continue;
+    }
+    if (!entries->has_value()) {
+      complete = false;
+      continue;
+    }
+    for (const IndexStatistics& entry : **entries) {
+      IndexStatistics& sum = sums[IndexId{family_id, entry.id.index_number}];
+      sum.id = IndexId{family_id, entry.id.index_number};
+      sum.Add(entry);
+    }
+  }
+
+  std::lock_guard lock(mutex_);
+  if (complete) {
+    incomplete_.erase(family_id);
+  } else {
+    incomplete_.insert(family_id);
+  }
+  const auto first = sums_.lower_bound(IndexId{family_id, 0});
+  auto last = first;
+  for (; last != sums_.end() && last->first.column_family == family_id; ++last) {
+    // An index all of whose entries went keeps a record, which says so.
+    if (!sums.contains(last->first)) sums[last->first].id = last->first;
+    if (sums[last->first] == last->second) continue;
+    changed_.insert(last->first);
+  }
+  for (const auto& [id, sum] : sums) {
+    if (!sums_.contains(id)) changed_.insert(id);
+  }
+  sums_.erase(first, last);
+  sums_.merge(sums);
+  return Status();
+}
+
+std::optional<IndexStatistics> FileStatistics::Find(IndexId id) const {
+  std::lock_guard lock(mutex_);
+  if (stale_.contains(id.column_family) || incomplete_.contains(id.column_family)) {
+    return std::nullopt;
+  }
+  const auto found = sums_.find(id);
+  if (found == sums_.end()) return std::nullopt;
+  return found->second;
+}
+
+std::vector<IndexStatistics> FileStatistics::TakeChanged() {
+  std::lock_guard lock(mutex_);
+  std::vector<IndexStatistics> changed;
+  for (const IndexId id : changed_) {
+    const auto found = sums_.find(id);
+    if (found != sums_.end()) changed.push_back(found->second);
+  }
+  changed_.clear();
+  return changed;
+}
+
+void FileStatistics::Remove(IndexId id) {
+  std::lock_guard lock(mutex_);
+  sums_.erase(id);
+  changed_.erase(id);
+}
+
+Result<std::optional<std::vector<IndexStatistics>>> ReadFileStatistics(
     const rocksdb::TableProperties& properties) {
   const auto found =
       properties.user_collected_properties.find(std::string(kIndexStatisticsProperty));
-  if (found == properties.user_collected_properties.end()) return std::vector<IndexStatistics>();
-  return DecodeIndexStatistics(found->second);
+  if (found == properties.user_collected_properties.end()) {
+    return std::optional<std::vector<IndexStatistics>>();
+  }
+  CAIRN_ASSIGN_OR_RETURN(std::vector<IndexStatistics> entries,
+                         DecodeIndexStatistics(found->second));
+  return std::optional(std::move(entries));
+}
+
+std::shared_ptr<rocksdb::EventListener> MakeStatisticsListener(
+    std::shared_ptr<FileStatistics> statistics) {
+  return std::make_shared<StatisticsListener>(std::move(statistics));
 }
 
 }  // namespace cairn

@@ -1,45 +1,60 @@
-// Statistics of the indexes in each data file: gathered while RocksDB writes the file, kept in it as the
-// property `__indexstats__` (spec/on-disk-format.md, 13.2).
+// The statistics of indexes, summed over the table files that are live (spec/on-disk-format.md, 13).
 #pragma once
 
-#include <atomic>
 #include <cstdint>
+#include <map>
 #include <memory>
-#include <string>
+#include <mutex>
+#include <optional>
+#include <set>
 #include <vector>
 
+#include "engine/base/log.h"
 #include "engine/base/status.h"
 #include "engine/codec/index_statistics.h"
-#include "engine/store/known_indexes.h"
+#include "rocksdb/db.h"
+#include "rocksdb/listener.h"
 #include "rocksdb/table_properties.h"
 
 namespace cairn {
 
-// What sessions may change while files are written, and what was counted since the start. Thread-safe.
-struct FileStatisticsControl {
-  // Percentage of the keys that are looked at for distinct prefixes; 0 and 100: all.
-  std::atomic<uint32_t> sampled_percent{10};
-  // A file is marked for compaction when it is larger than `delete_heavy_file_bytes` and holds more than
-  // `delete_heavy_count` deletions in some run of `delete_heavy_window` entries; 0 of either: never.
-  std::atomic<int64_t> delete_heavy_count{0};
-  std::atomic<int64_t> delete_heavy_window{0};
-  std::atomic<int64_t> delete_heavy_file_bytes{0};
-  std::atomic<bool> single_deletes_count{false};  // As deletions, for that rule.
+// Thread-safe. A flush, a compaction or an ingestion makes a column family stale; Refresh() sums up its files
+// again, so that no sequence of events can make the sums drift. Mutex: mutex_ guards everything.
+class FileStatistics {
+ public:
+  explicit FileStatistics(Log* log) : log_(log) {}
 
-  // Entries of the files finished since the start.
-  std::atomic<uint64_t> puts{0};
-  std::atomic<uint64_t> deletes{0};
-  std::atomic<uint64_t> single_deletes{0};
-  std::atomic<uint64_t> merges{0};
-  std::atomic<uint64_t> others{0};
+  // What an earlier run left in the dictionary. Holds until the index's family is refreshed.
+  void Restore(const IndexStatistics& statistics);
+  // The files of a family changed.
+  void MarkStale(uint32_t column_family);
+  std::vector<uint32_t> StaleFamilies() const;
+
+  // Sums up the files of a family. Unreadable properties are logged and count as missing.
+  Status Refresh(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family);
+
+  // The sums of an index, while they are those of all its files: not when files have changed since, and not
+  // while files without the property are among them.
+  std::optional<IndexStatistics> Find(IndexId id) const;
+
+  // The indexes whose sums changed since the last call.
+  std::vector<IndexStatistics> TakeChanged();
+  void Remove(IndexId id);
+
+ private:
+  Log* const log_;
+  mutable std::mutex mutex_;
+  std::map<IndexId, IndexStatistics> sums_;
+  std::set<IndexId> changed_;
+  std::set<uint32_t> stale_;       // Families.
+  std::set<uint32_t> incomplete_;  // Families with files that have no statistics.
 };
 
-std::shared_ptr<rocksdb::TablePropertiesCollectorFactory> MakeFileStatisticsFactory(
-    std::shared_ptr<FileStatisticsControl> control,
-    std::shared_ptr<const KnownIndexes> known_indexes);
+// The statistics in a file's properties; nothing when it has none. Errors: those of DecodeIndexStatistics.
+Result<std::optional<std::vector<IndexStatistics>>> ReadFileStatistics(
+    const rocksdb::TableProperties& properties);
 
-// The statistics in a file's properties; none when the file has none. Errors: those of
-// DecodeIndexStatistics.
-Result<std::vector<IndexStatistics>> ReadFileStatistics(const rocksdb::TableProperties& properties);
+std::shared_ptr<rocksdb::EventListener> MakeStatisticsListener(
+    std::shared_ptr<FileStatistics> statistics);
 
 }  // namespace cairn

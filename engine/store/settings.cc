@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "engine/store/directory_marker.h"
 #include "engine/store/rocksdb_status.h"
 #include "rocksdb/advanced_cache.h"
 #include "rocksdb/convenience.h"
@@ -100,6 +101,7 @@ Result<StoreOptions> MakeStoreOptions(const StoreSettings& settings) {
   if (settings.directory.empty()) {
     return Status(StatusCode::kInvalidArgument, "the data directory has no name (rocksdb_datadir)");
   }
+  CAIRN_RETURN_IF_ERROR(CheckDirectoryMarker(rocksdb::Env::Default(), settings.directory));
   if (settings.create_if_missing) CAIRN_RETURN_IF_ERROR(MakeDirectory(settings.directory));
 
   StoreOptions options;
@@ -115,9 +117,6 @@ Result<StoreOptions> MakeStoreOptions(const StoreSettings& settings) {
   database.db.sst_file_manager.reset(
       rocksdb::NewSstFileManager(database.db.env, database.db.info_log, /*trash_dir=*/"",
                                  static_cast<int64_t>(settings.deletion_bytes_per_s)));
-  if (settings.collect_file_statistics) {
-    database.file_statistics = std::make_shared<FileStatisticsControl>();
-  }
 
   options.block_cache = MakeBlockCache(settings);
   CAIRN_ASSIGN_OR_RETURN(database.column_family.table_factory,

@@ -37,8 +37,7 @@ struct StoreSettings {
   int statistics_level = 1;             // 0..5, RocksDB's StatsLevel.
   uint64_t rate_limit_bytes_per_s = 0;  // Of background writes; 0: none.
   uint64_t deletion_bytes_per_s = 0;    // Of obsolete files; 0: at once.
-  bool collect_file_statistics = true;
-  uint32_t log_recovery_mode = 1;  // 0..3, RocksDB's WALRecoveryMode.
+  uint32_t log_recovery_mode = 1;       // 0..3, RocksDB's WALRecoveryMode.
   bool write_prepared = false;
   int info_log_level = 3;  // 0 debug .. 4 fatal.
   uint64_t kept_info_logs = 1000;
@@ -57,7 +56,8 @@ struct StoreOptions {
   std::shared_ptr<rocksdb::Logger> info_log;
 };
 
-// Creates the directory when it may and has to. Errors: kInvalidArgument, kReadOnly, kIoError, kNoSpace.
+// Creates the directory when it may and has to. Errors: kInvalidArgument, kReadOnly, kIoError, kNoSpace, those
+// of CheckDirectoryMarker.
 Result<StoreOptions> MakeStoreOptions(const StoreSettings& settings);
 
 void SetBlockCacheBytes(StoreOptions* options, uint64_t bytes);

@@ -8,7 +8,10 @@
 namespace cairn {
 
 Cursor::Cursor(const Table* table)
-    : table_(table), plans_(table->indexes().size()), condition_plans_(table->indexes().size()) {}
+    : table_(table),
+      plans_(table->indexes().size()),
+      condition_plans_(table->indexes().size()),
+      virtual_plans_(table->indexes().size()) {}
 
 Status Cursor::UsePlan(uint32_t index, const ColumnSet& columns, CachedPlan* cache,
                        const DecodePlan** plan) {
@@ -40,7 +43,7 @@ Status Cursor::ChangeColumns(const ColumnSet* columns) {
 // to be locked, else from the row.
 Status Cursor::BindColumns() {
   const CursorAccess& access = access_;
-  row_plan_ = entry_plan_ = condition_plan_ = nullptr;
+  row_plan_ = entry_plan_ = condition_plan_ = virtual_plan_ = nullptr;
   wants_blobs_ = false;
   for (uint32_t i = 0; i < access.columns->size(); ++i) {
     wants_blobs_ |= (*access.columns)[i] && table_->layout().columns[i].type == ColumnType::kBlob;
@@ -60,6 +63,9 @@ Status Cursor::BindColumns() {
   if (entry_plan_ == nullptr) {
     CAIRN_RETURN_IF_ERROR(UsePlan(primary, *access.columns, &plans_[primary], &row_plan_));
   }
+  if (current_index().has_virtual_part && entry_plan_ == nullptr) {
+    CAIRN_RETURN_IF_ERROR(BindVirtualColumns());
+  }
   if (access.condition != nullptr) {
     // A pushed condition reads what the index holds.
     ColumnSet covered(access.columns->size());
@@ -70,11 +76,88 @@ Status Cursor::BindColumns() {
   return Status();
 }
 
+// A locked row is read whole from the primary key, which has no virtual columns.
+Status Cursor::BindVirtualColumns() {
+  const ColumnSet& wanted = *access_.columns;
+  ColumnSet columns(wanted.size(), false);
+  bool any = false;
+  for (uint32_t i = 0; i < wanted.size(); ++i) {
+    columns[i] =
+        wanted[i] && table_->layout().columns[i].is_virtual && current_index().codec->Covers(i);
+    any = any || columns[i];
+  }
+  if (!any) return Status();
+  return UsePlan(access_.index, columns, &virtual_plans_[access_.index], &virtual_plan_);
+}
+
 void Cursor::Close() {
   transaction_ = nullptr;
   iterator_.reset();
   row_value_.Reset();
   has_primary_key_ = on_entry_ = row_locked_ = scan_ended_ = false;
+  place_ = Place::kNone;
+}
+
+Cursor::Place Cursor::CurrentPlace(std::string* key) const {
+  const bool forward = last_direction_ == Direction::kForward;
+  if (on_entry_) {
+    key->assign(iterator_->key());
+    return Place::kOnEntry;
+  }
+  if (!iterator_.has_value()) {  // The row was read by its key, or looked for.
+    if (!has_primary_key_ || access_.index != table_->primary_position()) return Place::kNone;
+    key->assign(primary_key_);
+    return Place::kOnEntry;
+  }
+  if (!iterator_->Valid()) return forward ? Place::kBehindAll : Place::kBeforeAll;
+  // The read ended on an entry that it does not belong to: the scan stands between that and the last row.
+  key->assign(iterator_->key());
+  return forward ? Place::kBeforeEntry : Place::kBehindEntry;
+}
+
+void Cursor::Suspend() {
+  if (is_suspended()) return;
+  if (is_open()) place_ = CurrentPlace(&place_key_);
+  EndScan();
+}
+
+Status Cursor::Resume(Transaction* transaction, const CursorAccess& access) {
+  const Place place = place_;
+  Close();
+  CAIRN_RETURN_IF_ERROR(Open(transaction, access));
+  place_ = place;
+  return Status();
+}
+
+// Puts the iterator where the first read after Resume() looks: on the next candidate in its direction.
+void Cursor::LeavePlace(Direction direction) {
+  EnsureIterator();
+  const bool forward = direction == Direction::kForward;
+  switch (std::exchange(place_, Place::kNone)) {
+    case Place::kNone:
+      return;
+    case Place::kBeforeAll:
+      iterator_->SeekToFirst();
+      if (!forward && iterator_->Valid()) iterator_->Previous();
+      return;
+    case Place::kBehindAll:
+      iterator_->SeekToLast();
+      if (forward && iterator_->Valid()) iterator_->Next();
+      return;
+    case Place::kOnEntry:
+      if (forward) place_key_.push_back('\0');  // The key that follows it.
+      break;
+    case Place::kBehindEntry:
+      place_key_.push_back('\0');
+      break;
+    case Place::kBeforeEntry:
+      break;
+  }
+  if (forward) {
+    iterator_->SeekAtOrAfter(place_key_);
+  } else {
+    iterator_->SeekBefore(place_key_);
+  }
 }
 
 void Cursor::EndScan() {
@@ -113,6 +196,8 @@ Status Cursor::AsEndOfRange(Status status) const {
 Status Cursor::Fetch(Direction direction, bool exact, uint8_t* record) {
   const bool is_primary = access_.index == table_->primary_position();
   has_primary_key_ = on_entry_ = row_locked_ = false;
+  place_ = Place::kNone;
+  last_direction_ = direction;
   while (true) {
     if (!iterator_->Valid()) {
       CAIRN_RETURN_IF_ERROR(iterator_->status());
@@ -136,6 +221,7 @@ Status Cursor::Fetch(Direction direction, bool exact, uint8_t* record) {
 
 // kNotFound means that the entry is to be passed over; likewise below.
 Status Cursor::FetchPrimaryEntry(uint8_t* record) {
+  if (IsHidden(iterator_->value())) return Status(StatusCode::kNotFound);
   primary_key_.assign(iterator_->key());
   has_primary_key_ = true;
   if (access_.lock.has_value()) return FetchRow(record);
@@ -149,6 +235,7 @@ Status Cursor::FetchPrimaryEntry(uint8_t* record) {
 }
 
 Status Cursor::FetchSecondaryEntry(uint8_t* record) {
+  if (IsHidden(iterator_->value())) return Status(StatusCode::kNotFound);
   const IndexCodec& codec = *current_index().codec;
   has_primary_key_ = false;
   if (access_.condition != nullptr) {
@@ -171,33 +258,60 @@ Status Cursor::FetchSecondaryEntry(uint8_t* record) {
   CAIRN_RETURN_IF_ERROR(codec.ExtractPrimaryKey(iterator_->key(), &primary_key_));
   has_primary_key_ = true;
   const Status fetched = FetchRow(record);
-  if (fetched.code() == StatusCode::kNotFound && !access_.lock.has_value()) {
+  // Compactions remove an expired row and its entries at different times.
+  const bool needs_row = !access_.lock.has_value() && table_->ttl_seconds() == 0;
+  if (fetched.code() == StatusCode::kNotFound && needs_row) {
     return Status(StatusCode::kCorruption,
                   "table " + table_->definition().name + ", index " + codec.layout().name +
                       ": no row belongs to the entry " + ToHex(iterator_->key()));
   }
-  if (!fetched.ok() || !access_.lock.has_value()) return fetched;
+  if (!fetched.ok()) return fetched;
+  if (!access_.lock.has_value()) {
+    return virtual_plan_ == nullptr
+               ? fetched
+               : codec.Decode(*virtual_plan_, iterator_->key(), iterator_->value(), record);
+  }
   // The row is locked now, but may have changed after the entry was found.
-  CAIRN_ASSIGN_OR_RETURN(const uint64_t hidden_key, HiddenKey());
-  codec.EncodeKey(record, hidden_key, &recomputed_key_, &recomputed_unpack_info_);
-  if (recomputed_key_ == iterator_->key() &&
-      (access_.condition == nullptr ||
-       access_.condition->Check() == IndexCondition::Verdict::kMatch)) {
+  CAIRN_ASSIGN_OR_RETURN(const bool still_there, RowStillHasEntry(record));
+  if (still_there && (access_.condition == nullptr ||
+                      access_.condition->Check() == IndexCondition::Verdict::kMatch)) {
     return Status();
   }
   UnlockRow();
   return Status(StatusCode::kNotFound);
 }
 
+// Whether the locked row, which fills the record, still belongs at the iterator's entry.
+Result<bool> Cursor::RowStillHasEntry(uint8_t* record) {
+  const TableIndex& index = current_index();
+  if (!index.has_virtual_part) {
+    CAIRN_ASSIGN_OR_RETURN(const uint64_t hidden_key, HiddenKey());
+    index.codec->EncodeKey(record, hidden_key, &recomputed_key_, &recomputed_unpack_info_);
+    return recomputed_key_ == iterator_->key();
+  }
+  // The entry cannot be made from a row without virtual columns. But it changes only under the row's lock.
+  rocksdb::PinnableSlice value;
+  const Status read =
+      transaction_->Get(index.family(), iterator_->key(), Transaction::View::kLatest, &value);
+  if (read.code() == StatusCode::kNotFound) return false;
+  CAIRN_RETURN_IF_ERROR(read);
+  if (virtual_plan_ != nullptr) {
+    CAIRN_RETURN_IF_ERROR(
+        index.codec->Decode(*virtual_plan_, iterator_->key(), value.ToStringView(), record));
+  }
+  return true;
+}
+
 // The row of primary_key_, by itself.
 Status Cursor::FetchRow(uint8_t* record) {
   const TableIndex& primary = table_->primary();
   row_value_.Reset();
-  const Status read =
+  Status read =
       access_.lock.has_value()
           ? transaction_->GetForUpdate(primary.family(), primary_key_, *access_.lock, &row_value_)
           : transaction_->Get(primary.family(), primary_key_, Transaction::View::kSnapshot,
                               &row_value_);
+  if (read.ok() && IsHidden(row_value_.ToStringView())) read = Status(StatusCode::kNotFound);
   row_locked_ = access_.lock.has_value() && (read.ok() || read.code() == StatusCode::kNotFound);
   if (read.code() == StatusCode::kNotFound && iterator_.has_value()) UnlockRow();
   CAIRN_RETURN_IF_ERROR(read);
@@ -245,12 +359,20 @@ Status Cursor::ReadLast(uint8_t* record) {
 }
 
 Status Cursor::MoveForward(bool exact, uint8_t* record) {
+  if (is_suspended()) {
+    LeavePlace(Direction::kForward);
+    return AsEndOfRange(Fetch(Direction::kForward, exact, record));
+  }
   CAIRN_RETURN_IF_ERROR(EnsurePositioned());
   if (on_entry_ || (iterator_->Valid() && iterator_->key() == primary_key_)) iterator_->Next();
   return AsEndOfRange(Fetch(Direction::kForward, exact, record));
 }
 
 Status Cursor::MoveBackward(bool exact, uint8_t* record) {
+  if (is_suspended()) {
+    LeavePlace(Direction::kBackward);
+    return AsEndOfRange(Fetch(Direction::kBackward, exact, record));
+  }
   CAIRN_RETURN_IF_ERROR(EnsurePositioned());
   if (on_entry_) {
     iterator_->Previous();
@@ -273,6 +395,7 @@ Status Cursor::ReadRow(std::string_view primary_key, uint8_t* record) {
   exact_prefix_.assign(primary_key);
   has_primary_key_ = true;
   on_entry_ = false;
+  place_ = Place::kNone;
   return FetchRow(record);
 }
 

@@ -5,6 +5,9 @@
 //
 // A locking cursor returns the latest version of each row, locked. A row that vanished, or that no longer
 // belongs at the index entry through which it was found, is passed over.
+//
+// Virtual columns come back from index entries that cover them; a row has none, and leaves their images
+// in the record as they are.
 #pragma once
 
 #include <memory>
@@ -60,6 +63,11 @@ class Cursor {
   // Whether reads go on where the last one was.
   bool is_open() const { return transaction_ != nullptr && !scan_ended_; }
   uint32_t index() const { return access_.index; }
+  // The statement is over but the scan is not (HANDLER): the iterator goes, the place is remembered. After
+  // Resume() with the same index, reads go on from there, whatever became of the row meanwhile.
+  void Suspend();
+  bool is_suspended() const { return place_ != Place::kNone; }
+  Status Resume(Transaction* transaction, const CursorAccess& access);
   // The scan is over and its iterator goes. The current row stays until the next Open() or Close(): its
   // key, its lock and its BLOBs. The server goes on using a row after it has ended the scan that found it.
   void EndScan();
@@ -90,6 +98,15 @@ class Cursor {
 
  private:
   enum class Direction : uint8_t { kForward, kBackward };
+  // Where a suspended scan stands; "entry" is the one whose key is place_key_, which may be gone.
+  enum class Place : uint8_t {
+    kNone,
+    kOnEntry,
+    kBeforeEntry,
+    kBehindEntry,
+    kBeforeAll,
+    kBehindAll,
+  };
   struct CachedPlan {
     ColumnSet columns;
     IndexCodec::Checksums checksums = IndexCodec::Checksums::kIgnore;
@@ -102,24 +119,38 @@ class Cursor {
   Status BindColumns();
   void EnsureIterator();
   Status EnsurePositioned();
+  Place CurrentPlace(std::string* key) const;
+  void LeavePlace(Direction direction);
   Status Fetch(Direction direction, bool exact, uint8_t* record);
   Status MoveForward(bool exact, uint8_t* record);
   Status MoveBackward(bool exact, uint8_t* record);
   Status FetchPrimaryEntry(uint8_t* record);
   Status FetchSecondaryEntry(uint8_t* record);
   Status FetchRow(uint8_t* record);
+  Status BindVirtualColumns();
+  Result<bool> RowStillHasEntry(uint8_t* record);
   Status AsEndOfRange(Status status) const;
+  // Whether an entry of any index of the table has expired for the statement and is to be passed over.
+  bool IsHidden(std::string_view value) const {
+    return transaction_->HidesExpired(value, table_->ttl_seconds());
+  }
 
   const Table* const table_;
   std::vector<CachedPlan> plans_;            // By index: its entry decoded alone, or the row.
   std::vector<CachedPlan> condition_plans_;  // By index: all covered columns.
+  std::vector<CachedPlan> virtual_plans_;    // By index: the wanted virtual columns that it covers.
   Transaction* transaction_ = nullptr;
   CursorAccess access_;
   const DecodePlan* row_plan_ = nullptr;    // Decodes the primary entry.
   const DecodePlan* entry_plan_ = nullptr;  // Decodes the secondary entry; null unless covering.
   const DecodePlan* condition_plan_ = nullptr;  // Null without a condition.
+  // Decodes the wanted virtual columns of a row that is locked; null when none is wanted.
+  const DecodePlan* virtual_plan_ = nullptr;
   std::optional<OrderedIterator> iterator_;
   std::string exact_prefix_;
+  std::string place_key_;
+  Place place_ = Place::kNone;
+  Direction last_direction_ = Direction::kForward;
   std::string primary_key_;  // Of the current row, when has_primary_key_.
   std::string recomputed_key_;
   std::string recomputed_unpack_info_;

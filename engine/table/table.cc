@@ -14,6 +14,12 @@ bool HasBlobPart(const TableLayout& table, const IndexLayout& index) {
   });
 }
 
+bool HasVirtualPart(const TableLayout& table, const IndexLayout& index) {
+  return std::any_of(index.parts.begin(), index.parts.end(), [&table](const KeyPartLayout& part) {
+    return table.columns[part.column].is_virtual;
+  });
+}
+
 bool PrimaryKeyHasEveryColumn(const TableLayout& table, const IndexLayout& primary) {
   ColumnSet seen(table.columns.size(), false);
   for (const KeyPartLayout& part : primary.parts) seen[part.column] = true;
@@ -42,21 +48,32 @@ Result<std::shared_ptr<const Table>> Table::Open(std::shared_ptr<const TableDefi
     indexes[i].index_number = entry.id.index_number;
     indexes[i].format_version = entry.info.format_version;
     indexes[i].has_ttl_stamp = entry.info.has_ttl_stamp;
-    if (indexes[i].kind != IndexKind::kSecondary)
+    if (indexes[i].kind != IndexKind::kSecondary) {
       table->primary_position_ = static_cast<uint32_t>(i);
+      if (entry.info.has_ttl_stamp) table->ttl_seconds_ = entry.info.ttl_seconds;
+    }
   }
   const IndexLayout& primary = indexes[table->primary_position_];
   for (size_t i = 0; i < indexes.size(); ++i) {
     CAIRN_ASSIGN_OR_RETURN(std::unique_ptr<const IndexCodec> codec,
                            IndexCodec::Make(layout, primary, indexes[i]));
-    const bool has_blob_part = HasBlobPart(layout, indexes[i]);
-    table->indexes_.push_back(TableIndex{definition->indexes[i], std::move(codec), has_blob_part});
+    table->indexes_.push_back(TableIndex{definition->indexes[i], std::move(codec),
+                                         HasBlobPart(layout, indexes[i]),
+                                         HasVirtualPart(layout, indexes[i])});
   }
   table->all_columns_in_primary_key_ =
       primary.kind == IndexKind::kPrimary && PrimaryKeyHasEveryColumn(layout, primary);
   table->definition_ = std::move(definition);
   table->layout_ = std::move(layout);
   return std::shared_ptr<const Table>(std::move(table));
+}
+
+void Table::RegisterKeyLayouts(const std::shared_ptr<const Table>& table, Database* database) {
+  for (const TableIndex& index : table->indexes_) {
+    // The codec lives as long as the table, which this pointer keeps.
+    database->key_layouts().Add(index.entry.id,
+                                std::shared_ptr<const IndexCodec>(table, index.codec.get()));
+  }
 }
 
 Result<uint64_t> Table::NextHiddenKey(Database* database) const {

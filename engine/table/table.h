@@ -17,6 +17,7 @@ struct TableIndex {
   // A part indexes only the beginning of a BLOB or TEXT: what is unique is less than the key, and search keys
   // end at that part.
   bool has_blob_part = false;
+  bool has_virtual_part = false;
 
   const IndexLayout& layout() const { return codec->layout(); }
   const ColumnFamily& family() const { return *entry.family; }
@@ -32,6 +33,9 @@ class Table {
       std::shared_ptr<const TableDefinition> definition, TableLayout layout,
       std::vector<IndexLayout> indexes);
 
+  // From now on table files are written with statistics of the table's indexes that tell distinct values.
+  static void RegisterKeyLayouts(const std::shared_ptr<const Table>& table, Database* database);
+
   const TableDefinition& definition() const { return *definition_; }
   const TableLayout& layout() const { return layout_; }
   const std::vector<TableIndex>& indexes() const { return indexes_; }
@@ -42,6 +46,9 @@ class Table {
   // Every column belongs to the primary key: its entries are then removed by SingleDelete
   // (spec/on-disk-format.md, 1.4).
   bool all_columns_in_primary_key() const { return all_columns_in_primary_key_; }
+
+  // Seconds after which rows expire; 0: never.
+  uint64_t ttl_seconds() const { return ttl_seconds_; }
 
   // The next number of the hidden primary key. `database` is read once, at the first call since start.
   Result<uint64_t> NextHiddenKey(Database* database) const;
@@ -54,6 +61,7 @@ class Table {
   std::vector<TableIndex> indexes_;
   uint32_t primary_position_ = 0;
   bool all_columns_in_primary_key_ = false;
+  uint64_t ttl_seconds_ = 0;
 };
 
 }  // namespace cairn

@@ -13,8 +13,12 @@ namespace {
 
 class Checker {
  public:
-  Checker(const Table& table, Transaction* transaction, uint8_t* record)
-      : table_(table), transaction_(transaction), record_(record) {}
+  Checker(const Table& table, Transaction* transaction, uint8_t* record,
+          VirtualColumns* virtual_columns)
+      : table_(table),
+        transaction_(transaction),
+        record_(record),
+        virtual_columns_(virtual_columns) {}
 
   Result<TableCheckReport> Run() {
     CAIRN_RETURN_IF_ERROR(CheckRows());
@@ -39,9 +43,14 @@ class Checker {
     const ColumnSet all_columns(table_.layout().columns.size(), true);
     CAIRN_ASSIGN_OR_RETURN(const std::unique_ptr<DecodePlan> plan,
                            primary.codec->MakePlan(all_columns, IndexCodec::Checksums::kVerify));
+    // Compactions remove what expires before this time, rows and entries separately; what expires later
+    // stays while the snapshot lives.
+    transaction_->EnsureSnapshot();
+    now_ = transaction_->ViewTime();
     OrderedIterator iterator(primary.entry, transaction_, Transaction::View::kSnapshot);
     for (iterator.SeekToFirst(); iterator.Valid() && !full(); iterator.Next()) {
       if (WaitInterrupted()) return Status(StatusCode::kInterrupted);
+      if (HasExpired(iterator.value())) continue;
       ++report_.row_count;
       const Status decoded =
           primary.codec->Decode(*plan, iterator.key(), iterator.value(), record_);
@@ -49,20 +58,26 @@ class Checker {
         Report(primary, decoded.ToString(), iterator.key());
         continue;
       }
-      CAIRN_RETURN_IF_ERROR(CheckEntriesOfRow(iterator.key()));
+      CAIRN_RETURN_IF_ERROR(CheckEntriesOfRow(iterator.key(), iterator.value()));
     }
     return iterator.status();
   }
 
-  Status CheckEntriesOfRow(std::string_view primary_key) {
+  Status CheckEntriesOfRow(std::string_view primary_key, std::string_view row) {
+    uint64_t ttl_stamp = 0;
+    if (table_.primary().layout().has_ttl_stamp) {
+      CAIRN_ASSIGN_OR_RETURN(ttl_stamp, table_.primary().codec->TtlStamp(row));
+    }
     uint64_t hidden_key = 0;
     if (table_.has_hidden_key()) {
       CAIRN_ASSIGN_OR_RETURN(hidden_key, table_.primary().codec->HiddenKey(primary_key));
     }
-    for (const TableIndex& index : table_.indexes()) {
+    for (uint32_t i = 0; i < table_.indexes().size(); ++i) {
+      const TableIndex& index = table_.index(i);
       if (index.layout().kind != IndexKind::kSecondary) continue;
+      if (index.has_virtual_part) CAIRN_RETURN_IF_ERROR(virtual_columns_->Compute(i));
       index.codec->EncodeKey(record_, hidden_key, &key_, &unpack_info_);
-      index.codec->EncodeSecondaryValue(unpack_info_, 0, &expected_value_);
+      index.codec->EncodeSecondaryValue(unpack_info_, ttl_stamp, &expected_value_);
       rocksdb::PinnableSlice value;
       const Status read =
           transaction_->Get(index.family(), key_, Transaction::View::kSnapshot, &value);
@@ -70,8 +85,7 @@ class Checker {
         Report(index, "the entry of a row is missing", key_);
       } else if (!read.ok()) {
         return read;
-      } else if (!index.layout().has_ttl_stamp &&
-                 !value.ToStringView().starts_with(expected_value_)) {
+      } else if (!value.ToStringView().starts_with(expected_value_)) {
         Report(index, "the entry differs from its row", key_);
       }
       if (full()) break;
@@ -84,7 +98,7 @@ class Checker {
     OrderedIterator iterator(index.entry, transaction_, Transaction::View::kSnapshot);
     for (iterator.SeekToFirst(); iterator.Valid(); iterator.Next()) {
       if (WaitInterrupted()) return Status(StatusCode::kInterrupted);
-      ++entry_count;
+      if (!HasExpired(iterator.value())) ++entry_count;
     }
     CAIRN_RETURN_IF_ERROR(iterator.status());
     if (entry_count != report_.row_count) {
@@ -95,10 +109,18 @@ class Checker {
     return Status();
   }
 
+  // Whatever the variables say about hiding rows.
+  bool HasExpired(std::string_view value) const {
+    return table_.ttl_seconds() != 0 && value.size() >= kTtlStampBytes &&
+           IsExpired(LoadBigEndian<uint64_t>(value.data()), table_.ttl_seconds(), now_);
+  }
+
   const Table& table_;
   Transaction* const transaction_;
   uint8_t* const record_;
+  VirtualColumns* const virtual_columns_;
   TableCheckReport report_;
+  uint64_t now_ = 0;
   std::string key_;
   std::string unpack_info_;
   std::string expected_value_;
@@ -106,8 +128,9 @@ class Checker {
 
 }  // namespace
 
-Result<TableCheckReport> CheckTable(const Table& table, Transaction* transaction, uint8_t* record) {
-  return Checker(table, transaction, record).Run();
+Result<TableCheckReport> CheckTable(const Table& table, Transaction* transaction, uint8_t* record,
+                                    VirtualColumns* virtual_columns) {
+  return Checker(table, transaction, record, virtual_columns).Run();
 }
 
 }  // namespace cairn

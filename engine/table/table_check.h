@@ -17,9 +17,20 @@ struct TableCheckReport {
   static constexpr size_t kMaxProblems = 10;
 };
 
+// Makes what a row does not store.
+class VirtualColumns {
+ public:
+  virtual ~VirtualColumns() = default;
+  // Fills in the virtual columns of an index (position in Table::indexes()) in the record that the check was
+  // given, which holds the rest of a row.
+  virtual Status Compute(uint32_t index) = 0;
+};
+
 // Reads every row, recomputes its entry in every index and looks for it; then compares the number of
 // entries of each index with the number of rows. Reads at the transaction's snapshot. `record` is a
-// buffer of layout().record_bytes bytes. Errors: kInterrupted, kIoError; damage goes into the report.
-Result<TableCheckReport> CheckTable(const Table& table, Transaction* transaction, uint8_t* record);
+// buffer of layout().record_bytes bytes. Errors: kInterrupted, kIoError; damage goes into the report. `virtual_columns` may be
+// null for a table that has none in an index.
+Result<TableCheckReport> CheckTable(const Table& table, Transaction* transaction, uint8_t* record,
+                                    VirtualColumns* virtual_columns = nullptr);
 
 }  // namespace cairn

@@ -34,6 +34,13 @@ Result<uint64_t> FileBytes(Database* database, const ColumnFamily& family, const
   return bytes;
 }
 
+bool CanGiveCardinality(const IndexStatistics& counted, size_t part_count) {
+  const std::vector<int64_t>& distinct = counted.distinct_prefix_counts;
+  return counted.row_count >= kCountedRows && distinct.size() >= part_count &&
+         std::all_of(distinct.begin(), distinct.begin() + static_cast<ptrdiff_t>(part_count),
+                     [](int64_t count) { return count > 0; });
+}
+
 }  // namespace
 
 Result<IndexSize> EstimateIndexSize(Database* database, const TableIndex& index,
@@ -50,7 +57,12 @@ Result<IndexSize> EstimateIndexSize(Database* database, const TableIndex& index,
   }
   CAIRN_ASSIGN_OR_RETURN(size.file_bytes, FileBytes(database, family, range));
   uint64_t file_rows = 0;
-  if (size.file_bytes > 0) {
+  const auto counted = database->file_statistics().Find(index.entry.id);
+  if (counted.has_value()) {
+    // A deletion cancels an entry; those that wait for a compaction hide as many.
+    file_rows = static_cast<uint64_t>(std::max<int64_t>(
+        0, counted->row_count - counted->delete_count - counted->single_delete_count));
+  } else if (size.file_bytes > 0) {
     rocksdb::TablePropertiesCollection properties;
     const rocksdb::Range ranges[] = {{range.start, range.limit}};
     CAIRN_RETURN_IF_ERROR(FromRocksDb(
@@ -148,6 +160,14 @@ Result<std::vector<double>> SampleRowsPerPrefix(Database* database, const TableI
   }
   CAIRN_RETURN_IF_ERROR(iterator.status());
   std::vector<double> rows_per_prefix(part_count, 1);
+  // A sample that is the whole index is exact. Else the ends of an index are not like its middle, and a
+  // sample cannot find values that more entries share than it has.
+  const auto counted = database->file_statistics().Find(index.entry.id);
+  if (counted.has_value() && sampled >= 2 * kSampledEntries &&
+      CanGiveCardinality(*counted, part_count)) {
+    std::copy_n(counted->distinct_prefix_counts.begin(), part_count, distinct.begin());
+    sampled = static_cast<double>(counted->row_count);
+  }
   for (size_t i = 0; i < part_count; ++i) {
     if (distinct[i] > 0) rows_per_prefix[i] = sampled / distinct[i];
   }

@@ -1,45 +1,105 @@
 #include "engine/table/table_writer.h"
 
+#include <algorithm>
+#include <cstring>
+
 #include "engine/table/ordered_iterator.h"
 
 namespace cairn {
 namespace {
 
-constexpr uint64_t kNoTtlStamp = 0;
+bool HasVirtualPart(const TableLayout& table, const IndexLayout& index) {
+  return std::any_of(index.parts.begin(), index.parts.end(), [&table](const KeyPartLayout& part) {
+    return table.columns[part.column].is_virtual;
+  });
+}
 
 }  // namespace
 
-void TableWriter::EncodeRow(const uint8_t* record, uint64_t hidden_key, Entry* entry) {
+uint64_t TableWriter::StampOfColumn(const uint8_t* record) const {
+  const TableLayout& layout = table_->layout();
+  uint64_t stamp;
+  std::memcpy(&stamp, record + layout.columns[*layout.ttl_column].offset, sizeof stamp);
+  return stamp;  // The image is little-endian, as the machine is (bytes.h).
+}
+
+uint64_t TableWriter::StampOfNewRow(const uint8_t* record) const {
+  if (!table_->primary().layout().has_ttl_stamp) return 0;
+  return table_->layout().ttl_column.has_value() ? StampOfColumn(record) : database_->NowSeconds();
+}
+
+// Without a column that holds it, only the stored row knows when it was inserted.
+Result<uint64_t> TableWriter::StampOfOldRow(Transaction* transaction, const uint8_t* record,
+                                            uint64_t hidden_key) {
+  const TableIndex& primary = table_->primary();
+  if (!primary.layout().has_ttl_stamp) return uint64_t{0};
+  if (table_->layout().ttl_column.has_value()) return StampOfColumn(record);
+  primary.codec->EncodeKey(record, hidden_key, &old_entry_.key, &old_entry_.unpack_info);
+  rocksdb::PinnableSlice value;
+  const Status read =
+      transaction->Get(primary.family(), old_entry_.key, Transaction::View::kLatest, &value);
+  // A compaction may have removed an expired row that a session still sees, with read filtering off. What
+  // the session makes of it has expired as well.
+  if (read.code() == StatusCode::kNotFound) return uint64_t{0};
+  if (!read.ok()) return read;
+  return primary.codec->TtlStamp(value.ToStringView());
+}
+
+void TableWriter::EncodeRow(const uint8_t* record, uint64_t hidden_key, uint64_t ttl_stamp,
+                            Entry* entry) {
   const IndexCodec& codec = *table_->primary().codec;
   codec.EncodeKey(record, hidden_key, &entry->key, &entry->unpack_info);
-  codec.EncodeRow(record, entry->unpack_info, kNoTtlStamp, &entry->value);
+  codec.EncodeRow(record, entry->unpack_info, ttl_stamp, &entry->value);
   if (append_checksums_) IndexCodec::AppendChecksums(entry->key, &entry->value);
 }
 
 void TableWriter::EncodeSecondary(const TableIndex& index, const uint8_t* record,
-                                  uint64_t hidden_key, Entry* entry) {
+                                  uint64_t hidden_key, uint64_t ttl_stamp, Entry* entry) {
   index.codec->EncodeKey(record, hidden_key, &entry->key, &entry->unpack_info);
-  index.codec->EncodeSecondaryValue(entry->unpack_info, kNoTtlStamp, &entry->value);
+  index.codec->EncodeSecondaryValue(entry->unpack_info, ttl_stamp, &entry->value);
   if (append_checksums_) IndexCodec::AppendChecksums(entry->key, &entry->value);
 }
 
 Status TableWriter::CheckPrimaryKey(Transaction* transaction, std::string_view key) {
+  meets_expired_row_ = false;
   rocksdb::PinnableSlice existing;
   const Status read =
       transaction->GetForUpdate(table_->primary().family(), key, LockMode::kExclusive, &existing);
   if (read.code() == StatusCode::kNotFound) return Status();
   if (!read.ok()) return read;
+  if (transaction->HidesExpired(existing.ToStringView(), table_->ttl_seconds())) {
+    meets_expired_row_ = true;
+    expired_value_.assign(existing.data(), existing.size());
+    return Status();
+  }
   duplicate_index_ = table_->primary_position();
   return Status(StatusCode::kDuplicateKey);
 }
 
-// Rows that expire carry a stamp that says when; one that is made up would make them vanish.
-Status TableWriter::CheckWritable() const {
-  if (!table_->primary().layout().has_ttl_stamp) return Status();
-  return Status(
-      StatusCode::kNotSupported,
-      "table " + table_->definition().name +
-          " has rows that expire (ttl_duration), which this release can read but not write");
+// Removes the entries of the expired row that CheckPrimaryKey found at `key`, so that none of them is put
+// twice: SingleDelete, which removes them later, would uncover the older one. The row itself is overwritten.
+// A compaction may have removed some of the entries already, which does no harm.
+Status TableWriter::RemoveExpiredRow(Transaction* transaction, std::string_view key) {
+  const TableIndex& primary = table_->primary();
+  if (whole_row_plan_ == nullptr) {
+    CAIRN_ASSIGN_OR_RETURN(whole_row_plan_,
+                           primary.codec->MakePlan(ColumnSet(table_->layout().columns.size(), true),
+                                                   IndexCodec::Checksums::kIgnore));
+    expired_record_.resize(table_->layout().record_bytes);
+  }
+  CAIRN_RETURN_IF_ERROR(
+      primary.codec->Decode(*whole_row_plan_, key, expired_value_, expired_record_.data()));
+  for (const TableIndex& index : table_->indexes()) {
+    // The stored row does not tell the value of a virtual column.
+    if (index.layout().kind != IndexKind::kSecondary ||
+        HasVirtualPart(table_->layout(), index.layout())) {
+      continue;
+    }
+    index.codec->EncodeKey(expired_record_.data(), 0, &old_entry_.key, &old_entry_.unpack_info);
+    CAIRN_RETURN_IF_ERROR(transaction->SingleDelete(index.family(), old_entry_.key));
+  }
+  if (!table_->all_columns_in_primary_key()) return Status();
+  return transaction->SingleDelete(primary.family(), key);
 }
 
 // Locks the row's value in a unique index and checks that no other row has it. With `old_record` the row
@@ -71,6 +131,7 @@ Status TableWriter::CheckUnique(Transaction* transaction, uint32_t position, con
       CAIRN_ASSIGN_OR_RETURN(const bool equal, codec.HasUniqueValueOf(record, iterator.key()));
       if (!equal) continue;
     }
+    if (transaction->HidesExpired(iterator.value(), table_->ttl_seconds())) continue;
     duplicate_index_ = position;
     return Status(StatusCode::kDuplicateKey);
   }
@@ -90,22 +151,26 @@ Status TableWriter::CheckUniqueIndexes(Transaction* transaction, const uint8_t* 
 }
 
 Status TableWriter::Insert(Transaction* transaction, const uint8_t* record) {
-  CAIRN_RETURN_IF_ERROR(CheckWritable());
   uint64_t hidden_key = 0;
   if (table_->has_hidden_key()) {
     CAIRN_ASSIGN_OR_RETURN(hidden_key, table_->NextHiddenKey(database_));
   }
-  EncodeRow(record, hidden_key, &new_entry_);
+  const uint64_t ttl_stamp = StampOfNewRow(record);
+  EncodeRow(record, hidden_key, ttl_stamp, &new_entry_);
+  meets_expired_row_ = false;
   if (!table_->has_hidden_key()) {
     CAIRN_RETURN_IF_ERROR(CheckPrimaryKey(transaction, new_entry_.key));
   }
   CAIRN_RETURN_IF_ERROR(CheckUniqueIndexes(transaction, record, nullptr, hidden_key));
 
+  if (meets_expired_row_) {
+    CAIRN_RETURN_IF_ERROR(RemoveExpiredRow(transaction, new_entry_.key));
+  }
   CAIRN_RETURN_IF_ERROR(
       transaction->Put(table_->primary().family(), new_entry_.key, new_entry_.value));
   for (const TableIndex& index : table_->indexes()) {
     if (index.layout().kind != IndexKind::kSecondary) continue;
-    EncodeSecondary(index, record, hidden_key, &new_entry_);
+    EncodeSecondary(index, record, hidden_key, ttl_stamp, &new_entry_);
     CAIRN_RETURN_IF_ERROR(transaction->Put(index.family(), new_entry_.key, new_entry_.value));
   }
   return Status();
@@ -113,13 +178,21 @@ Status TableWriter::Insert(Transaction* transaction, const uint8_t* record) {
 
 Status TableWriter::Update(Transaction* transaction, const uint8_t* old_record,
                            const uint8_t* new_record, uint64_t hidden_key) {
-  CAIRN_RETURN_IF_ERROR(CheckWritable());
-  EncodeRow(old_record, hidden_key, &old_entry_);
-  EncodeRow(new_record, hidden_key, &new_entry_);
+  CAIRN_ASSIGN_OR_RETURN(const uint64_t old_stamp,
+                         StampOfOldRow(transaction, old_record, hidden_key));
+  const bool takes_new_stamp = updates_replace_rows_ || table_->layout().ttl_column.has_value();
+  const uint64_t new_stamp = takes_new_stamp ? StampOfNewRow(new_record) : old_stamp;
+  EncodeRow(old_record, hidden_key, old_stamp, &old_entry_);
+  EncodeRow(new_record, hidden_key, new_stamp, &new_entry_);
+  meets_expired_row_ = false;
   const bool key_changes = old_entry_.key != new_entry_.key;
   if (!key_changes && old_entry_.value == new_entry_.value) return Status(StatusCode::kUnchanged);
   if (key_changes) CAIRN_RETURN_IF_ERROR(CheckPrimaryKey(transaction, new_entry_.key));
   CAIRN_RETURN_IF_ERROR(CheckUniqueIndexes(transaction, new_record, old_record, hidden_key));
+  if (meets_expired_row_) {
+    CAIRN_RETURN_IF_ERROR(RemoveExpiredRow(transaction, new_entry_.key));
+    EncodeRow(old_record, hidden_key, old_stamp, &old_entry_);
+  }
 
   const ColumnFamily& primary_family = table_->primary().family();
   if (table_->all_columns_in_primary_key()) {
@@ -134,8 +207,8 @@ Status TableWriter::Update(Transaction* transaction, const uint8_t* old_record,
   }
   for (const TableIndex& index : table_->indexes()) {
     if (index.layout().kind != IndexKind::kSecondary) continue;
-    EncodeSecondary(index, old_record, hidden_key, &old_entry_);
-    EncodeSecondary(index, new_record, hidden_key, &new_entry_);
+    EncodeSecondary(index, old_record, hidden_key, old_stamp, &old_entry_);
+    EncodeSecondary(index, new_record, hidden_key, new_stamp, &new_entry_);
     if (old_entry_.key == new_entry_.key && old_entry_.value == new_entry_.value) continue;
     CAIRN_RETURN_IF_ERROR(transaction->SingleDelete(index.family(), old_entry_.key));
     CAIRN_RETURN_IF_ERROR(transaction->Put(index.family(), new_entry_.key, new_entry_.value));
@@ -144,7 +217,6 @@ Status TableWriter::Update(Transaction* transaction, const uint8_t* old_record,
 }
 
 Status TableWriter::Delete(Transaction* transaction, const uint8_t* record, uint64_t hidden_key) {
-  CAIRN_RETURN_IF_ERROR(CheckWritable());
   const TableIndex& primary = table_->primary();
   primary.codec->EncodeKey(record, hidden_key, &old_entry_.key, &old_entry_.unpack_info);
   CAIRN_RETURN_IF_ERROR(table_->all_columns_in_primary_key()

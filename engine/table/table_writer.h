@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "engine/base/status.h"
 #include "engine/table/table.h"
@@ -18,13 +20,18 @@ class TableWriter {
   TableWriter(Database* database, const Table* table) : database_(database), table_(table) {}
 
   // Errors: kDuplicateKey (duplicate_index() says where), kLockTimeout, kDeadlock, kSnapshotConflict,
-  // kLockLimit, kInterrupted, kAborted (the write batch is full), kNotSupported (rows that expire), kIoError.
+  // kLockLimit, kInterrupted, kAborted (the write batch is full), kIoError. A row that has expired is no duplicate: it
+  // is removed with its entries.
   Status Insert(Transaction* transaction, const uint8_t* record);
 
   // `old_record` is the row as it is now, complete and locked by this transaction; `hidden_key` is its
   // key in a table without primary key. Errors as Insert, and kUnchanged when nothing is to be written.
   Status Update(Transaction* transaction, const uint8_t* old_record, const uint8_t* new_record,
                 uint64_t hidden_key);
+
+  // An update keeps the time at which the row expires, unless a column says it or updates stand for the
+  // insert of a new row (REPLACE).
+  void SetUpdatesReplaceRows(bool replace) { updates_replace_rows_ = replace; }
 
   // `record` as `old_record` of Update. Errors: kAborted.
   Status Delete(Transaction* transaction, const uint8_t* record, uint64_t hidden_key);
@@ -42,15 +49,20 @@ class TableWriter {
     std::string unpack_info;
   };
 
-  Status CheckWritable() const;
   Status CheckPrimaryKey(Transaction* transaction, std::string_view key);
   Status CheckUnique(Transaction* transaction, uint32_t position, const uint8_t* record,
                      const uint8_t* old_record, uint64_t hidden_key);
   Status CheckUniqueIndexes(Transaction* transaction, const uint8_t* record,
                             const uint8_t* old_record, uint64_t hidden_key);
-  void EncodeRow(const uint8_t* record, uint64_t hidden_key, Entry* entry);
+  Status RemoveExpiredRow(Transaction* transaction, std::string_view key);
+  // The TTL stamps of records; 0 in tables whose rows do not expire.
+  uint64_t StampOfColumn(const uint8_t* record) const;
+  uint64_t StampOfNewRow(const uint8_t* record) const;
+  Result<uint64_t> StampOfOldRow(Transaction* transaction, const uint8_t* record,
+                                 uint64_t hidden_key);
+  void EncodeRow(const uint8_t* record, uint64_t hidden_key, uint64_t ttl_stamp, Entry* entry);
   void EncodeSecondary(const TableIndex& index, const uint8_t* record, uint64_t hidden_key,
-                       Entry* entry);
+                       uint64_t ttl_stamp, Entry* entry);
 
   Database* const database_;
   const Table* const table_;
@@ -61,6 +73,12 @@ class TableWriter {
   std::string unique_prefix_;
   std::string old_unique_prefix_;
   std::string old_unique_key_;
+  bool updates_replace_rows_ = false;
+  // The expired row that CheckPrimaryKey found where a new one goes.
+  bool meets_expired_row_ = false;
+  std::string expired_value_;
+  std::vector<uint8_t> expired_record_;
+  std::unique_ptr<const DecodePlan> whole_row_plan_;  // Made when the first such row is met.
 };
 
 }  // namespace cairn

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/base/bytes.h"
+#include "engine/codec/index_codec.h"
 #include "engine/store/rocksdb_status.h"
 #include "engine/txn/interruptible_mutex.h"
 
@@ -68,6 +70,8 @@ void Transaction::ReleaseStatementSnapshot() {
 // Everything that ends with the transaction, but for the RocksDB object, which is reused.
 void Transaction::Finish() {
   ReleaseStatementSnapshot();
+  // RocksDB would keep it until the object starts again, and an idle session would hold compactions back.
+  if (rocksdb_ != nullptr) rocksdb_->ClearSnapshot();
   auto_increment_raises_.clear();
   ++epoch_;
   started_ = prepared_ = rollback_only_ = in_statement_ = statement_savepoint_ = false;
@@ -166,6 +170,22 @@ void Transaction::EnsureSnapshot() {
 
 void Transaction::PinSnapshot() {
   if (rocksdb_->GetSnapshot() == nullptr) rocksdb_->SetSnapshot();
+}
+
+uint64_t Transaction::ViewTime() const {
+  const rocksdb::Snapshot* snapshot = statement_snapshot_;
+  if (snapshot == nullptr && started_) snapshot = rocksdb_->GetSnapshot();
+  return snapshot != nullptr ? static_cast<uint64_t>(snapshot->GetUnixTime())
+                             : database_->NowSeconds();
+}
+
+bool Transaction::HidesExpiredImpl(std::string_view value, uint64_t ttl_seconds) const {
+  Expiry& expiry = database_->expiry();
+  // A value without a whole stamp is damaged, which decoding it reports.
+  if (!expiry.hides() || value.size() < kTtlStampBytes) return false;
+  const bool expired = IsExpired(LoadBigEndian<uint64_t>(value.data()), ttl_seconds, ViewTime());
+  if (expired) expiry.CountHidden();
+  return expired;
 }
 
 Status Transaction::Get(const ColumnFamily& family, std::string_view key, View view,

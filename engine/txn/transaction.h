@@ -92,6 +92,15 @@ class Transaction {
   // The transaction's snapshot is taken now and kept (START TRANSACTION WITH CONSISTENT SNAPSHOT).
   void PinSnapshot();
 
+  // The time at which this statement sees the database, in seconds since the epoch: that of its snapshot
+  // or, while it has none, now.
+  uint64_t ViewTime() const;
+  // Whether reads of this statement pass over an entry with this value, in a table whose rows expire after
+  // so many seconds (0: never).
+  bool HidesExpired(std::string_view value, uint64_t ttl_seconds) const {
+    return ttl_seconds != 0 && HidesExpiredImpl(value, ttl_seconds);
+  }
+
   enum class View : uint8_t {
     kSnapshot,  // What this statement sees: its snapshot and the transaction's own changes.
     kLatest,    // What is committed now and the transaction's own changes.
@@ -133,6 +142,7 @@ class Transaction {
  private:
   Status GetForUpdateImpl(const ColumnFamily& family, std::string_view key, LockMode mode,
                           rocksdb::PinnableSlice* value);
+  bool HidesExpiredImpl(std::string_view value, uint64_t ttl_seconds) const;
   rocksdb::WriteBatchWithIndex& BatchForWrite();
   Status AddAutoIncrementMerges();
   bool RepeatsReads() const;

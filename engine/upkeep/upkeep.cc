@@ -1,5 +1,6 @@
 #include "engine/upkeep/upkeep.h"
 
+#include <algorithm>
 #include <memory>
 #include <string>
 
@@ -12,6 +13,9 @@ namespace {
 
 constexpr std::chrono::milliseconds kLogSyncInterval(1000);
 constexpr std::chrono::milliseconds kRemovalInterval(60'000);
+// At most a tenth of the time goes into statistics, however many files there are.
+constexpr std::chrono::milliseconds kStatisticsInterval(1000);
+constexpr int kStatisticsRest = 9;
 
 }  // namespace
 
@@ -38,14 +42,17 @@ Upkeep::Upkeep(Database* database, Dictionary* dictionary)
     : database_(database), dictionary_(dictionary) {
   sync_thread_ = std::thread([this] { SyncLogLoop(); });
   removal_thread_ = std::thread([this] { RemoveDroppedIndexesLoop(); });
+  statistics_thread_ = std::thread([this] { KeepStatisticsLoop(); });
 }
 
 Upkeep::~Upkeep() {
   cancel_compaction_ = true;
   sync_alarm_.Stop();
   removal_alarm_.Stop();
+  statistics_alarm_.Stop();
   sync_thread_.join();
   removal_thread_.join();
+  statistics_thread_.join();
 }
 
 void Upkeep::RemoveDroppedIndexes() { removal_alarm_.Ring(); }
@@ -59,6 +66,29 @@ void Upkeep::SyncLogLoop() {
       database_->log().Write(Severity::kError, "syncing the log: " + synced.ToString());
     }
     failing = !synced.ok();
+  }
+}
+
+Status Upkeep::UpdateStatistics() {
+  const Status refreshed = database_->RefreshStatistics();
+  const Status saved = dictionary_->SaveStatistics();
+  return refreshed.ok() ? saved : refreshed;
+}
+
+void Upkeep::KeepStatisticsLoop() {
+  bool failing = false;
+  auto rest = kStatisticsInterval;
+  while (statistics_alarm_.Wait(rest)) {
+    const auto begun = std::chrono::steady_clock::now();
+    const Status updated = UpdateStatistics();
+    if (!updated.ok() && !failing) {
+      database_->log().Write(Severity::kWarning,
+                             "updating the statistics of indexes: " + updated.ToString());
+    }
+    failing = !updated.ok();
+    const auto taken = std::chrono::duration_cast<std::chrono::milliseconds>(
+        std::chrono::steady_clock::now() - begun);
+    rest = std::max(kStatisticsInterval, taken * kStatisticsRest);
   }
 }
 

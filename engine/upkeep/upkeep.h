@@ -1,4 +1,5 @@
-// What runs behind the sessions: the once-a-second log sync, and the removal of dropped indexes.
+// What runs behind the sessions: the once-a-second log sync, the removal of dropped indexes, and the
+// statistics of indexes.
 #pragma once
 
 #include <atomic>
@@ -12,7 +13,7 @@
 
 namespace cairn {
 
-// Owns two threads from construction to destruction. All functions may be called from any thread.
+// Owns three threads from construction to destruction. All functions may be called from any thread.
 class Upkeep {
  public:
   // Both outlive this.
@@ -23,6 +24,9 @@ class Upkeep {
 
   // Asks for the removal of the entries of dropped indexes now; returns at once.
   void RemoveDroppedIndexes();
+
+  // Counts the files that changed and keeps the figures in the dictionary, now.
+  Status UpdateStatistics();
 
  private:
   // A thread's alarm clock: wakes when rung, when time is up, or for good at the end.
@@ -43,15 +47,18 @@ class Upkeep {
 
   void SyncLogLoop();
   void RemoveDroppedIndexesLoop();
+  void KeepStatisticsLoop();
   Status RemoveIndex(IndexId id);
 
   Database* const database_;
   Dictionary* const dictionary_;
   Alarm sync_alarm_;
   Alarm removal_alarm_;
+  Alarm statistics_alarm_;
   std::atomic<bool> cancel_compaction_{false};
   std::thread sync_thread_;
   std::thread removal_thread_;
+  std::thread statistics_thread_;
 };
 
 }  // namespace cairn

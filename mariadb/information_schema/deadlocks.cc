@@ -27,7 +27,7 @@ Names NamesOf(Engine* engine, uint32_t index_number) {
   for (const auto& table : engine->dictionary().Tables()) {
     for (const IndexEntry& index : table->indexes) {
       if (index.id.index_number != index_number) continue;
-      const auto known = engine->database().known_indexes().Find(index_number);
+      const auto known = engine->database().key_layouts().Find(index.id);
       return {known == nullptr ? std::string() : known->layout().name, table->name};
     }
   }

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "mariadb/information_schema/schema_table.h"
-#include "mariadb/table_description.h"
+#include "mariadb/table_name.h"
 
 namespace cairn {
 namespace {
@@ -28,14 +28,9 @@ constexpr int kIndexHasTtl = 1;
 bool SendIndex(Engine* engine, const TableDefinition& table, const IndexEntry& index,
                SchemaTableWriter* writer) {
   const DictionaryNameParts name = SplitDictionaryName(table.name);
-  writer->Text(name.database).Text(name.table);
-  if (name.partition.empty()) {
-    writer->Null();
-  } else {
-    writer->Text(name.partition);
-  }
+  writer->Text(name.database).Text(name.table).TextOrNull(name.partition);
   // The dictionary has no names of indexes: they are known once the table was opened.
-  const auto known = engine->database().known_indexes().Find(index.id.index_number);
+  const auto known = engine->database().key_layouts().Find(index.id);
   writer->Text(known == nullptr ? std::string_view() : std::string_view(known->layout().name));
   writer->Number(index.id.column_family).Number(index.id.index_number);
   writer->Number(static_cast<int>(index.info.kind)).Number(index.info.format_version);

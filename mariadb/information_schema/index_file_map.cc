@@ -35,7 +35,8 @@ std::string JoinCounts(const std::vector<int64_t>& counts) {
 bool SendFile(const DataFile& file, SchemaTableWriter* writer) {
   const auto statistics = ReadFileStatistics(*file.properties);
   if (!statistics.ok()) return ReportSchemaTableError(statistics.status().WithContext(file.name));
-  for (const IndexStatistics& index : *statistics) {
+  if (!statistics->has_value()) return true;
+  for (const IndexStatistics& index : **statistics) {
     writer->Number(file.column_family).Number(index.id.index_number).Text(file.name);
     writer->Number(index.row_count).Number(index.data_bytes).Number(index.delete_count);
     writer->Number(index.single_delete_count).Number(index.merge_count).Number(index.other_count);

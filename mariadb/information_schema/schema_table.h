@@ -14,12 +14,17 @@ namespace cairn {
 class SchemaTableWriter {
  public:
   SchemaTableWriter(THD* thd, TABLE* table) : thd_(thd), table_(table) {}
+  THD* thd() const { return thd_; }
 
   SchemaTableWriter& Text(std::string_view text);  // Cut to the width of the column.
   SchemaTableWriter& Number(int64_t value);
   SchemaTableWriter& Unsigned(uint64_t value);
   SchemaTableWriter& Real(double value);
   SchemaTableWriter& Null();
+  // NULL when the text is empty.
+  SchemaTableWriter& TextOrNull(std::string_view text) {
+    return text.empty() ? Null() : Text(text);
+  }
   // Sends the row and begins the next. False when no more rows can be taken.
   bool Send();
 

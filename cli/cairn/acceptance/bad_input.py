@@ -46,6 +46,11 @@ CASES = (
         "A dictionary of a newer engine is refused",
         damage.dictionary_of_newer_engine,
     ),
+    Case(
+        "newer-cairn",
+        "A directory of a newer Cairn is refused before anything is written",
+        damage.directory_of_newer_cairn,
+    ),
     Case("unknown-option", "Options that do not exist are refused", damage.unknown_option),
 )
 

@@ -10,7 +10,7 @@ from cairn.acceptance.case import Context, fill, require, require_kept, require_
 from cairn.scratch_server import ENGINE_DIRECTORY, ScratchServer
 
 _DICTIONARY = "__system__"
-_INDEX_RECORD, _HIGHEST_INDEX_RECORD = 2, 7
+_HIGHEST_INDEX_RECORD, _FORMAT_RECORD = 7, 0x43
 
 
 def _filled(context: Context, *, crash: bool = False) -> tuple[ScratchServer, Path]:
@@ -123,26 +123,40 @@ def _put_into_dictionary(directory: Path, key: bytes, value: bytes) -> None:
 
 
 def dictionary_of_newer_engine(context: Context) -> None:
+    """What concerns every table is refused; the server never writes over it."""
     server, directory = _filled(context, crash=True)
     whole = context.directory / "whole"
     shutil.copytree(directory, whole)
     cases = (
-        ("highest index number", _HIGHEST_INDEX_RECORD, b"", b"\x00\x63\x00\x00\x01\x00"),
-        (
-            "index",
-            _INDEX_RECORD,
-            (0).to_bytes(4) + (999).to_bytes(4),
-            b"\x00\x63" + b"\x01\x00\x0d" + bytes(12),
-        ),
+        ("highest index number", _HIGHEST_INDEX_RECORD, b"\x00\x63\x00\x00\x01\x00"),
+        ("format of the directory, its version", _FORMAT_RECORD, b"\x00\x63\x00\x02"),
+        ("format of the directory", _FORMAT_RECORD, b"\x00\x01\x00\x63"),
     )
-    for what, record, key, value in cases:
-        context.note(f"a record of version 99: {what}")
-        _put_into_dictionary(directory, record.to_bytes(4) + key, value)
-        require_refusal(context, server, ("version", "99|0x63"), untouched=False)
+    for what, record, value in cases:
+        context.note(f"number 99 in a record: {what}")
+        _put_into_dictionary(directory, record.to_bytes(4), value)
+        require_refusal(context, server, ("version|format", "99"), untouched=False)
         shutil.rmtree(directory)
         shutil.copytree(whole, directory)
     # What this case appends is read at all: the same with the known version is no obstacle.
     _put_into_dictionary(directory, _HIGHEST_INDEX_RECORD.to_bytes(4), b"\x00\x01\x00\x00\x07\xd0")
+    _require_back(server)
+
+
+def directory_of_newer_cairn(context: Context) -> None:
+    """The file beside RocksDB's is read first, so that nothing at all is written."""
+    server, directory = _filled(context)
+    marker = directory / "CAIRN_FORMAT"
+    require(marker.read_text(encoding="ascii") == "1\n", "CAIRN_FORMAT does not hold version 1")
+    for text, pattern in (("2\n", "version 2"), ("what?\n", "CAIRN_FORMAT")):
+        marker.write_text(text, encoding="ascii")
+        listed = sorted(path.name for path in directory.iterdir())
+        require_refusal(context, server, (pattern, "#rocksdb"))
+        require(
+            sorted(path.name for path in directory.iterdir()) == listed,
+            "the refused start made or removed files",
+        )
+    marker.write_text("1\n", encoding="ascii")
     _require_back(server)
 
 

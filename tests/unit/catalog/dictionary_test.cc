@@ -36,6 +36,7 @@ class DictionaryTest : public testing::Test {
     return records;
   }
 
+  // Loads the dictionary a second time, beside dictionary_.
   Status LoadAfterWriting(std::string_view key, std::string_view value) {
     EXPECT_TRUE(database_->rocksdb()
                     ->Put(rocksdb::WriteOptions(), database_->system_family().handle,
@@ -51,8 +52,9 @@ class DictionaryTest : public testing::Test {
 };
 
 TEST_F(DictionaryTest, FirstStartWritesTheTwoFamilies) {  // Vector D1.
-  EXPECT_THAT(Records(), testing::ElementsAre("0000000300000000 => 000100000000",
-                                              "0000000300000001 => 000100000000"));
+  EXPECT_THAT(Records(),
+              testing::ElementsAre("0000000300000000 => 000100000000",
+                                   "0000000300000001 => 000100000000", "00000043 => 00010002"));
 }
 
 TEST_F(DictionaryTest,
@@ -66,7 +68,8 @@ TEST_F(DictionaryTest,
                   "0000000300000000 => 000100000000", "0000000300000001 => 000100000000",
                   "00000007 => 000100000101",
                   "000000144d6172696144423a7461626c652d76657273696f6e3a2e2f666d742f7331 => "
-                  "0000000000000000"));
+                  "0000000000000000",
+                  "00000043 => 00010002"));
 }
 
 TEST_F(DictionaryTest, TablesSurviveReopening) {
@@ -107,7 +110,8 @@ TEST_F(DictionaryTest, DroppedIndexesStayPendingOverReopeningUntilForgotten) {
   }
   Reopen();
   EXPECT_TRUE(dictionary_->PendingDrops().empty());
-  EXPECT_EQ(Records().size(), 3u) << "families and the largest index number remain";
+  EXPECT_EQ(Records().size(), 4u)
+      << "families, the largest index number and the directory's format remain";
 }
 
 TEST_F(DictionaryTest, RenameMovesTheTableAndItsCounters) {
@@ -123,6 +127,64 @@ TEST_F(DictionaryTest, RenameMovesTheTableAndItsCounters) {
   Reopen();
   ASSERT_NE(dictionary_->Find("db.c"), nullptr);
   EXPECT_EQ(dictionary_->Find("db.c")->indexes[0].id, before->indexes[0].id);
+}
+
+TEST_F(DictionaryTest, RenameMovesTheVersionRecord) {
+  ASSERT_TRUE(dictionary_->CreateTable("db.a", kPrimaryAndSecondary, std::nullopt).ok());
+  const size_t records = Records().size();
+  ASSERT_TRUE(dictionary_->RenameTable("db.a", "other.b").ok());
+  EXPECT_EQ(Records().size(), records);
+  EXPECT_THAT(Records(), testing::Contains(testing::HasSubstr(ToHex("./other/b"))));
+  EXPECT_THAT(Records(), testing::Not(testing::Contains(testing::HasSubstr(ToHex("./db/a")))));
+}
+
+class PartitionsTest : public DictionaryTest {
+ protected:
+  PartitionsTest() {
+    for (const char* name : {"db.t#P#p0", "db.t#P#p1", "db.t2", "db.t2#P#p0"}) {
+      EXPECT_TRUE(dictionary_->CreateTable(name, kPrimaryAndSecondary, std::nullopt).ok());
+    }
+  }
+
+  static std::string VersionKey(std::string_view path) { return ToHex(TableVersionKey(path)); }
+};
+
+TEST_F(PartitionsTest, EntriesOfATableAreItsOwnOrThoseOfItsPartitions) {
+  EXPECT_THAT(dictionary_->EntriesOf("db.t"), testing::ElementsAre("db.t#P#p0", "db.t#P#p1"));
+  EXPECT_THAT(dictionary_->EntriesOf("db.t2"), testing::ElementsAre("db.t2", "db.t2#P#p0"));
+  EXPECT_THAT(dictionary_->EntriesOf("db.nothing"), testing::IsEmpty());
+}
+
+TEST_F(PartitionsTest, AllPartitionsAreRenamedAtOnceOrNone) {
+  ASSERT_TRUE(dictionary_->CreateTable("db.u#P#p1", kPrimaryAndSecondary, std::nullopt).ok());
+  EXPECT_EQ(dictionary_->RenamePartitions("db.t", "db.u").code(), StatusCode::kAlreadyExists);
+  EXPECT_EQ(dictionary_->RenamePartitions("db.nothing", "db.v").code(), StatusCode::kNotFound);
+  EXPECT_EQ(dictionary_->EntriesOf("db.t").size(), 2u);
+  ASSERT_TRUE(dictionary_->RenamePartitions("db.t", "db.v").ok());
+  Reopen();
+  EXPECT_THAT(dictionary_->EntriesOf("db.t"), testing::IsEmpty());
+  EXPECT_THAT(dictionary_->EntriesOf("db.v"), testing::ElementsAre("db.v#P#p0", "db.v#P#p1"));
+}
+
+TEST_F(PartitionsTest, TheVersionRecordStaysAsLongAsOnePartition) {
+  const auto has_version = testing::Contains(testing::HasSubstr(VersionKey("./db/t")));
+  ASSERT_TRUE(dictionary_->DropTable("db.t2").ok());
+  ASSERT_TRUE(dictionary_->DropTable("db.t2#P#p0").ok());
+  ASSERT_TRUE(dictionary_->DropTable("db.t#P#p0").ok());
+  EXPECT_THAT(Records(), has_version);
+  ASSERT_TRUE(dictionary_->DropTable("db.t#P#p1").ok());
+  EXPECT_THAT(Records(), testing::Not(has_version));
+}
+
+TEST_F(PartitionsTest, SeveralTablesAreDroppedOrEmptiedTogetherOrNotAtAll) {
+  EXPECT_EQ(dictionary_->DropTables({"db.t#P#p0", "db.nothing"}).code(), StatusCode::kNotFound);
+  EXPECT_EQ(dictionary_->TruncateTables({"db.t#P#p0", "db.nothing"}).code(), StatusCode::kNotFound);
+  EXPECT_TRUE(dictionary_->PendingDrops().empty());
+  ASSERT_TRUE(dictionary_->TruncateTables({"db.t#P#p0", "db.t#P#p1"}).ok());
+  EXPECT_EQ(dictionary_->PendingDrops().size(), 4u);
+  ASSERT_TRUE(dictionary_->DropTables({"db.t#P#p0", "db.t#P#p1"}).ok());
+  EXPECT_THAT(dictionary_->EntriesOf("db.t"), testing::IsEmpty());
+  EXPECT_EQ(dictionary_->PendingDrops().size(), 8u);
 }
 
 TEST_F(DictionaryTest, TruncateGivesFreshNumbersAndCounters) {
@@ -161,31 +223,119 @@ TEST_F(DictionaryTest, FamilyFlagsAreWrittenWithItsFirstIndex) {  // Vector D4.
                                                 "0000000300000003 => 000100000004"}));
 }
 
-TEST_F(DictionaryTest, UnknownRecordVersionIsRefusedByName) {
-  const Status status = LoadAfterWriting(TableKey("db.t"), std::string("\0\x02", 2));
-  EXPECT_FALSE(status.ok());
-  EXPECT_THAT(status.ToString(), testing::HasSubstr("db.t"));
-}
-
-TEST_F(DictionaryTest, TableWithoutIndexRecordIsRefusedByName) {
-  const Status status = LoadAfterWriting(TableKey("db.t"), EncodeTable({IndexId{0, 256}}));
-  EXPECT_EQ(status.code(), StatusCode::kMetadataMismatch);
-  EXPECT_THAT(status.ToString(), testing::HasSubstr("db.t"));
-}
-
-TEST_F(DictionaryTest, DropMarkAboveTheLargestNumberIsRefused) {
-  EXPECT_EQ(LoadAfterWriting(IndexKey(DictionaryRecordType::kIndexDropOngoing, IndexId{0, 999}),
-                             EncodeOngoingMark())
-                .code(),
-            StatusCode::kCorruption);
-}
-
 TEST_F(DictionaryTest, UnfinishedIndexBuildIsRemovedBehind) {
   ASSERT_TRUE(dictionary_->CreateTable("db.t", kPrimaryAndSecondary, std::nullopt).ok());
-  ASSERT_TRUE(LoadAfterWriting(IndexKey(DictionaryRecordType::kIndexCreateOngoing, IndexId{0, 200}),
+  ASSERT_TRUE(dictionary_->DropTable("db.t").ok());
+  for (const IndexId id : dictionary_->PendingDrops()) {
+    ASSERT_TRUE(dictionary_->ForgetDroppedIndex(id).ok());
+  }
+  ASSERT_TRUE(LoadAfterWriting(IndexKey(DictionaryRecordType::kIndexCreateOngoing, IndexId{0, 257}),
                                EncodeOngoingMark())
                   .ok());
-  EXPECT_THAT(dictionary_->PendingDrops(), testing::ElementsAre(IndexId{0, 200}));
+  EXPECT_THAT(dictionary_->PendingDrops(), testing::ElementsAre(IndexId{0, 257}));
+}
+
+TEST_F(DictionaryTest, TemporaryTableIsInMemoryAloneAndACrashRemovesItsEntries) {
+  ASSERT_TRUE(dictionary_
+                  ->CreateTable("tmp.#sql-temptable-1", kPrimaryAndSecondary, std::nullopt,
+                                TableLifetime::kTemporary)
+                  .ok());
+  ASSERT_NE(dictionary_->Find("tmp.#sql-temptable-1"), nullptr);
+  EXPECT_TRUE(dictionary_->Tables().empty());
+  EXPECT_EQ(dictionary_->DropTable("tmp.#sql-temptable-1").code(), StatusCode::kNotFound);
+  Reopen();
+  EXPECT_EQ(dictionary_->Find("tmp.#sql-temptable-1"), nullptr);
+  EXPECT_THAT(dictionary_->PendingDrops(), testing::ElementsAre(IndexId{0, 256}, IndexId{0, 257}));
+}
+
+TEST_F(DictionaryTest, TemporaryTableGoesInTwoSteps) {
+  const auto created = dictionary_->CreateTable("tmp.#sql-temptable-1", kPrimaryAndSecondary, 5,
+                                                TableLifetime::kTemporary);
+  ASSERT_TRUE(created.ok());
+  ASSERT_TRUE(dictionary_->TruncateTable("tmp.#sql-temptable-1").ok());
+  EXPECT_THAT(dictionary_->PendingDrops(), testing::ElementsAre(IndexId{0, 256}, IndexId{0, 257}));
+  const auto forgotten = dictionary_->ForgetTemporaryTable("tmp.#sql-temptable-1");
+  ASSERT_NE(forgotten, nullptr);
+  EXPECT_EQ(dictionary_->Find("tmp.#sql-temptable-1"), nullptr);
+  EXPECT_EQ(dictionary_->ForgetTemporaryTable("tmp.#sql-temptable-1"), nullptr);
+  EXPECT_EQ(dictionary_->PendingDrops().size(), 2u) << "its transaction may still be open";
+  ASSERT_TRUE(dictionary_->DropForgottenTable(*forgotten).ok());
+  EXPECT_EQ(dictionary_->PendingDrops().size(), 4u);
+  for (const IndexId id : dictionary_->PendingDrops()) {
+    ASSERT_TRUE(dictionary_->ForgetDroppedIndex(id).ok());
+  }
+  EXPECT_EQ(Records().size(), 3u) << "families and the largest index number remain";
+}
+
+class ChangeIndexesTest : public DictionaryTest {
+ protected:
+  static Dictionary::IndexChange Keep(const TableDefinition& table, size_t position) {
+    return {table.name, {table.indexes[position].id}};
+  }
+  uint64_t Version(std::string_view path) { return *dictionary_->LoadTableVersion(path); }
+};
+
+TEST_F(ChangeIndexesTest, LeavesTheIndexesThatAreNamedAsTheyAre) {
+  NewIndex kept{IndexKind::kSecondary};
+  kept.format_version = kCairnFormatVersion;
+  kept.features = kFeatureDescendingPart;
+  NewIndex primary{IndexKind::kPrimary};
+  primary.ttl_seconds = 60;
+  kept.ttl_seconds = 60;
+  NewIndex dropped = kept;
+  ASSERT_TRUE(dictionary_->CreateTable("db.t", {dropped, primary, kept}, 7).ok());
+  const auto before = dictionary_->Find("db.t");
+  const uint64_t version = Version("./db/t");
+  const Dictionary::IndexChange change = {"db.t", {before->indexes[1].id, before->indexes[2].id}};
+  ASSERT_TRUE(dictionary_->ChangeIndexes({change}).ok());
+  EXPECT_EQ(Version("./db/t"), version + 1);
+  for (int i = 0; i < 2; ++i) {
+    const auto after = dictionary_->Find("db.t");
+    ASSERT_EQ(after->indexes.size(), 2u);
+    for (size_t index = 0; index < 2; ++index) {
+      EXPECT_EQ(after->indexes[index].id, before->indexes[index + 1].id);
+      EXPECT_EQ(after->indexes[index].info, before->indexes[index + 1].info);
+    }
+    EXPECT_EQ(*dictionary_->LoadAutoIncrement(*after), 7u);
+    EXPECT_THAT(dictionary_->PendingDrops(), testing::ElementsAre(before->indexes[0].id));
+    EXPECT_TRUE(database_->expiry().Get()->contains(before->indexes[2].id));
+    Reopen();
+  }
+}
+
+TEST_F(ChangeIndexesTest, ChangesAllPartitionsOrNone) {
+  const std::string names[] = {"db.t#P#p0", "db.t#P#p1"};
+  std::vector<Dictionary::IndexChange> changes;
+  for (const std::string& name : names) {
+    const auto created = dictionary_->CreateTable(name, kPrimaryAndSecondary, std::nullopt);
+    ASSERT_TRUE(created.ok());
+    changes.push_back(Keep(**created, 0));
+  }
+  const uint64_t version = Version("./db/t");
+  changes.push_back({"db.nothing", {}});
+  EXPECT_EQ(dictionary_->ChangeIndexes(changes).code(), StatusCode::kNotFound);
+  for (const std::string& name : names) {
+    EXPECT_EQ(dictionary_->Find(name)->indexes.size(), 2u);
+  }
+  EXPECT_EQ(Version("./db/t"), version);
+  changes.pop_back();
+  ASSERT_TRUE(dictionary_->ChangeIndexes(changes).ok());
+  for (const std::string& name : names) {
+    EXPECT_EQ(dictionary_->Find(name)->indexes.size(), 1u);
+  }
+  EXPECT_EQ(Version("./db/t"), version + 1);
+}
+
+TEST_F(ChangeIndexesTest, RefusesTemporaryTablesAndForeignIndexes) {
+  const auto temporary = dictionary_->CreateTable("tmp.t", kPrimaryAndSecondary, std::nullopt,
+                                                  TableLifetime::kTemporary);
+  ASSERT_TRUE(temporary.ok());
+  EXPECT_EQ(dictionary_->ChangeIndexes({Keep(**temporary, 0)}).code(), StatusCode::kNotFound);
+  ASSERT_TRUE(dictionary_->CreateTable("db.t", kPrimaryAndSecondary, std::nullopt).ok());
+  EXPECT_EQ(dictionary_->ChangeIndexes({{"db.t", {(*temporary)->indexes[0].id}}}).code(),
+            StatusCode::kInvalidArgument);
+  EXPECT_EQ(dictionary_->Find("db.t")->indexes.size(), 2u);
+  EXPECT_TRUE(dictionary_->PendingDrops().empty());
 }
 
 TEST(TableVersionPath, LeavesThePartitionOut) {

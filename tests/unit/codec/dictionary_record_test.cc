@@ -124,7 +124,7 @@ TEST(IndexInfo, TheCairnFormatHasItsOwnVersionAndFeatures) {
   EXPECT_EQ(DecodeIndexInfo(Hex("430102000d0000000000000000000000000000000a")).status().code(),
             StatusCode::kCorruption);
   EXPECT_EQ(DecodeIndexInfo(Hex("4301024301000000000000000000000000"
-                                "40000000"))
+                                "80000000"))
                 .status()
                 .code(),
             StatusCode::kNotSupported);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/base/bytes.h"
+#include "engine/codec/format_version.h"
 
 namespace cairn::testing {
 namespace {
@@ -75,6 +76,7 @@ bool IsExactPart(const TestTable& table, const IndexCodec& codec, const Record& 
   const KeyPartLayout& layout = codec.layout().parts[part];
   const ColumnLayout& column = table.layout().columns[layout.column];
   if (record.IsNull(layout.column)) return true;
+  if (codec.layout().format_version == kCairnFormatVersion) return true;
   if (column.type == ColumnType::kBlob) return false;
   return column.type != ColumnType::kChar || !layout.is_prefix ||
          column.collation->traits().weight_multiplier == 1;

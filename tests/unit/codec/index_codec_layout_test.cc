@@ -4,6 +4,7 @@
 #include <functional>
 #include <string>
 
+#include "engine/base/bytes.h"
 #include "engine/codec/index_codec.h"
 #include "tests/unit/codec/test_collations.h"
 #include "tests/unit/codec/test_table.h"
@@ -63,6 +64,41 @@ TEST(Layouts, ABlobWithoutPrefixIsRefused) {
   ExpectRefused(StatusCode::kInvalidArgument, [](Layouts* l) {
     l->index.parts[0] = {.column = 2, .length_bytes = 16, .is_prefix = false};
   });
+}
+
+TEST(Layouts, AVirtualColumnInThePrimaryKeyIsRefused) {
+  ExpectRefused(StatusCode::kInvalidArgument,
+                [](Layouts* l) { l->table.columns[0].is_virtual = true; });
+}
+
+// docs/on-disk-format.md, Generated columns.
+TEST(VirtualColumns, AreNeitherInTheRowNorAmongItsNullBitsButInIndexEntries) {
+  TestTable table;
+  table.Int("id").Int("v").Nullable().Int("a").Nullable();
+  table.mutable_layout().columns[1].is_virtual = true;
+  table.PrimaryKey(0x101, {"id"}).Key(0x102, {"v"});
+  const Record record(table, {1, 7, nullptr});
+  std::string key, info, value;
+  const auto primary = table.Codec(0x101);
+  primary->EncodeKey(record.data(), 0, &key, &info);
+  primary->EncodeRow(record.data(), info, 0, &value);
+  EXPECT_EQ(ToHex(value), "01") << "the NULL bit of `a` is the first";
+  const auto secondary = table.Codec(0x102);
+  secondary->EncodeKey(record.data(), 0, &key, &info);
+  EXPECT_EQ(ToHex(key),
+            "000001020180000007"
+            "80000001");
+  EXPECT_TRUE(secondary->Covers(1));
+
+  // Reading the row leaves the column's image alone.
+  Record read(table, {0, 55, 66});
+  const auto plan = primary->MakePlan({true, true, true}, IndexCodec::Checksums::kIgnore);
+  ASSERT_TRUE(plan.ok());
+  primary->EncodeKey(record.data(), 0, &key, &info);
+  ASSERT_TRUE(primary->Decode(**plan, key, value, read.data()).ok());
+  EXPECT_EQ(ToHex(read.Data(0)), "01000000");
+  EXPECT_EQ(ToHex(read.Data(1)), "37000000");
+  EXPECT_TRUE(read.IsNull(2));
 }
 
 TEST(Layouts, AnEmptyPrefixIsRefused) {

@@ -2,15 +2,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "engine/base/bytes.h"
+#include "engine/codec/format_version.h"
 #include "tests/unit/codec/test_collations.h"
 
 namespace cairn::testing {
 namespace {
 
 const Collation& RandomCollation(Random* random) {
-  switch (random->Below(11)) {
+  switch (random->Below(15)) {
     case 0:
       return Binary();
     case 1:
@@ -31,6 +33,14 @@ const Collation& RandomCollation(Random* random) {
       return Utf8mb4AsCs();
     case 9:
       return Gbk();
+    case 10:
+      return Utf8mb4NoPadUnicode();
+    case 11:
+      return Utf8mb4NoPadAsCs();
+    case 12:
+      return Utf8mb4NoPadBin();
+    case 13:
+      return Latin2Czech();
     default:
       return Ucs2();
   }
@@ -179,7 +189,17 @@ TestTable RandomTable(Random* random) {
       table.UniqueKey(number, parts);
     }
   }
-  table.FormatVersion(random_version);
+  if (random->OneIn(2)) {
+    table.CairnFormat([&] { return random->OneIn(3); });
+  } else if (random->OneIn(4)) {
+    // Indexes of the Cairn format were added to a table of the stock format.
+    const uint16_t primary_version = random_version();
+    bool is_primary = true;
+    table.FormatVersion(
+        [&] { return std::exchange(is_primary, false) ? primary_version : kCairnFormatVersion; });
+  } else {
+    table.FormatVersion(random_version);
+  }
   if (random->OneIn(3)) table.TtlStamps();
   return table;
 }

@@ -1,5 +1,7 @@
 #include "tests/unit/codec/test_collations.h"
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -58,6 +60,7 @@ class TestCollation final : public Collation {
  public:
   struct Parts {
     Traits traits = {};
+    TrailingSpaces trailing_spaces = TrailingSpaces::kPad;
     Character (*read)(std::string_view) = ReadByte;
     // The weights of a character on a level.
     std::function<Weights(uint32_t code_point, int level)> weigh = {};
@@ -69,7 +72,14 @@ class TestCollation final : public Collation {
   explicit TestCollation(Parts parts) : parts_(std::move(parts)) {
     for (uint32_t weight : parts_.weigh(' ', 0)) AppendWeight(weight, &space_);
     traits_ = parts_.traits;
+    traits_.trailing_spaces = parts_.trailing_spaces;
     if (traits_.kind != CollationKind::kBinary) traits_.space_weight = space_;
+    traits_.levels = static_cast<uint32_t>(parts_.levels);
+    for (int level = 0; level < parts_.levels; ++level) {
+      std::string& space = level_spaces_[static_cast<size_t>(level)];
+      AppendLevel(" ", 1, level, &space);
+      traits_.level_space_weights[static_cast<size_t>(level)] = space;
+    }
   }
 
   size_t WriteWeights(std::string_view value, size_t max_weights, Padding padding, uint8_t* to,
@@ -84,6 +94,19 @@ class TestCollation final : public Collation {
     weights.resize(std::min(weights.size(), capacity));
     std::memcpy(to, weights.data(), weights.size());
     return weights.size();
+  }
+
+  size_t WriteLevel(std::string_view value, uint32_t level, uint8_t* to,
+                    size_t capacity) const override {
+    std::string weights;
+    AppendLevel(value, SIZE_MAX, static_cast<int>(level), &weights);
+    EXPECT_LE(weights.size(), capacity);
+    std::memcpy(to, weights.data(), std::min(weights.size(), capacity));
+    return std::min(weights.size(), capacity);
+  }
+
+  size_t MaxLevelBytes(size_t char_count) const override {
+    return char_count * 2 * std::max<size_t>(parts_.weight_bytes, 2);
   }
 
   size_t MaxWeightBytes(size_t value_bytes) const override {
@@ -129,6 +152,7 @@ class TestCollation final : public Collation {
 
   Parts parts_;
   std::string space_;
+  std::array<std::string, Collation::kMaxLevels> level_spaces_;
 };
 
 Collation::Traits TraitsOf(CollationKind kind, uint32_t id, std::string_view name,
@@ -216,6 +240,7 @@ const Collation* MakeUtf8(CollationKind kind, uint32_t id, std::string_view name
                           uint32_t max_char_bytes, TestCollation::Parts parts,
                           uint32_t multiplier = 1) {
   parts.traits = TraitsOf(kind, id, name, max_char_bytes);
+  parts.traits.byte_order = name.ends_with("_bin");
   parts.traits.weight_multiplier = multiplier;
   parts.traits.may_contract = parts.contracts;
   parts.traits.long_segments = parts.weight_bytes == 3;
@@ -232,8 +257,11 @@ const Collation& Binary() {
 }
 
 const Collation& Latin1Bin() {
-  static const Collation* const collation = new TestCollation(
-      {.traits = TraitsOf(CollationKind::kLatin1Bin, 47, "latin1_bin", 1), .weigh = Identity});
+  static const Collation* const collation = [] {
+    Collation::Traits traits = TraitsOf(CollationKind::kLatin1Bin, 47, "latin1_bin", 1);
+    traits.byte_order = true;
+    return new TestCollation({.traits = traits, .weigh = Identity});
+  }();
   return *collation;
 }
 
@@ -326,6 +354,44 @@ const Collation& Ucs2() {
         .weight_bytes = 2};
     parts.traits.space_char_bytes = 2;
     return new TestCollation(std::move(parts));
+  }();
+  return *collation;
+}
+
+const Collation& Utf8mb4NoPadUnicode() {
+  static const Collation* const collation = MakeUtf8(
+      CollationKind::kSingleLevel, 1248, "utf8mb4_unicode_nopad_ci", 4,
+      {.trailing_spaces = TrailingSpaces::kCount, .weigh = UnicodeWeight, .weight_bytes = 2}, 8);
+  return *collation;
+}
+
+const Collation& Utf8mb4NoPadAsCs() {
+  static const Collation* const collation =
+      MakeUtf8(CollationKind::kMultiLevel, 2323, "utf8mb4_uca1400_nopad_as_cs", 4,
+               {.trailing_spaces = TrailingSpaces::kCount,
+                .weigh = Uca1400Weight,
+                .levels = 3,
+                .weight_bytes = 2},
+               8);
+  return *collation;
+}
+
+const Collation& Utf8mb4NoPadBin() {
+  static const Collation* const collation =
+      MakeUtf8(CollationKind::kSingleLevel, 1070, "utf8mb4_nopad_bin", 4,
+               {.trailing_spaces = TrailingSpaces::kCount, .weigh = Identity, .weight_bytes = 3});
+  return *collation;
+}
+
+const Collation& Latin2Czech() {
+  static const Collation* const collation = [] {
+    Collation::Traits traits = TraitsOf(CollationKind::kMultiLevel, 2, "invented_czech_cs", 1);
+    traits.weight_multiplier = 4;
+    return new TestCollation({.traits = traits,
+                              .trailing_spaces = TrailingSpaces::kIgnored,
+                              .weigh = [](uint32_t byte, int) -> Weights {
+                                return {1 + (byte | 32u) % 200, 1 + byte % 7};
+                              }});
   }();
   return *collation;
 }

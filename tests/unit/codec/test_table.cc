@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "engine/base/bytes.h"
+#include "engine/codec/format_version.h"
 
 namespace cairn::testing {
 namespace {
@@ -158,6 +159,19 @@ TestTable& TestTable::FormatVersion(uint16_t version) {
 
 TestTable& TestTable::FormatVersion(const std::function<uint16_t()>& version_of_next) {
   for (IndexLayout& index : indexes_) index.format_version = version_of_next();
+  return *this;
+}
+
+TestTable& TestTable::CairnFormat(const std::function<bool()>& descending) {
+  // A column has one direction: the primary key's parts are recognised in the others by their bytes.
+  std::vector<bool> by_column(table_.columns.size());
+  for (size_t i = 0; i < by_column.size(); ++i) by_column[i] = descending();
+  for (IndexLayout& index : indexes_) {
+    index.format_version = kCairnFormatVersion;
+    for (KeyPartLayout& part : index.parts) {
+      part.descending = descending() ? by_column[part.column] : descending();
+    }
+  }
   return *this;
 }
 

@@ -64,6 +64,8 @@ class TestTable {
   TestTable& UniqueKey(uint32_t number, std::vector<Part> parts);
   TestTable& FormatVersion(uint16_t version);  // Of all indexes so far.
   TestTable& FormatVersion(const std::function<uint16_t()>& version_of_next);
+  // All indexes so far have the Cairn format; `descending` is asked for each of their parts.
+  TestTable& CairnFormat(const std::function<bool()>& descending);
   TestTable& TtlStamps();  // In all indexes so far.
 
   const TableLayout& layout() const { return table_; }

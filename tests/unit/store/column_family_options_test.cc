@@ -11,7 +11,7 @@ namespace {
 
 Result<ColumnFamilyOptionSource> Parse(std::string_view defaults, std::string_view overrides) {
   return ColumnFamilyOptionSource::Parse(rocksdb::ColumnFamilyOptions(), defaults, overrides,
-                                         std::make_shared<DroppedIndexes>());
+                                         /*filter_factory=*/nullptr);
 }
 
 TEST(ColumnFamilyOptions, DefaultsReachEveryFamilyAndOverridesOne) {

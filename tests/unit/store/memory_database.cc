@@ -22,10 +22,14 @@ MemoryDisk::MemoryDisk() : env_(rocksdb::NewMemEnv(rocksdb::Env::Default())) {}
 
 MemoryDisk::~MemoryDisk() = default;
 
+void MemoryDisk::UseClock(std::shared_ptr<TestClock> clock) {
+  env_with_clock_ = std::make_unique<EnvWithClock>(env_.get(), std::move(clock));
+}
+
 DatabaseOptions MemoryDisk::Options() const {
   DatabaseOptions options;
   options.directory = "/memory";
-  options.db.env = env_.get();
+  options.db.env = env();
   options.db.create_if_missing = true;
   options.db.allow_2pc = true;
   return options;

@@ -8,6 +8,7 @@
 
 #include "engine/base/log.h"
 #include "engine/store/database.h"
+#include "tests/unit/store/test_clock.h"
 
 namespace cairn {
 
@@ -28,15 +29,18 @@ class MemoryDisk {
   MemoryDisk();
   ~MemoryDisk();
 
+  // From the next opening on, the database goes by this clock.
+  void UseClock(std::shared_ptr<TestClock> clock);
   // Options for the database on this disk.
   DatabaseOptions Options() const;
   // Opens it; fails the test when that fails.
   std::unique_ptr<Database> Open();
   TestLog& log() { return log_; }
-  rocksdb::Env* env() const { return env_.get(); }
+  rocksdb::Env* env() const { return env_with_clock_ ? env_with_clock_.get() : env_.get(); }
 
  private:
   std::unique_ptr<rocksdb::Env> env_;
+  std::unique_ptr<rocksdb::Env> env_with_clock_;
   TestLog log_;
 };
 

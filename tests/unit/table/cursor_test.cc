@@ -125,6 +125,54 @@ TEST_P(CursorTest, NextExactEndsBehindThePrefix) {
   EXPECT_EQ(cursor.ReadNextExact(record.data()).code(), StatusCode::kEndOfRange);
 }
 
+// In the order of kByA: 5, 1, 2, 4, 3.
+TEST_P(CursorTest, SuspendedScanGoesOnFromItsPlaceInAnotherTransaction) {
+  Transaction transaction(database_.get());
+  Cursor cursor(table_.get());
+  const ColumnSet columns = AllColumns();
+  CursorAccess access;
+  access.index = kByA;
+  access.columns = &columns;
+  Record record(description_);
+  const auto next_statement = [&] {
+    cursor.Suspend();
+    ASSERT_TRUE(transaction.Rollback().ok());
+    transaction.Start(Autocommit());
+    ASSERT_TRUE(cursor.is_suspended());
+    ASSERT_TRUE(cursor.Resume(&transaction, access).ok());
+  };
+  transaction.Start(Autocommit());
+  ASSERT_TRUE(cursor.Open(&transaction, access).ok());
+  ASSERT_TRUE(cursor.ReadFirst(record.data()).ok());
+  next_statement();
+  ASSERT_TRUE(cursor.ReadNext(record.data()).ok());
+  EXPECT_EQ(IdOf(record), 1);
+  next_statement();
+  ASSERT_TRUE(cursor.ReadPrevious(record.data()).ok());
+  EXPECT_EQ(IdOf(record), 5);
+  next_statement();
+  EXPECT_EQ(cursor.ReadPrevious(record.data()).code(), StatusCode::kEndOfRange);
+  next_statement();
+  ASSERT_TRUE(cursor.ReadNext(record.data()).ok()) << "from before the first row";
+  EXPECT_EQ(IdOf(record), 5);
+  ASSERT_TRUE(cursor.ReadLast(record.data()).ok());
+  EXPECT_EQ(cursor.ReadNext(record.data()).code(), StatusCode::kEndOfRange);
+  next_statement();
+  ASSERT_TRUE(cursor.ReadPrevious(record.data()).ok()) << "from behind the last row";
+  EXPECT_EQ(IdOf(record), 3);
+  const std::string missing = Prefix(kByA, {0, "bb", 0, ""});
+  EXPECT_EQ(cursor.Read(missing, Cursor::Start::kExact, record.data()).code(),
+            StatusCode::kNotFound);
+  next_statement();
+  ASSERT_TRUE(cursor.ReadNext(record.data()).ok()) << "from the gap where it would be";
+  EXPECT_EQ(IdOf(record), 3);
+  EXPECT_EQ(cursor.Read(missing, Cursor::Start::kExact, record.data()).code(),
+            StatusCode::kNotFound);
+  next_statement();
+  ASSERT_TRUE(cursor.ReadPrevious(record.data()).ok());
+  EXPECT_EQ(IdOf(record), 4);
+}
+
 TEST_P(CursorTest, CoveringReadNeedsNoRow) {
   // The row is taken away behind the index's back: only a read that visits it can notice.
   ASSERT_TRUE(database_->rocksdb()

@@ -1,0 +1,1 @@
+"""A directory goes from the stock plug-in to Cairn and back."""

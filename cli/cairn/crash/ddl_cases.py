@@ -1,0 +1,202 @@
+"""The statements that ./cairn crash ddl cuts off, each with the tables that it finds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+# Both are made anew for every step.
+SCHEMAS = ("crash_a", "crash_b")
+
+_COLUMNS = (
+    "(id INT NOT NULL AUTO_INCREMENT PRIMARY KEY, k INT, c VARCHAR(20), KEY k (k), KEY c (c, k))"
+)
+
+
+def _table(name: str, options: str = "ENGINE=ROCKSDB", columns: str = _COLUMNS) -> str:
+    return f"CREATE TABLE {name} {columns} {options}"
+
+
+def _rows(name: str, count: int = 30, base: int = 0) -> str:
+    return (
+        f"INSERT INTO {name} (k, c) SELECT seq + {base}, CONCAT('row ', seq) "
+        f"FROM crash_b.seq_1_to_{count}"
+    )
+
+
+def _filled(name: str, options: str = "ENGINE=ROCKSDB", base: int = 0) -> tuple[str, ...]:
+    return (_table(name, options), _rows(name, base=base))
+
+
+_RANGES = (
+    "ENGINE=ROCKSDB PARTITION BY RANGE (id) (PARTITION p0 VALUES LESS THAN (10), "
+    "PARTITION p1 VALUES LESS THAN (20), PARTITION p2 VALUES LESS THAN (100))"
+)
+_HASH = "ENGINE=ROCKSDB PARTITION BY HASH (id) PARTITIONS 3"
+
+_T1 = _filled("crash_a.t1")
+_T2 = _filled("crash_a.t2", base=1000)
+_T3 = _filled("crash_b.t3", base=2000)
+_PARTS = _filled("crash_a.t1", _RANGES)
+_PLAIN_T2 = _table("crash_a.t2")
+_HASHED = _filled("crash_a.t1", _HASH)
+# Between them the definition and the list of partitions have no name that recovery looks for.
+_CONVERT_GAPS = (
+    "rename crash_a/t1.frm",
+    "rename crash_a/t1.par",
+    "rename crash_a/#sql-shadow",
+)
+
+
+@dataclass(frozen=True)
+class Case:
+    """One statement: after a crash everything is as before it, or everything as after it."""
+
+    name: str
+    statement: str
+    setup: tuple[str, ...] = ()
+    # The server promises old or new for each table (or each partition) alone.
+    piecewise: bool = False
+    # A crash leaves this engine's tables too; without it the server starts without InnoDB.
+    innodb: bool = False
+    # Steps before which a crash makes the server's own recovery lose files, with every engine.
+    server_gaps: tuple[str, ...] = ()
+    # In the short run of ./cairn test.
+    short: bool = False
+
+
+CASES = (
+    Case("create", _table("crash_a.t1", "ENGINE=ROCKSDB AUTO_INCREMENT=50"), short=True),
+    Case("create-partitioned", _table("crash_a.t1", _RANGES)),
+    Case(
+        "create-select",
+        _table("crash_a.t2", "ENGINE=ROCKSDB SELECT k + 1 AS k, c FROM crash_a.t1"),
+        _T1,
+    ),
+    Case("create-like", "CREATE TABLE crash_b.t1 LIKE crash_a.t1", _T1),
+    Case(
+        "create-or-replace",
+        "CREATE OR REPLACE TABLE crash_a.t1 (a INT PRIMARY KEY, b INT, KEY (b)) ENGINE=ROCKSDB",
+        _T1,
+        # The server drops the old table first; a crash then leaves none.
+        piecewise=True,
+    ),
+    Case(
+        "create-or-replace-select",
+        "CREATE OR REPLACE TABLE crash_a.t1 (id INT PRIMARY KEY) ENGINE=ROCKSDB "
+        "SELECT id + 5 AS id FROM crash_a.t2",
+        _T1 + _T2,
+        piecewise=True,
+    ),
+    Case(
+        "create-or-replace-partitioned",
+        _table("crash_a.t1", _HASH).replace("CREATE", "CREATE OR REPLACE"),
+        _PARTS,
+        piecewise=True,
+    ),
+    Case("drop", "DROP TABLE crash_a.t1", _T1, short=True),
+    Case("drop-several", "DROP TABLE crash_a.t1, crash_b.t3, crash_a.t2", _T1 + _T2 + _T3, True),
+    Case("drop-partitioned", "DROP TABLE crash_a.t1", _PARTS),
+    Case("drop-database", "DROP DATABASE crash_a", _PARTS + _T2 + _T3, True),
+    Case("rename", "RENAME TABLE crash_a.t1 TO crash_a.t9", _T1, short=True),
+    Case("rename-across", "RENAME TABLE crash_a.t1 TO crash_b.t1", _T1),
+    Case(
+        "rename-several",
+        "RENAME TABLE crash_a.t1 TO crash_a.t9, crash_a.t2 TO crash_b.t2, crash_b.t3 TO crash_a.t3",
+        _T1 + _T2 + _T3,
+    ),
+    Case(
+        "rename-swap",
+        "RENAME TABLE crash_a.t1 TO crash_a.t9, crash_b.t3 TO crash_a.t1, crash_a.t9 TO crash_b.t3",
+        _T1 + _T3,
+        short=True,
+    ),
+    Case("rename-partitioned", "RENAME TABLE crash_a.t1 TO crash_b.t9", _PARTS, short=True),
+    Case(
+        "rename-swap-partitioned",
+        "RENAME TABLE crash_a.t1 TO crash_a.t9, crash_a.t2 TO crash_a.t1, crash_a.t9 TO crash_a.t2",
+        _PARTS + _filled("crash_a.t2", _HASH, base=500),
+    ),
+    Case("truncate", "TRUNCATE TABLE crash_a.t1", _T1, short=True),
+    Case("truncate-partitioned", "TRUNCATE TABLE crash_a.t1", _PARTS),
+    Case(
+        "alter-copy",
+        "ALTER TABLE crash_a.t1 ADD COLUMN d INT NOT NULL DEFAULT 7, ALGORITHM=COPY",
+        _T1,
+        short=True,
+    ),
+    Case("alter-add-key", "ALTER TABLE crash_a.t1 ADD UNIQUE KEY u (c)", _T1),
+    Case("alter-drop-key", "ALTER TABLE crash_a.t1 DROP KEY k", _T1),
+    Case("alter-comment", "ALTER TABLE crash_a.t1 COMMENT 'new'", _T1),
+    Case("alter-auto-increment", "ALTER TABLE crash_a.t1 AUTO_INCREMENT=1000", _T1),
+    Case("alter-rename", "ALTER TABLE crash_a.t1 RENAME TO crash_b.t9", _T1),
+    Case(
+        "alter-copy-rename",
+        "ALTER TABLE crash_a.t1 ADD COLUMN d INT NOT NULL DEFAULT 7, RENAME TO crash_b.t9, "
+        "ALGORITHM=COPY",
+        _T1,
+    ),
+    Case("alter-rebuild", "ALTER TABLE crash_a.t1 FORCE", _T1),
+    Case("to-innodb", "ALTER TABLE crash_a.t1 ENGINE=InnoDB", _T1, innodb=True),
+    Case(
+        "from-innodb",
+        "ALTER TABLE crash_a.t1 ENGINE=ROCKSDB",
+        # Explicit numbers, of which InnoDB reserves none for AUTO_INCREMENT.
+        (
+            _table("crash_a.t1", "ENGINE=InnoDB"),
+            "INSERT INTO crash_a.t1 SELECT seq, seq, 'row' FROM crash_b.seq_1_to_30",
+        ),
+        innodb=True,
+    ),
+    Case("partition", "ALTER TABLE crash_a.t1 PARTITION BY HASH (id) PARTITIONS 3", _T1),
+    Case("remove-partitioning", "ALTER TABLE crash_a.t1 REMOVE PARTITIONING", _PARTS),
+    Case(
+        "alter-copy-partitioned",
+        "ALTER TABLE crash_a.t1 ADD COLUMN d INT NOT NULL DEFAULT 7, ALGORITHM=COPY",
+        _PARTS,
+        short=True,
+    ),
+    Case("alter-rename-partitioned", "ALTER TABLE crash_a.t1 RENAME TO crash_b.t9", _PARTS),
+    Case(
+        "alter-copy-rename-partitioned",
+        "ALTER TABLE crash_a.t1 ADD COLUMN d INT NOT NULL DEFAULT 7, RENAME TO crash_b.t9, "
+        "ALGORITHM=COPY",
+        _PARTS,
+    ),
+    Case(
+        "add-partition",
+        "ALTER TABLE crash_a.t1 ADD PARTITION (PARTITION p3 VALUES LESS THAN (200), "
+        "PARTITION p4 VALUES LESS THAN (300))",
+        _PARTS,
+    ),
+    Case("drop-partition", "ALTER TABLE crash_a.t1 DROP PARTITION p0, p1", _PARTS),
+    Case("truncate-partition", "ALTER TABLE crash_a.t1 TRUNCATE PARTITION p0, p1", _PARTS, True),
+    Case(
+        "exchange-partition",
+        "ALTER TABLE crash_a.t1 EXCHANGE PARTITION p1 WITH TABLE crash_a.t2",
+        (*_PARTS, _PLAIN_T2, "INSERT INTO crash_a.t2 VALUES (15, 1, 'x'), (12, 2, 'y')"),
+        short=True,
+    ),
+    Case(
+        "reorganize-partition",
+        "ALTER TABLE crash_a.t1 REORGANIZE PARTITION p0, p1 INTO "
+        "(PARTITION p0 VALUES LESS THAN (5), PARTITION n1 VALUES LESS THAN (15), "
+        "PARTITION p1 VALUES LESS THAN (20))",
+        _PARTS,
+        short=True,
+    ),
+    Case("add-hash-partition", "ALTER TABLE crash_a.t1 ADD PARTITION PARTITIONS 2", _HASHED),
+    Case("coalesce-partition", "ALTER TABLE crash_a.t1 COALESCE PARTITION 1", _HASHED),
+    Case("rebuild-partition", "ALTER TABLE crash_a.t1 REBUILD PARTITION p0, p1", _PARTS),
+    Case(
+        "convert-partition",
+        "ALTER TABLE crash_a.t1 CONVERT PARTITION p1 TO TABLE crash_a.t2",
+        _PARTS,
+        server_gaps=_CONVERT_GAPS,
+    ),
+    Case(
+        "convert-table",
+        "ALTER TABLE crash_a.t1 CONVERT TABLE crash_a.t2 TO PARTITION p3 VALUES LESS THAN (5000)",
+        (*_PARTS, _PLAIN_T2, "INSERT INTO crash_a.t2 VALUES (200, 1, 'x')"),
+        server_gaps=_CONVERT_GAPS,
+    ),
+)

@@ -1,0 +1,360 @@
+// Reading the data dictionary at start, and what happens to tables whose records cannot be used.
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "engine/base/bytes.h"
+#include "engine/catalog/dictionary.h"
+#include "engine/catalog/expiry_rules.h"
+#include "engine/codec/index_statistics.h"
+#include "engine/store/directory_marker.h"
+#include "engine/store/rocksdb_status.h"
+#include "rocksdb/write_batch.h"
+
+namespace cairn {
+namespace {
+
+std::string Describe(IndexId id) {
+  return "index " + std::to_string(id.index_number) + " in column family " +
+         std::to_string(id.column_family);
+}
+
+// Calls `visit(key, value)` for every record of a type, in key order.
+template <typename Visit>
+Status ForEachRecord(const Database& database, DictionaryRecordType type, Visit visit) {
+  const std::string prefix = DictionaryPrefix(type);
+  const std::string end =
+      DictionaryPrefix(static_cast<DictionaryRecordType>(static_cast<uint32_t>(type) + 1));
+  rocksdb::Slice upper_bound(end);
+  rocksdb::ReadOptions options;
+  options.total_order_seek = true;
+  options.iterate_upper_bound = &upper_bound;
+  std::unique_ptr<rocksdb::Iterator> iterator(
+      database.rocksdb()->NewIterator(options, database.system_family().handle));
+  for (iterator->Seek(prefix); iterator->Valid(); iterator->Next()) {
+    visit(iterator->key().ToStringView(), iterator->value().ToStringView());
+  }
+  return FromRocksDb(iterator->status()).WithContext("reading the data dictionary");
+}
+
+}  // namespace
+
+// Reads everything first and judges the tables then: what is wrong with one often shows in another's records.
+class Dictionary::Loader {
+ public:
+  explicit Loader(Dictionary* dictionary)
+      : dictionary_(*dictionary), database_(*dictionary->database_) {}
+
+  Status Run() {
+    CAIRN_RETURN_IF_ERROR(ReadFormat());
+    CAIRN_RETURN_IF_ERROR(ReadMaxIndexNumber());
+    CAIRN_RETURN_IF_ERROR(ReadFamilies());
+    CAIRN_RETURN_IF_ERROR(ReadIndexes());
+    CAIRN_RETURN_IF_ERROR(ReadStatistics());
+    CAIRN_RETURN_IF_ERROR(ReadTables());
+    CAIRN_RETURN_IF_ERROR(ReadDropMarks(DictionaryRecordType::kIndexDropOngoing));
+    // An index build that did not finish leaves nothing that anybody refers to.
+    CAIRN_RETURN_IF_ERROR(ReadDropMarks(DictionaryRecordType::kIndexCreateOngoing));
+    CAIRN_RETURN_IF_ERROR(DecideMaxIndexNumber());
+    for (const Entry& entry : entries_) Judge(entry);
+    ApplyDropMarks();
+    for (const auto& [name, table] : dictionary_.tables_) {
+      database_.expiry().Add(ExpiryRules(*table));
+    }
+    return WriteRequired();
+  }
+
+ private:
+  struct Entry {
+    std::string name;
+    std::vector<IndexId> ids;
+  };
+
+  void Log(Severity severity, const std::string& message) {
+    database_.log().Write(severity, message);
+  }
+
+  // A record that belongs to no table is kept, for whoever can make sense of it.
+  void LogKept(std::string_view key, const Status& status) {
+    Log(Severity::kError,
+        "data dictionary: the record " + ToHex(key) + " is ignored and kept: " + status.ToString());
+  }
+
+  void Quarantine(const std::string& name, const std::vector<IndexId>& ids, std::string reason) {
+    Log(Severity::kError,
+        "table " + name + " is quarantined: " + reason +
+            ". It cannot be opened until that is repaired; DROP TABLE removes it; the "
+            "other tables are not affected");
+    dictionary_.quarantined_.emplace(name, QuarantinedTable{name, std::move(reason), ids});
+  }
+
+  void NoteSeen(IndexId id) { seen_.insert(id.index_number); }
+
+  Status ReadFormat() {
+    CAIRN_ASSIGN_OR_RETURN(const std::optional<std::string> record,
+                           dictionary_.Read(DirectoryFormatKey()));
+    if (!record.has_value()) return Status();
+    has_format_ = true;
+    const auto format = DecodeDirectoryFormat(*record);
+    if (format.ok()) {
+      dictionary_.format_ = *format;
+    } else if (format.status().code() == StatusCode::kNotSupported) {
+      return format.status().WithContext("data dictionary, written by a newer Cairn");
+    } else {
+      LogKept(DirectoryFormatKey(), format.status());  // It only says what new tables may use.
+    }
+    return Status();
+  }
+
+  Status ReadMaxIndexNumber() {
+    CAIRN_ASSIGN_OR_RETURN(const std::optional<std::string> record,
+                           dictionary_.Read(MaxIndexNumberKey()));
+    if (!record.has_value()) return Status();
+    const auto number = DecodeMaxIndexNumber(*record);
+    if (number.ok()) {
+      stored_max_ = *number;
+    } else if (number.status().code() == StatusCode::kNotSupported) {
+      return number.status().WithContext("data dictionary, written by a newer engine");
+    } else {
+      Log(Severity::kError, "data dictionary: " + number.status().ToString());
+    }
+    return Status();
+  }
+
+  Status ReadFamilies() {
+    Status refused;
+    const auto read = [&](std::string_view key, std::string_view value) {
+      has_families_ = true;
+      const auto family = DecodeColumnFamilyKey(key);
+      if (!family.ok()) return LogKept(key, family.status());
+      const auto flags = DecodeColumnFamily(value);
+      if (flags.ok()) {
+        dictionary_.family_flags_[*family] = *flags;
+        return;
+      }
+      const bool needed =
+          *family == database_.system_family().id || *family == database_.default_family().id;
+      if (needed && flags.status().code() == StatusCode::kNotSupported) {
+        refused =
+            flags.status().WithContext("data dictionary, column family " + std::to_string(*family));
+      } else if (!needed) {  // The other two are written again.
+        LogKept(key, flags.status());
+        dictionary_.bad_families_.emplace(*family, flags.status().ToString());
+      }
+    };
+    CAIRN_RETURN_IF_ERROR(ForEachRecord(database_, DictionaryRecordType::kColumnFamily, read));
+    return refused;
+  }
+
+  Status ReadIndexes() {
+    return ForEachRecord(database_, DictionaryRecordType::kIndex,
+                         [this](std::string_view key, std::string_view value) {
+                           const auto id = DecodeIndexKey(DictionaryRecordType::kIndex, key);
+                           if (!id.ok()) return LogKept(key, id.status());
+                           NoteSeen(*id);
+                           auto info = DecodeIndexInfo(value);
+                           if (info.ok()) {
+                             indexes_.emplace(*id, std::move(info).value());
+                           } else {
+                             bad_indexes_.emplace(*id, info.status().ToString());
+                           }
+                         });
+  }
+
+  // Statistics are of use, not of need: records that cannot be read are logged and passed over.
+  Status ReadStatistics() {
+    return ForEachRecord(
+        database_, DictionaryRecordType::kIndexStatistics,
+        [this](std::string_view key, std::string_view value) {
+          const auto id = DecodeIndexKey(DictionaryRecordType::kIndexStatistics, key);
+          const auto statistics = DecodeIndexStatistics(value);
+          const bool valid = id.ok() && statistics.ok() && statistics->size() == 1 &&
+                             statistics->front().id == *id;
+          if (!valid) {
+            const Status why = !id.ok() ? id.status() : statistics.status();
+            Log(Severity::kWarning,
+                "the statistics record " + ToHex(key) +
+                    " is ignored: " + (why.ok() ? "it is not that of one index" : why.ToString()));
+          } else if (indexes_.contains(*id)) {
+            database_.file_statistics().Restore(statistics->front());
+          }
+        });
+  }
+
+  Status ReadTables() {
+    return ForEachRecord(
+        database_, DictionaryRecordType::kTable,
+        [this](std::string_view key, std::string_view value) {
+          auto name = DecodeTableKey(key);
+          if (!name.ok()) return LogKept(key, name.status());
+          auto ids = DecodeTable(value);
+          if (!ids.ok()) return Quarantine(*name, {}, ids.status().ToString());
+          for (const IndexId id : *ids) {
+            NoteSeen(id);
+            ++claims_[id.index_number];
+          }
+          entries_.push_back(Entry{std::move(name).value(), std::move(ids).value()});
+        });
+  }
+
+  Status ReadDropMarks(DictionaryRecordType type) {
+    return ForEachRecord(database_, type,
+                         [this, type](std::string_view key, std::string_view value) {
+                           const auto id = DecodeIndexKey(type, key);
+                           if (!id.ok()) return LogKept(key, id.status());
+                           NoteSeen(*id);
+                           const Status decoded = DecodeOngoingMark(value);
+                           if (!decoded.ok()) return LogKept(key, decoded);
+                           marks_.push_back(*id);
+                         });
+  }
+
+  // A number used twice would mix the rows of two tables. Where the record of the largest is lost, every
+  // record that names an index counts, and the last key of every family; where it is there, numbers above it
+  // are damage, and are left out when numbers are handed out.
+  Status DecideMaxIndexNumber() {
+    limit_ = std::max(kFirstUserIndexNumber - 1, stored_max_.value_or(0));
+    if (!stored_max_.has_value() && !seen_.empty()) {
+      CAIRN_ASSIGN_OR_RETURN(const uint32_t in_data, LargestNumberInData());
+      limit_ = std::max({limit_, *seen_.rbegin(), in_data});
+      Log(Severity::kWarning,
+          "data dictionary: the record of the largest index number is missing or damaged; from the "
+          "data it is " +
+              std::to_string(limit_));
+    }
+    dictionary_.max_index_number_ = limit_;
+    dictionary_.reserved_numbers_.insert(seen_.upper_bound(limit_), seen_.end());
+    return Status();
+  }
+
+  Result<uint32_t> LargestNumberInData() {
+    uint32_t largest = 0;
+    for (const ColumnFamily* family : database_.Families()) {
+      if (family->id == database_.system_family().id) continue;
+      rocksdb::ReadOptions options;
+      options.total_order_seek = true;
+      std::unique_ptr<rocksdb::Iterator> iterator(
+          database_.rocksdb()->NewIterator(options, family->handle));
+      if (family->reverse) {
+        iterator->SeekToFirst();
+      } else {
+        iterator->SeekToLast();
+      }
+      CAIRN_RETURN_IF_ERROR(FromRocksDb(iterator->status()));
+      if (!iterator->Valid()) continue;
+      ByteReader key(iterator->key().ToStringView());
+      uint32_t number;
+      if (key.ReadBigEndian(&number)) largest = std::max(largest, number);
+    }
+    return largest;
+  }
+
+  // What is wrong with one index of a table; empty when nothing is.
+  std::string ProblemOf(IndexId id) const {
+    if (const auto bad = bad_indexes_.find(id); bad != bad_indexes_.end()) {
+      return ": " + bad->second;
+    }
+    if (!indexes_.contains(id)) return " has no record";
+    if (database_.FindFamily(id.column_family) == nullptr)
+      return ": the column family does not exist";
+    if (const auto bad = dictionary_.bad_families_.find(id.column_family);
+        bad != dictionary_.bad_families_.end()) {
+      return ": the column family's record cannot be used: " + bad->second;
+    }
+    if (id.index_number > limit_) {
+      return " is above the largest number handed out, " + std::to_string(limit_);
+    }
+    if (!dictionary_.CanHoldIndex(id)) return " lies where no index can be";
+    if (claims_.at(id.index_number) > 1) return " is claimed more than once";
+    if (std::find(marks_.begin(), marks_.end(), id) != marks_.end()) {
+      return " is marked as dropped or as not yet built";
+    }
+    return std::string();
+  }
+
+  void Judge(const Entry& entry) {
+    auto table = std::make_shared<TableDefinition>();
+    table->name = entry.name;
+    table->counters = std::make_shared<TableCounters>();
+    size_t primary_keys = 0;
+    for (const IndexId id : entry.ids) {
+      if (const std::string problem = ProblemOf(id); !problem.empty()) {
+        return Quarantine(entry.name, entry.ids, Describe(id) + problem);
+      }
+      const IndexInfo& info = indexes_.at(id);
+      primary_keys += info.kind != IndexKind::kSecondary;
+      table->indexes.push_back(IndexEntry{id, info, database_.FindFamily(id.column_family)});
+    }
+    if (primary_keys != 1) {
+      return Quarantine(entry.name, entry.ids,
+                        std::to_string(primary_keys) + " of its indexes are primary keys");
+    }
+    // A damaged counter would stop RocksDB at the next merge into it.
+    if (const auto counter = dictionary_.LoadAutoIncrement(*table); !counter.ok()) {
+      return Quarantine(entry.name, entry.ids,
+                        "its auto-increment record: " + counter.status().ToString());
+    }
+    dictionary_.tables_.emplace(entry.name, std::move(table));
+  }
+
+  // A mark for an index that a table claims is never followed: keeping entries is the safe mistake.
+  void ApplyDropMarks() {
+    for (const IndexId id : marks_) {
+      if (claims_.contains(id.index_number)) continue;  // The table is quarantined for it.
+      if (!dictionary_.CanHoldIndex(id)) {
+        Log(Severity::kError, "data dictionary: the mark that " + Describe(id) +
+                                  " is dropped is ignored and kept: no such index was ever made");
+        continue;
+      }
+      database_.dropped_indexes().Add(id);
+    }
+  }
+
+  // A dictionary without any family is a new directory: it is Cairn's own.
+  Status WriteRequired() {
+    rocksdb::WriteBatch batch;
+    rocksdb::ColumnFamilyHandle* const system = database_.system_family().handle;
+    for (const ColumnFamily* family : {&database_.system_family(), &database_.default_family()}) {
+      CAIRN_RETURN_IF_ERROR(
+          FromRocksDb(batch.Put(system, ColumnFamilyKey(family->id), EncodeColumnFamily(0))));
+      dictionary_.family_flags_[family->id] = 0;
+    }
+    if (!stored_max_.has_value() && !seen_.empty()) {
+      CAIRN_RETURN_IF_ERROR(FromRocksDb(batch.Put(
+          system, MaxIndexNumberKey(), EncodeMaxIndexNumber(dictionary_.max_index_number()))));
+    }
+    if (!has_families_ && !has_format_) {
+      dictionary_.format_ = DirectoryFormat::kCairn;
+      has_format_ = true;
+      CAIRN_RETURN_IF_ERROR(FromRocksDb(
+          batch.Put(system, DirectoryFormatKey(), EncodeDirectoryFormat(DirectoryFormat::kCairn))));
+    }
+    if (has_format_) {
+      const Status marked = WriteDirectoryMarker(database_.env(), database_.directory());
+      // A copy of a directory may lack the file: the record alone protects as well, if less early.
+      if (!marked.ok()) Log(Severity::kWarning, marked.ToString());
+    }
+    return dictionary_.Write(&batch);
+  }
+
+  Dictionary& dictionary_;
+  Database& database_;
+  bool has_format_ = false;
+  bool has_families_ = false;
+  std::optional<uint32_t> stored_max_;
+  std::set<uint32_t> seen_;  // Index numbers that any record names.
+  uint32_t limit_ = 0;       // Numbers above it were never handed out.
+  std::map<IndexId, IndexInfo> indexes_;
+  std::map<IndexId, std::string> bad_indexes_;  // Why.
+  std::vector<Entry> entries_;
+  std::map<uint32_t, int> claims_;  // By index number: how often a table names it.
+  std::vector<IndexId> marks_;      // Dropped or not yet built.
+};
+
+Result<std::unique_ptr<Dictionary>> Dictionary::Load(Database* database) {
+  std::unique_ptr<Dictionary> dictionary(new Dictionary(database));
+  CAIRN_RETURN_IF_ERROR(Loader(dictionary.get()).Run());
+  return dictionary;
+}
+
+}  // namespace cairn

@@ -1,0 +1,57 @@
+#include "engine/codec/format_choice.h"
+
+#include "engine/codec/dictionary_record.h"
+#include "engine/codec/key_part_compile.h"
+#include "engine/codec/restorable.h"
+
+namespace cairn {
+namespace {
+
+static_assert(kIndispensableFeatures ==
+              (kFeatureNoPadCollation | kFeatureDescendingPart | kFeatureGeneratedColumn |
+               kFeatureSequence | kFeatureGeometry));
+
+// Collations whose stock keys order or end otherwise than the server's values.
+bool StockOrderIsExact(const ColumnLayout& column, bool is_prefix) {
+  if (column.type == ColumnType::kBlob) return false;  // Search keys end at its parts.
+  const Collation::Traits& traits = column.collation->traits();
+  if (traits.kind == CollationKind::kBinary) return true;
+  if (traits.kind == CollationKind::kMultiLevel || traits.weight_multiplier > 1) return false;
+  return is_prefix || column.type != ColumnType::kVarchar ||
+         traits.kind != CollationKind::kSimple8Bit || !SharesWeightOfSpace(*column.collation);
+}
+
+uint32_t CharacterFeatures(const ColumnLayout& column, bool is_prefix, bool in_row) {
+  const Collation::Traits& traits = column.collation->traits();
+  uint32_t features = 0;
+  if (traits.kind != CollationKind::kBinary && traits.trailing_spaces == TrailingSpaces::kCount) {
+    features |= kFeatureNoPadCollation;
+  }
+  if (!StockOrderIsExact(column, is_prefix)) features |= kFeatureExactOrder;
+  const bool may_restore =
+      column.type != ColumnType::kBlob && !is_prefix && (!in_row || traits.byte_order);
+  if (may_restore && !ColumnIsRestorable(column.type, column.collation)) {
+    features |= kFeatureRestorableKey;
+  }
+  return features;
+}
+
+}  // namespace
+
+uint32_t IndexFeaturesOf(const TableLayout& table, const IndexLayout& index) {
+  // A row holds the columns that its key does not give back: only those that could be left out count.
+  const bool in_row = index.kind != IndexKind::kSecondary;
+  uint32_t features = 0;
+  for (const KeyPartLayout& part : index.parts) {
+    const ColumnLayout& column = table.columns[part.column];
+    if (part.descending) features |= kFeatureDescendingPart;
+    if (column.collation != nullptr) {
+      features |= CharacterFeatures(column, part.is_prefix, in_row);
+    } else if (!ColumnIsRestorable(column.type, nullptr)) {
+      features |= kFeatureRestorableKey;
+    }
+  }
+  return features;
+}
+
+}  // namespace cairn

@@ -1,0 +1,19 @@
+// What compactions leave out: the entries of dropped indexes (spec/on-disk-format.md, 14) and those that
+// have expired (section 8).
+#pragma once
+
+#include <memory>
+
+#include "engine/base/log.h"
+#include "engine/store/dropped_indexes.h"
+#include "engine/store/expiry.h"
+#include "rocksdb/compaction_filter.h"
+
+namespace cairn {
+
+// `log` outlives the database.
+std::shared_ptr<rocksdb::CompactionFilterFactory> MakeCompactionFilterFactory(
+    std::shared_ptr<const DroppedIndexes> dropped_indexes, std::shared_ptr<Expiry> expiry,
+    Log* log);
+
+}  // namespace cairn

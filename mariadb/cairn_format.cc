@@ -1,0 +1,114 @@
+#include "mariadb/cairn_format.h"
+
+#include <string>
+
+#include "engine/codec/index_feature.h"
+#include "mariadb/engine.h"
+#include "mariadb/error.h"
+#include "mariadb/server_headers.h"
+#include "set_var.h"
+#include "sys_vars_shared.h"
+
+namespace cairn {
+namespace {
+
+const char* format_names[] = {"stock", "cairn", nullptr};
+unsigned int format_name_lengths[] = {5, 5, 0};
+TYPELIB formats = {2, "", format_names, format_name_lengths};
+
+unsigned long format_value;  // Position in format_names.
+bool plugin_runs = false;    // The plug-in CAIRN: its variable exists.
+
+DirectoryFormat ToFormat(unsigned long value) {
+  return value == 0 ? DirectoryFormat::kStock : DirectoryFormat::kCairn;
+}
+
+unsigned long ToValue(DirectoryFormat format) { return format == DirectoryFormat::kStock ? 0 : 1; }
+
+bool IsConfigured() {
+  constexpr std::string_view kName = "cairn_format";
+  const sys_var* const variable = intern_find_sys_var(kName.data(), kName.size());
+  return variable != nullptr && (variable->value_origin == sys_var::CONFIG ||
+                                 variable->value_origin == sys_var::COMMAND_LINE);
+}
+
+size_t CountCairnTables(const Dictionary& dictionary) {
+  size_t count = 0;
+  for (const auto& table : dictionary.Tables()) {
+    for (const IndexEntry& index : table->indexes) {
+      if (index.info.format_version != kCairnFormatVersion) continue;
+      ++count;
+      break;
+    }
+  }
+  return count;
+}
+
+void SetFormat(THD* thd, st_mysql_sys_var*, void* variable, const void* value) {
+  const unsigned long wanted = *static_cast<const unsigned long*>(value);
+  if (Engine* const engine = RunningEngine()) {
+    const Status set = engine->dictionary().SetFormat(ToFormat(wanted));
+    if (!set.ok()) {
+      my_error(ER_GET_ERRMSG, MYF(0), static_cast<int>(set.code()), set.ToString().c_str(),
+               "ROCKSDB");
+      return;
+    }
+    const size_t tables = wanted == 0 ? CountCairnTables(engine->dictionary()) : 0;
+    if (tables > 0) {
+      push_warning_printf(thd, Sql_condition::WARN_LEVEL_WARN, ER_UNKNOWN_ERROR,
+                          "%zu tables keep the stock plug-in from opening this directory: SELECT * "
+                          "FROM information_schema.CAIRN_TABLES WHERE OBSTACLES IS NOT NULL",
+                          tables);
+    }
+  }
+  *static_cast<unsigned long*>(variable) = wanted;
+}
+
+MYSQL_SYSVAR_ENUM(
+    format, format_value, PLUGIN_VAR_RQCMDARG,
+    "What new tables may need. stock: the stock MyRocks plug-in can read them; cairn: "
+    "also what only Cairn can read. Remembered in the directory; one that the stock "
+    "plug-in made starts with stock, another with cairn",
+    nullptr, SetFormat, 1, &formats);
+
+}  // namespace
+
+st_mysql_sys_var* cairn_system_variables[] = {MYSQL_SYSVAR(format), nullptr};
+
+bool AllowsCairnFormat() {
+  Engine* const engine = RunningEngine();
+  return engine != nullptr && engine->dictionary().format() == DirectoryFormat::kCairn;
+}
+
+int RefuseCairnFeature(uint32_t features) {
+  const std::string text =
+      NameFeatures(features) +
+      ": needs cairn_format=cairn; this directory is kept readable by the stock "
+      "plug-in (cairn_format=stock)";
+  my_printf_error(ER_NOT_SUPPORTED_YET, "ROCKSDB: %s", MYF(0), text.c_str());
+  return HA_WRONG_CREATE_OPTION;
+}
+
+void SettleCairnFormat() {
+  Engine* const engine = RunningEngine();
+  if (engine == nullptr || !plugin_runs) return;
+  Dictionary& dictionary = engine->dictionary();
+  if (IsConfigured()) {
+    const Status set = dictionary.SetFormat(ToFormat(format_value));
+    if (!set.ok()) sql_print_error("RocksDB: setting cairn_format: %s", set.ToString().c_str());
+  }
+  format_value = ToValue(dictionary.format());
+}
+
+int InitCairn(void*) {
+  plugin_runs = true;
+  SettleCairnFormat();
+  return 0;
+}
+
+int DeinitCairn(void*) {
+  plugin_runs = false;
+  return 0;
+}
+
+}  // namespace cairn

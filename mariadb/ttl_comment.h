@@ -1,0 +1,25 @@
+// Rows that expire, as the comment of a table declares them:
+// "ttl_duration=<seconds>;ttl_col=<column>", for single partitions "<partition>_ttl_duration=<seconds>" and
+// so on (spec/on-disk-format.md, 8).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "engine/base/status.h"
+
+struct TABLE;
+
+namespace cairn {
+
+// Checks what the comment of a new table asks for and reports with my_error what is wrong. `name` is the
+// dictionary's, partition included. Fills `*seconds`, 0 when rows do not expire. Returns 0 or a handler
+// error code.
+int ReadTtlDuration(const TABLE& table, std::string_view name, uint64_t* seconds);
+
+// Position of the column that holds the TTL stamps, if the comment names one. Errors: kMetadataMismatch
+// when it cannot hold them, which no statement brings about.
+Result<std::optional<uint32_t>> FindTtlColumn(const TABLE& table, std::string_view name);
+
+}  // namespace cairn

@@ -1,0 +1,59 @@
+"""What ./cairn crash ddl takes for a whole table and for a leftover."""
+
+import re
+
+from cairn.crash import ddl_cases, ddl_state
+from cairn.crash.ddl_state import Dictionary, difference
+
+OLD = {"a.t": "CREATE old", "a.t/": "rows"}
+NEW = {"a.t": "CREATE new", "a.t/": "more rows"}
+
+
+def test_before_and_after_are_right():
+    assert difference(OLD, OLD, NEW, piecewise=False) == ""
+    assert difference(NEW, OLD, NEW, piecewise=False) == ""
+
+
+def test_the_new_definition_with_the_old_rows_is_a_mixture():
+    mixed = {"a.t": "CREATE new", "a.t/": "rows"}
+    assert "mixture" in difference(mixed, OLD, NEW, piecewise=False)
+
+
+def test_a_table_that_is_neither_is_shown():
+    text = difference({"a.t": "CREATE other", "a.t/": "rows"}, OLD, NEW, piecewise=False)
+    assert "CREATE other" in text
+    assert "CREATE old" in text
+
+
+def test_a_missing_table_is_wrong_unless_the_server_drops_it_first():
+    assert difference({}, OLD, NEW, piecewise=False)
+    assert difference({}, OLD, NEW, piecewise=True) == ""
+
+
+def test_half_of_several_tables_is_right_only_piece_by_piece():
+    old = {"a.t": "1", "a.u": "2"}
+    assert "mixture" in difference({"a.u": "2"}, old, {}, piecewise=False)
+    assert difference({"a.u": "2"}, old, {}, piecewise=True) == ""
+
+
+def test_records_without_owner_are_found():
+    dictionary = Dictionary._parse(
+        "table\ta.t#P#p0\t0:1\nindex\t0:1\nindex\t0:2\nindex\t0:3\ndropped\t0:3\n"
+        "auto_increment\t0:1\nauto_increment\t0:9\nversion\t./a/t\nversion\t./a/gone\n"
+    )
+    assert dictionary.inconsistencies() == [
+        "index 0:2 without owner or drop mark",
+        "auto_increment record of index 0:9, which does not exist",
+        "version record of no table: ./a/gone",
+    ]
+
+
+def test_only_innodb_may_forget_its_counter():
+    assert "AUTO_INCREMENT=5" in ddl_state._definition("... ENGINE=ROCKSDB AUTO_INCREMENT=5")
+    assert ddl_state._definition("... ENGINE=InnoDB AUTO_INCREMENT=5 x") == "... ENGINE=InnoDB x"
+
+
+def test_names_of_cases_are_unique_and_plain():
+    names = [case.name for case in ddl_cases.CASES]
+    assert len(set(names)) == len(names)
+    assert all(re.fullmatch(r"[a-z-]+", name) for name in names)

@@ -1,0 +1,291 @@
+// The Cairn format (docs/on-disk-format.md): every collation orders as the server compares, every whole column
+// comes back, parts may descend.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "engine/base/bytes.h"
+#include "engine/codec/format_version.h"
+#include "tests/unit/codec/entry_check.h"
+#include "tests/unit/codec/random_table.h"
+#include "tests/unit/codec/test_collations.h"
+
+namespace cairn::testing {
+namespace {
+
+const std::vector<const Collation*>& AllCollations() {
+  static const std::vector<const Collation*> collations = {&Latin1Bin(),
+                                                           &Latin1Swedish(),
+                                                           &Latin1Ukrainian(),
+                                                           &Utf8mb3Bin(),
+                                                           &Utf8mb4Bin(),
+                                                           &Utf8mb3General(),
+                                                           &Utf8mb4General(),
+                                                           &Utf8mb4Unicode(),
+                                                           &Utf8mb4AiCi(),
+                                                           &Utf8mb4AsCs(),
+                                                           &Gbk(),
+                                                           &Ucs2(),
+                                                           &Utf8mb4NoPadBin(),
+                                                           &Utf8mb4NoPadUnicode(),
+                                                           &Utf8mb4NoPadAsCs(),
+                                                           &Latin2Czech()};
+  return collations;
+}
+
+int Sign(int number) { return (number > 0) - (number < 0); }
+
+std::string LevelOf(const Collation& collation, std::string_view text, uint32_t level) {
+  std::string weights(16384, '\0');
+  weights.resize(collation.WriteLevel(text, level, reinterpret_cast<uint8_t*>(weights.data()),
+                                      weights.size()));
+  return weights;
+}
+
+// As the server compares: level by level, with the rule for trailing spaces on each.
+int Compare(const Collation& collation, std::string_view a, std::string_view b) {
+  const TrailingSpaces spaces = collation.traits().trailing_spaces;
+  if (spaces == TrailingSpaces::kIgnored) {
+    a = a.substr(0, collation.TrimmedLength(a));
+    b = b.substr(0, collation.TrimmedLength(b));
+  }
+  for (uint32_t level = 0; level < collation.traits().levels; ++level) {
+    std::string x = LevelOf(collation, a, level);
+    std::string y = LevelOf(collation, b, level);
+    if (spaces == TrailingSpaces::kPad || (spaces == TrailingSpaces::kCount && level > 0)) {
+      const std::string_view space = collation.traits().level_space_weights[level];
+      while (x.size() < y.size()) x += space;
+      while (y.size() < x.size()) y += space;
+    }
+    if (const int order = Sign(x.compare(y))) return order;
+  }
+  return 0;
+}
+
+std::string FirstChars(const Collation& collation, const std::string& text, size_t chars) {
+  return text.substr(0, collation.CharPrefixLength(text, chars));
+}
+
+// The value of a full CHAR.
+std::string Padded(const Collation& collation, std::string text, size_t chars) {
+  text.resize(collation.traits().max_char_bytes * chars, ' ');
+  return FirstChars(collation, text, chars);
+}
+
+struct OrderCase {
+  std::string name;
+  const Collation* collation;
+  std::function<void(TestTable*)> add_column;
+  uint32_t prefix_chars = 0;
+  size_t char_chars = 0;  // Of a CHAR.
+};
+
+std::vector<OrderCase> OrderCases() {
+  std::vector<OrderCase> cases;
+  for (const Collation* collation : AllCollations()) {
+    const std::string name(collation->traits().name);
+    const auto varchar = [=](TestTable* t) { t->Varchar("c", 12, *collation); };
+    const auto text = [=](TestTable* t) { t->Blob("c", 2, *collation); };
+    const auto fixed = [=](TestTable* t) { t->Char("c", 6, *collation); };
+    cases.push_back({"VARCHAR " + name, collation, varchar});
+    cases.push_back({"VARCHAR(3) of " + name, collation, varchar, 3});
+    cases.push_back({"TEXT(5) of " + name, collation, text, 5});
+    if (collation->traits().space_char_bytes != 1) continue;
+    cases.push_back({"CHAR " + name, collation, fixed, 0, 6});
+    cases.push_back({"CHAR(2) of " + name, collation, fixed, 2, 6});
+  }
+  return cases;
+}
+
+int ExpectedOrder(const OrderCase& order, std::string a, std::string b) {
+  if (order.char_chars != 0) {
+    a = Padded(*order.collation, a, order.char_chars);
+    b = Padded(*order.collation, b, order.char_chars);
+  }
+  if (order.prefix_chars != 0) {
+    a = FirstChars(*order.collation, a, order.prefix_chars);
+    b = FirstChars(*order.collation, b, order.prefix_chars);
+  }
+  return Compare(*order.collation, a, b);
+}
+
+TEST(CairnFormat, KeysOrderAsTheServerComparesInBothDirections) {
+  Random random;
+  for (const OrderCase& order : OrderCases()) {
+    SCOPED_TRACE(order.name);
+    for (const bool descending : {false, true}) {
+      TestTable table;
+      order.add_column(&table);
+      table.Nullable().Key(257, {Part("c", order.prefix_chars)}).HiddenKey(256);
+      table.CairnFormat([=] { return descending; });
+      const ColumnLayout& column = table.layout().columns[0];
+      const auto codec = table.Codec(257u);
+      ASSERT_NE(codec, nullptr);
+      const auto key_of = [&](const Cell& value) {
+        return Encode(*codec, Record(table, {value}), {.hidden_key = 0}).key;
+      };
+      const std::string null_key = key_of(nullptr);
+      std::vector<Cell> values;
+      for (int i = 0; i < 60; ++i) values.push_back(RandomValue(column, &random));
+      for (const Cell& a : values) {
+        EXPECT_EQ(null_key < key_of(a), !descending);
+        for (const Cell& b : values) {
+          const int expected = ExpectedOrder(order, *a.data, *b.data) * (descending ? -1 : 1);
+          EXPECT_EQ(Sign(key_of(a).compare(key_of(b))), expected)
+              << ToHex(*a.data) << " " << ToHex(*b.data);
+        }
+        if (::testing::Test::HasFailure()) return;
+      }
+    }
+  }
+}
+
+TEST(CairnFormat, EveryWholeColumnIsCoveredAndPrefixesAreNot) {
+  for (const OrderCase& order : OrderCases()) {
+    SCOPED_TRACE(order.name);
+    TestTable table;
+    order.add_column(&table);
+    table.Nullable().Key(257, {Part("c", order.prefix_chars)}).HiddenKey(256);
+    table.CairnFormat([] { return false; });
+    const auto codec = table.Codec(257u);
+    ASSERT_NE(codec, nullptr);
+    EXPECT_EQ(codec->Covers(0), order.prefix_chars == 0);
+    EXPECT_EQ(codec->PartIsRestorable(0), order.prefix_chars == 0);
+    EXPECT_TRUE(codec->UniquePrefixIsExact());
+  }
+}
+
+TEST(CairnFormat, UniqueValuesAreThoseThatCompareEqual) {
+  Random random;
+  for (const OrderCase& order : OrderCases()) {
+    SCOPED_TRACE(order.name);
+    TestTable table;
+    order.add_column(&table);
+    table.UniqueKey(257, {Part("c", order.prefix_chars)}).HiddenKey(256);
+    table.CairnFormat([] { return false; });
+    const auto codec = table.Codec(257u);
+    const auto prefix_of = [&](const Cell& value) {
+      std::string prefix;
+      EXPECT_TRUE(codec->EncodeUniquePrefix(Record(table, {value}).data(), &prefix));
+      return prefix;
+    };
+    std::vector<Cell> values;
+    for (int i = 0; i < 60; ++i) values.push_back(RandomValue(table.layout().columns[0], &random));
+    for (const Cell& a : values) {
+      for (const Cell& b : values) {
+        EXPECT_EQ(prefix_of(a) == prefix_of(b), ExpectedOrder(order, *a.data, *b.data) == 0);
+      }
+    }
+  }
+}
+
+TEST(CairnFormat, TypesThatTheStockFormatOnlyOrdersComeBack) {
+  TestTable table;
+  table.Column("ts", ColumnType::kOldTimestamp, 4)
+      .Column("t", ColumnType::kOldTime, 3)
+      .Column("tf", ColumnType::kOldTimeFraction, 5)
+      .Column("bits", ColumnType::kOpaqueFixed, 2)
+      .Column("e", ColumnType::kEnum, 1)
+      .PrimaryKey(256, {"e", "bits"})
+      .Key(257, {"ts", "t", "tf", "bits"})
+      .CairnFormat([] { return false; });
+  const Record record(table,
+                      {Hex("01020304"), Hex("112280"), Hex("8122334455"), Hex("02ff"), Hex("07")});
+  const auto primary = table.Codec(256u);
+  const auto secondary = table.Codec(257u);
+  // The row leaves out what its key gives back.
+  EXPECT_EQ(ToHex(Encode(*primary, record, {}).key),
+            "0000010007"
+            "02ff");
+  EXPECT_EQ(ToHex(Encode(*primary, record, {}).value),
+            "01020304"
+            "112280"
+            "8122334455");
+  EXPECT_EQ(ToHex(Encode(*secondary, record, {}).key),
+            "00000101"
+            "04030201"
+            "002211"
+            "0122334455"
+            "02ff"
+            "07");
+  for (uint32_t column = 0; column < 5; ++column) EXPECT_TRUE(secondary->Covers(column));
+  ExpectEntryDecodes(table, *secondary, Encode(*secondary, record, {}), record, {});
+}
+
+TEST(CairnFormat, AStringIsHeldOnlyOnceByAnIndex) {
+  TestTable table;
+  table.Varchar("a", 5, Utf8mb4General()).Int("b").PrimaryKey(256, {"a"}).Key(257, {"b", "a"});
+  table.CairnFormat([] { return false; });
+  const Record record(table, {"aB ", 1});
+  const auto secondary = table.Codec(257u);
+  // The primary key's part is the index's own; its data follows once, with its length of one byte.
+  EXPECT_EQ(ToHex(Encode(*secondary, record, {}).key),
+            "00000101"
+            "80000001"
+            "004100420020002002");
+  EXPECT_EQ(ToHex(Encode(*secondary, record, {}).value),
+            "020000"
+            "03614220");
+  // A row has it anyway.
+  EXPECT_EQ(ToHex(Encode(*table.Codec(256u), record, {}).value),
+            "03614220"
+            "01000000");
+}
+
+TEST(CairnFormat, AddedToAStockTableItEndsInThePrimaryKeysOwnBytes) {
+  TestTable table;
+  table.Varchar("a", 5, Utf8mb4Bin())
+      .Int("b")
+      .PrimaryKey(256, {"a", "b"})
+      .Key(257, {"a"})
+      .Key(258, {"b"});
+  int index = 0;
+  table.FormatVersion([&] { return index++ == 0 ? kStockFormatVersion : kCairnFormatVersion; });
+  const Record record(table, {"x", 7});
+  const std::string primary = Encode(*table.Codec(256u), record, {}).key.substr(kIndexNumberBytes);
+  EXPECT_EQ(ToHex(primary),
+            "00007800002000002002"
+            "80000007");
+  // `a` in the order of bytes, then the primary key; `b` has its very bytes and stands for it.
+  EXPECT_EQ(ToHex(Encode(*table.Codec(257u), record, {}).key),
+            "00000101"
+            "782020202020202002" +
+                ToHex(primary));
+  EXPECT_EQ(ToHex(Encode(*table.Codec(258u), record, {}).key),
+            "00000102"
+            "80000007"
+            "00007800002000002002");
+  EXPECT_EQ(
+      IndexCodec::Make(table.layout(), table.indexes()[1], table.indexes()[0]).status().code(),
+      StatusCode::kInvalidArgument);
+}
+
+TEST(CairnFormat, DescendingPartsAreComplementedWithTheirNullByte) {
+  TestTable table;
+  table.Int("a").Nullable().Varchar("b", 5, Binary()).Nullable().Int("id");
+  table.PrimaryKey(256, {"id"}).Key(257, {"a", "b"});
+  table.CairnFormat([] { return true; });
+  const auto codec = table.Codec(257u);
+  EXPECT_EQ(ToHex(Encode(*codec, Record(table, {1, "ab", 3}), {}).key),
+            "00000101"
+            "fe7ffffffe"
+            "fe9e9dfffffffffffffd"
+            "7ffffffc");
+  EXPECT_EQ(ToHex(Encode(*codec, Record(table, {nullptr, nullptr, 3}), {}).key),
+            "00000101"
+            "ff"
+            "ff"
+            "7ffffffc");
+}
+
+TEST(CairnFormat, TheStockFormatHasNoDescendingParts) {
+  TestTable table;
+  table.Int("a").PrimaryKey(256, {"a"}).CairnFormat([] { return true; }).FormatVersion(13);
+  const auto codec = IndexCodec::Make(table.layout(), table.indexes()[0], table.indexes()[0]);
+  EXPECT_EQ(codec.status().code(), StatusCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace cairn::testing
