@@ -1,5 +1,6 @@
 #include "mariadb/collation_adapter.h"
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -14,6 +15,7 @@ constexpr uint32_t kLatin1Bin = 47;
 constexpr uint32_t kUtf8mb3Bin = 83;
 constexpr uint32_t kLatin2Czech = 2;
 constexpr uint32_t kTis620Thai = 18;
+constexpr uint32_t kTis620ThaiNoPad = 1042;
 constexpr uint32_t kBig5Chinese = 1;
 constexpr uint32_t kBig5ChineseNoPad = 1025;
 constexpr uint32_t kCp1250Czech = 34;
@@ -73,8 +75,12 @@ class ServerCollation final : public Collation {
     if (charset_->number == kBig5Chinese || charset_->number == kBig5ChineseNoPad) {
       return WriteBig5(value, to, capacity);
     }
-    return charset_->strnxfrm(to, capacity, UINT_MAX, reinterpret_cast<const uchar*>(value.data()),
-                              value.size(), level_flags_[level]);
+    const size_t bytes =
+        charset_->strnxfrm(to, capacity, UINT_MAX, reinterpret_cast<const uchar*>(value.data()),
+                           value.size(), level_flags_[level]);
+    if (charset_->number != kTis620ThaiNoPad) return bytes;
+    // To the server a string of this collation ends at its first byte 0.
+    return static_cast<size_t>(std::find(to, to + bytes, uint8_t{0}) - to);
   }
 
   size_t MaxLevelBytes(size_t char_count) const override {

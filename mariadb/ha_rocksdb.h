@@ -119,6 +119,7 @@ class ha_rocksdb final : public handler {
   int rnd_next(uchar* record) override;
   int rnd_pos(uchar* record, uchar* position) override;
   void position(const uchar* record) override;
+  int cmp_ref(const uchar* position, const uchar* other) override;
   Item* idx_cond_push(uint index, Item* condition) override;
   void column_bitmaps_signal() override { columns_changed_ = true; }
 

@@ -11,6 +11,7 @@
 #include "mariadb/ha_rocksdb.h"
 #include "mariadb/table_description.h"
 #include "mariadb/table_name.h"
+#include "mariadb/ttl_comment.h"
 
 using cairn::Status;
 using cairn::StatusCode;
@@ -73,13 +74,15 @@ int ha_rocksdb::create(const char* path, TABLE* form, HA_CREATE_INFO* create_inf
   if (!name.ok()) return cairn::HandlerError(name.status());
   if (const int error = RefuseForeignKeys(ha_thd())) return error;
   if (const int error = CheckTableOptions(*create_info)) return error;
+  cairn::TableOptions options{.features = TableFeatures(*form, *create_info)};
+  if (const int error = cairn::ReadTtlDuration(*form, *name, &options.ttl_seconds)) return error;
   // Types that the engine cannot store are found before anything is written.
   const auto description = cairn::DescribeTable(*form, *name);
   if (!description.ok()) return cairn::HandlerError(description.status());
   std::vector<cairn::NewIndex> indexes;
-  if (const int error = cairn::DescribeNewIndexes(*form, *description,
-                                                  TableFeatures(*form, *create_info), &indexes))
+  if (const int error = cairn::DescribeNewIndexes(*form, *description, options, &indexes)) {
     return error;
+  }
 
   cairn::Dictionary& dictionary = cairn::RunningEngine()->dictionary();
   const auto quarantined = dictionary.FindQuarantined(*name);
@@ -156,7 +159,8 @@ int ha_rocksdb::rename_table(const char* from, const char* to) {
     return target_exists ? HA_ERR_NO_SUCH_TABLE : cairn::RefuseQuarantined(*quarantined);
   }
   if (const auto quarantined = dictionary.FindQuarantined(*to_name)) {
-    return cairn::RefuseQuarantined(*quarantined);
+    const bool source_exists = dictionary.Find(*from_name) != nullptr;
+    return source_exists ? cairn::RefuseQuarantined(*quarantined) : HA_ERR_NO_SUCH_TABLE;
   }
   const std::string from_table(cairn::TableOfEntry(*from_name));
   const std::string to_table(cairn::TableOfEntry(*to_name));

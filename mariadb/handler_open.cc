@@ -8,6 +8,7 @@
 #include "engine/codec/index_codec.h"
 #include "engine/store/index_range.h"
 #include "engine/table/table_check.h"
+#include "mariadb/cairn_format.h"
 #include "mariadb/engine.h"
 #include "mariadb/error.h"
 #include "mariadb/ha_rocksdb.h"
@@ -119,7 +120,8 @@ ulong ha_rocksdb::index_flags(uint index, uint part, bool all_parts) const {
 }
 
 uint ha_rocksdb::max_supported_key_part_length() const {
-  return cairn::global_variables.large_prefix ? 3072 : 767;
+  // The stock plug-in has a variable for what InnoDB always allows.
+  return cairn::global_variables.large_prefix || cairn::AllowsCairnFormat() ? 3072 : 767;
 }
 
 double ha_rocksdb::scan_time() {

@@ -298,6 +298,13 @@ void ha_rocksdb::position(const uchar* record) {
   int4store(ref + ref_length - kPositionLengthBytes, static_cast<uint32>(bytes.size()));
 }
 
+// As the primary key orders: the server merges rows of several indexes by their positions.
+int ha_rocksdb::cmp_ref(const uchar* position, const uchar* other) {
+  if (!positions_are_images_) return memcmp(position, other, ref_length);
+  return key_tuple_cmp(table->key_info[table->s->primary_key].key_part, position, other,
+                       ref_length);
+}
+
 int ha_rocksdb::rnd_pos(uchar* record, uchar* position) {
   return ReadWith(scan_index(), [&]() -> Status {
     if (positions_are_images_) {

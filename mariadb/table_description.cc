@@ -206,10 +206,8 @@ Result<std::string> DictionaryName(std::string_view path) {
 }
 
 int DescribeNewIndexes(const TABLE& table, const TableDescription& description,
-                       uint32_t table_features, std::vector<NewIndex>* indexes) {
+                       const TableOptions& options, std::vector<NewIndex>* indexes) {
   const std::string_view dictionary_name = description.layout.name;
-  uint64_t ttl_seconds;
-  if (const int error = ReadTtlDuration(table, dictionary_name, &ttl_seconds)) return error;
   for (uint i = 0; i < table.s->keys; ++i) {
     const KEY& key = table.key_info[i];
     const std::string_view comment(key.comment.str, key.comment.length);
@@ -223,7 +221,7 @@ int DescribeNewIndexes(const TABLE& table, const TableDescription& description,
       return HA_WRONG_CREATE_OPTION;
     }
     index.kind = i == table.s->primary_key ? IndexKind::kPrimary : IndexKind::kSecondary;
-    index.ttl_seconds = ttl_seconds;
+    index.ttl_seconds = options.ttl_seconds;
     indexes->push_back(std::move(index));
   }
   if (table.s->primary_key == MAX_KEY) {
@@ -231,7 +229,7 @@ int DescribeNewIndexes(const TABLE& table, const TableDescription& description,
     hidden.kind = IndexKind::kHiddenPrimary;
     indexes->push_back(hidden);
   }
-  return ChooseFormat(description, table_features, indexes);
+  return ChooseFormat(description, options.features, indexes);
 }
 
 }  // namespace cairn

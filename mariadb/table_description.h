@@ -29,10 +29,15 @@ bool PartMayBeRestorable(const st_key_part_info& key_part);
 // "db.table[#P#part]" of the server's path "./db/table[#P#part]". Errors: kInvalidArgument.
 Result<std::string> DictionaryName(std::string_view path);
 
+// What a new table as a whole asks of its indexes.
+struct TableOptions {
+  uint32_t features = 0;     // IndexFeature bits.
+  uint64_t ttl_seconds = 0;  // As in NewIndex.
+};
+
 // The column families, kinds and formats of the indexes of a new table. Checks what the engine does not support
-// and reports it with my_error. `table_features`: IndexFeature bits of the table as a whole. Returns 0 or a handler
-// error code.
+// and reports it with my_error. Returns 0 or a handler error code.
 int DescribeNewIndexes(const TABLE& table, const TableDescription& description,
-                       uint32_t table_features, std::vector<NewIndex>* indexes);
+                       const TableOptions& options, std::vector<NewIndex>* indexes);
 
 }  // namespace cairn

@@ -65,7 +65,7 @@ std::string Obstacles(THD* thd, const TableDefinition& table) {
   std::string text;
   for (size_t i = 0; i < table.indexes.size(); ++i) {
     const IndexInfo& info = table.indexes[i].info;
-    if (!NeedsCairn(table.indexes[i])) continue;
+    if (info.features == 0) continue;
     if (!text.empty()) text += "; ";
     if (i < names.size()) {
       text += names[i];
@@ -76,6 +76,8 @@ std::string Obstacles(THD* thd, const TableDefinition& table) {
     }
     text += ": " + NameFeatures(info.features);
   }
+  if (text.empty())
+    text = "nothing any more: ALTER TABLE ... FORCE with cairn_format=stock rewrites it";
   return text;
 }
 

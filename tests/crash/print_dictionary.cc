@@ -57,6 +57,7 @@ bool Print(std::string_view key, std::string_view value) {
     case DictionaryRecordType::kColumnFamily:
     case DictionaryRecordType::kBinlogPosition:
     case DictionaryRecordType::kMaxIndexNumber:
+    case DictionaryRecordType::kDirectoryFormat:
       return true;
     case DictionaryRecordType::kTableVersion: {
       constexpr std::string_view kLabel = "MariaDB:table-version:";

@@ -69,7 +69,8 @@ TEST_F(DirectoryFormatTest, SetFormatSurvivesReopening) {
 TEST_F(DirectoryFormatTest, NewerRecordIsRefusedAndNothingIsWritten) {
   MakeStockDirectory();
   const auto database = disk_.Open();
-  for (const std::string value : {std::string("\0\x02\0\x01", 4), std::string("\0\x01\0\x03", 4)}) {
+  for (const std::string& value :
+       {std::string("\0\x02\0\x01", 4), std::string("\0\x01\0\x03", 4)}) {
     Put(*database, DirectoryFormatKey(), value);
     const auto sequence = database->rocksdb()->GetLatestSequenceNumber();
     EXPECT_EQ(Dictionary::Load(database.get()).status().code(), StatusCode::kNotSupported);

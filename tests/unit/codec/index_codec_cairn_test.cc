@@ -280,6 +280,118 @@ TEST(CairnFormat, DescendingPartsAreComplementedWithTheirNullByte) {
             "7ffffffc");
 }
 
+// docs/on-disk-format.md, "Vectors of keys": those whose weights the tests' collations have.
+TEST(CairnVectors, OneLevelWithExpansion) {
+  TestTable table;
+  table.Int("id").Varchar("s", 10, Utf8mb4Unicode()).Nullable().PrimaryKey(0x100, {"id"});
+  table.Key(0x101, {"s"}).CairnFormat([] { return false; });
+  const auto codec = table.Codec(0x101u);
+  const Entry entry = Encode(*codec, Record(table, {1, "a\xc3\x9f "}), {});
+  EXPECT_EQ(ToHex(entry.key),
+            "00000101"
+            "01"
+            "0e330fea0fea020902"
+            "80000001");
+  EXPECT_EQ(ToHex(entry.value),
+            "020000"
+            "0461c39f20");
+  const Entry empty = Encode(*codec, Record(table, {2, ""}), {});
+  EXPECT_EQ(ToHex(empty.key),
+            "00000101"
+            "01"
+            "020902090209020902"
+            "80000002");
+  EXPECT_EQ(ToHex(empty.value),
+            "020000"
+            "00");
+  EXPECT_EQ(ToHex(Encode(*codec, Record(table, {3, nullptr}), {}).key),
+            "00000101"
+            "00"
+            "80000003");
+}
+
+TEST(CairnVectors, BytesInOrderAndADescendingPart) {
+  TestTable table;
+  table.Varchar("s", 10, Utf8mb4Bin()).Int("n").Nullable().PrimaryKey(0x100, {"s"});
+  table.Key(0x101, {"n", "s"}).CairnFormat([] { return false; });
+  std::vector<IndexLayout> indexes = table.indexes();
+  indexes[1].parts[0].descending = true;
+  const auto codec = std::move(IndexCodec::Make(table.layout(), indexes[0], indexes[1])).value();
+  const Record record(table, {"a\xc3\xa9 ", 1});
+  EXPECT_EQ(ToHex(Encode(*table.Codec(0x100u), record, {}).key),
+            "00000100"
+            "61c3a9202020202002");
+  EXPECT_EQ(ToHex(Encode(*table.Codec(0x100u), record, {}).value),
+            "00"
+            "020004"
+            "04"
+            "01000000");
+  EXPECT_EQ(ToHex(Encode(*codec, record, {}).key),
+            "00000101"
+            "fe7ffffffe"
+            "61c3a9202020202002");
+  EXPECT_EQ(ToHex(Encode(*codec, record, {}).value),
+            "020000"
+            "04");
+  const Record null(table, {"", nullptr});
+  EXPECT_EQ(ToHex(Encode(*codec, null, {}).key),
+            "00000101"
+            "ff"
+            "202020202020202002");
+}
+
+TEST(CairnVectors, ThreeLevelsWithAndWithoutPadding) {
+  TestTable table;
+  table.Int("id").Varchar("s", 10, Utf8mb4AsCs()).Nullable().Varchar("t", 10, Utf8mb4NoPadAsCs());
+  table.Nullable().PrimaryKey(0x100, {"id"}).Key(0x101, {"s"}).Key(0x102, {"t"});
+  table.CairnFormat([] { return false; });
+  const Record record(table, {1, "Ab ", "Ab "});
+  EXPECT_EQ(ToHex(Encode(*table.Codec(0x101u), record, {}).key),
+            "00000101"
+            "01"
+            "2075208f0209020902"
+            "002000200020002002"
+            "000800020002000202"
+            "80000001");
+  EXPECT_EQ(ToHex(Encode(*table.Codec(0x102u), record, {}).key),
+            "00000102"
+            "01"
+            "2075208f0209000006"
+            "002000200020002002"
+            "000800020002000202"
+            "80000001");
+  EXPECT_EQ(ToHex(Encode(*table.Codec(0x102u), record, {}).value),
+            "020000"
+            "03416220");
+}
+
+TEST(CairnVectors, NoPadBytesAndPrefixesOfBlobs) {
+  TestTable table;
+  table.Int("id").Varchar("b", 5, Utf8mb4NoPadBin()).Nullable().Blob("t", 2, Utf8mb4General());
+  table.Nullable().Blob("x", 2, Binary()).Nullable().PrimaryKey(0x100, {"id"});
+  table.Key(0x101, {"b"}).Key(0x102, {Part("t", 3)}).Key(0x103, {Part("x", 3)});
+  table.CairnFormat([] { return false; });
+  const Record record(table, {1, "a ",
+                              "\xc3\xa9"
+                              "abc",
+                              "abcd"});
+  EXPECT_EQ(ToHex(Encode(*table.Codec(0x101u), record, {}).key),
+            "00000101"
+            "01612000000000000002"
+            "80000001");
+  EXPECT_EQ(ToHex(Encode(*table.Codec(0x102u), record, {}).key),
+            "00000102"
+            "01004500410042002002"
+            "80000001");
+  EXPECT_EQ(ToHex(Encode(*table.Codec(0x103u), record, {}).key),
+            "00000103"
+            "01616263000000000003"
+            "80000001");
+  for (const uint32_t index : {0x101u, 0x102u, 0x103u}) {
+    EXPECT_EQ(Encode(*table.Codec(index), record, {}).value, "");
+  }
+}
+
 TEST(CairnFormat, TheStockFormatHasNoDescendingParts) {
   TestTable table;
   table.Int("a").PrimaryKey(256, {"a"}).CairnFormat([] { return true; }).FormatVersion(13);
