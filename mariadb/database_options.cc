@@ -1,6 +1,8 @@
 #include "mariadb/database_options.h"
 
 #include <algorithm>
+#include <string>
+#include <unordered_map>
 
 #include "engine/store/settings.h"
 #include "engine/txn/interruptible_mutex.h"
@@ -16,6 +18,68 @@ StoreOptions store_options;
 int MaxOpenFiles() {
   if (global_variables.max_open_files != -2) return global_variables.max_open_files;
   return static_cast<int>(std::max<ulong>(open_files_limit / 2, 64));
+}
+
+std::string Text(char value) { return value ? "true" : "false"; }
+template <typename Number>
+std::string Text(Number value) {
+  return std::to_string(value);
+}
+
+// Variables whose value is that of a RocksDB option. Dynamic ones are carried over by SetDatabaseOption in
+// variables.cc later on.
+void AddDatabaseOptions(const GlobalVariables& variables,
+                        std::unordered_map<std::string, std::string>* options) {
+#define OPTION(variable) options->emplace(#variable, Text(variables.variable))
+  OPTION(advise_random_on_open);
+  OPTION(allow_concurrent_memtable_write);
+  OPTION(allow_mmap_reads);
+  OPTION(create_missing_column_families);
+  OPTION(delete_obsolete_files_period_micros);
+  OPTION(enable_thread_tracking);
+  OPTION(enable_write_thread_adaptive_yield);
+  OPTION(error_if_exists);
+  OPTION(is_fd_close_on_exec);
+  OPTION(log_file_time_to_roll);
+  OPTION(manifest_preallocation_size);
+  OPTION(max_log_file_size);
+  OPTION(max_manifest_file_size);
+  OPTION(stats_dump_period_sec);
+  OPTION(table_cache_numshardbits);
+  OPTION(use_adaptive_mutex);
+  OPTION(use_fsync);
+  // Of these two, 0 leaves the choice to RocksDB.
+  if (variables.compaction_readahead_size > 0) OPTION(compaction_readahead_size);
+  if (variables.delayed_write_rate > 0) OPTION(delayed_write_rate);
+#undef OPTION
+  options->emplace("WAL_ttl_seconds", Text(variables.wal_ttl_seconds));
+  options->emplace("WAL_size_limit_MB", Text(variables.wal_size_limit_mb));
+}
+
+void AddTableOptions(const GlobalVariables& variables,
+                     std::unordered_map<std::string, std::string>* options) {
+#define OPTION(variable) options->emplace(#variable, Text(variables.variable))
+  OPTION(block_restart_interval);
+  OPTION(block_size_deviation);
+  OPTION(no_block_cache);
+  OPTION(pin_l0_filter_and_index_blocks_in_cache);
+  OPTION(whole_key_filtering);
+#undef OPTION
+  options->emplace("cache_index_and_filter_blocks_with_high_priority",
+                   Text(variables.cache_index_and_filter_with_high_priority));
+  options->emplace("index_type", variables.index_type == 1 ? "kHashSearch" : "kBinarySearch");
+}
+
+// A setting that does nothing must not do so in silence.
+void WarnOfRetiredOptions(const GlobalVariables& variables) {
+  const auto warn = [](bool is_set, const char* name) {
+    if (is_set)
+      sql_print_warning("RocksDB: rocksdb_%s has no effect: RocksDB has no such option any more",
+                        name);
+  };
+  warn(variables.access_hint_on_compaction_start != 1, "access_hint_on_compaction_start");
+  warn(variables.new_table_reader_for_compaction_inputs, "new_table_reader_for_compaction_inputs");
+  warn(!variables.hash_index_allow_collision, "hash_index_allow_collision");
 }
 
 }  // namespace
@@ -46,6 +110,15 @@ Result<DatabaseOptions> OptionsFromVariables() {
   settings.info_log_level = static_cast<int>(variables.info_log_level);
   settings.kept_info_logs = variables.keep_log_file_num;
   settings.remembered_deadlocks = variables.max_latest_deadlocks;
+  settings.info_log_directory = variables.log_dir;
+  settings.high_priority_share = variables.cache_high_pri_pool_ratio;
+  settings.clock_cache = variables.use_clock_cache;
+  settings.statistics_level = static_cast<int>(variables.stats_level);
+  settings.rate_limit_bytes_per_s = variables.rate_limiter_bytes_per_sec;
+  settings.deletion_bytes_per_s = variables.sst_mgr_rate_bytes_per_sec;
+  AddDatabaseOptions(variables, &settings.database_options);
+  AddTableOptions(variables, &settings.table_options);
+  WarnOfRetiredOptions(variables);
   settings.default_column_family_text = variables.default_cf_options;
   settings.override_column_family_text = variables.override_cf_options;
   if (variables.write_policy == 2) {
@@ -54,10 +127,10 @@ Result<DatabaseOptions> OptionsFromVariables() {
                   "write_prepared");
   }
   CAIRN_ASSIGN_OR_RETURN(store_options, MakeStoreOptions(settings));
+  ApplyCollectorControl(store_options.database.collector.get());
   DatabaseOptions options = store_options.database;
-  options.remove_expired_rows = variables.enable_ttl;
   options.collect_statistics = variables.collect_sst_properties;
-  options.statistics_sampling_percent = variables.table_stats_sampling_pct;
+  options.remove_expired_rows = variables.enable_ttl;
   options.hide_expired_rows = variables.enable_ttl_read_filtering;
   options.transaction.custom_mutex_factory = MakeInterruptibleMutexFactory();
   return options;
@@ -69,6 +142,25 @@ void ApplyBlockCacheSize() {
 
 void ApplyInfoLogLevel() {
   SetInfoLogLevel(&store_options, static_cast<int>(global_variables.info_log_level));
+}
+
+void ApplyStatisticsLevel() {
+  SetStatisticsLevel(&store_options, static_cast<int>(global_variables.stats_level));
+}
+
+void ApplyDeletionRate() {
+  SetDeletionRate(&store_options, global_variables.sst_mgr_rate_bytes_per_sec);
+}
+
+bool ApplyRateLimit(uint64_t bytes_per_s) { return SetRateLimit(&store_options, bytes_per_s); }
+
+void ApplyCollectorControl(CollectorControl* control) {
+  const GlobalVariables& variables = global_variables;
+  control->sampling_percent = variables.table_stats_sampling_pct;
+  control->delete_heavy_count = variables.compaction_sequential_deletes;
+  control->delete_heavy_window = variables.compaction_sequential_deletes_window;
+  control->delete_heavy_file_bytes = variables.compaction_sequential_deletes_file_size;
+  control->single_deletes_count = variables.compaction_sequential_deletes_count_sd != 0;
 }
 
 }  // namespace cairn

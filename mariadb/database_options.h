@@ -12,5 +12,10 @@ Result<DatabaseOptions> OptionsFromVariables();
 // Carry a changed variable to the running engine.
 void ApplyBlockCacheSize();
 void ApplyInfoLogLevel();
+void ApplyStatisticsLevel();
+void ApplyDeletionRate();
+// False when the limit cannot become this one while the database is open.
+[[nodiscard]] bool ApplyRateLimit(uint64_t bytes_per_s);
+void ApplyCollectorControl(CollectorControl* control);
 
 }  // namespace cairn

@@ -1,6 +1,7 @@
 // The handler: one open table of one connection, as the server sees it.
 //
-// Declared once, defined by concern: handler_open.cc, handler_read.cc, handler_write.cc, handler_ddl.cc.
+// Declared once, defined by concern: handler_open.cc, handler_read.cc, handler_write.cc, handler_ddl.cc,
+// handler_alter.cc.
 #pragma once
 
 #include <atomic>
@@ -29,7 +30,7 @@ class SharedTable final : public Handler_share {
   SharedTable() { thr_lock_init(&lock); }
   ~SharedTable() override { thr_lock_delete(&lock); }
 
-  // Sizes of the table as a whole, at most about a second old.
+  // Sizes of the table as a whole, measured again when they are old or much changed.
   struct Sizes {
     IndexSize primary;
     uint64_t secondary_bytes = 0;
@@ -139,6 +140,12 @@ class ha_rocksdb final : public handler {
   int truncate() override;
   int delete_all_rows() override { return HA_ERR_WRONG_COMMAND; }
   void update_create_info(HA_CREATE_INFO* create_info) override;
+  enum_alter_inplace_result check_if_supported_inplace_alter(
+      TABLE* altered_table, Alter_inplace_info* alter_info) override;
+  bool prepare_inplace_alter_table(TABLE* altered_table, Alter_inplace_info* alter_info) override;
+  bool inplace_alter_table(TABLE*, Alter_inplace_info*) override { return false; }
+  bool commit_inplace_alter_table(TABLE* altered_table, Alter_inplace_info* alter_info,
+                                  bool commit) override;
   ulonglong table_version() const override;
   bool check_if_incompatible_data(HA_CREATE_INFO* create_info, uint table_changes) override;
 

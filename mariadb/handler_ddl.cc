@@ -61,6 +61,12 @@ uint32_t TableFeatures(const TABLE& table, const HA_CREATE_INFO& create_info) {
   return features;
 }
 
+Status DropCreatedTable(cairn::Dictionary* dictionary, const cairn::TableDefinition& table) {
+  if (!table.temporary) return dictionary->DropTable(table.name);
+  const auto forgotten = dictionary->ForgetTemporaryTable(table.name);
+  return dictionary->DropForgottenTable(*forgotten);
+}
+
 }  // namespace
 
 int ha_rocksdb::create(const char* path, TABLE* form, HA_CREATE_INFO* create_info) {
@@ -96,7 +102,15 @@ int ha_rocksdb::create(const char* path, TABLE* form, HA_CREATE_INFO* create_inf
       dictionary.CreateTable(*name, indexes, next_auto_increment,
                              create_info->tmp_table() ? cairn::TableLifetime::kTemporary
                                                       : cairn::TableLifetime::kPermanent);
-  return cairn::HandlerError(created.status());
+  if (!created.ok()) return cairn::HandlerError(created.status());
+  // The files written from now on tell the distinct values of the table's indexes.
+  const auto opened = cairn::Table::Open(*created, description->layout, description->indexes);
+  if (!opened.ok()) {
+    const Status dropped = DropCreatedTable(&dictionary, **created);
+    return cairn::HandlerError(dropped.ok() ? opened.status() : dropped);
+  }
+  cairn::Table::RegisterKeyLayouts(*opened, &cairn::RunningEngine()->database());
+  return 0;
 }
 
 int cairn::RefuseQuarantined(const QuarantinedTable& table) {

@@ -21,18 +21,28 @@ using cairn::StatusCode;
 namespace cairn {
 namespace {
 
-constexpr uint64_t kSizesLifetimeUs = 1'000'000;
-
 uint64_t NowUs() {
   return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(
                                    std::chrono::steady_clock::now().time_since_epoch())
                                    .count());
 }
 
+// Whether sizes measured `age_us` ago are to be believed after so many changes to a table of `row_count`
+// rows. Young ones are even when a small table changed much, so that its every statement does not measure.
+bool AreFresh(uint64_t age_us, uint64_t changes, uint64_t row_count) {
+  constexpr uint64_t kYoungUs = 1'000'000;
+  constexpr uint64_t kFewChanges = 100;
+  if (age_us >= global_variables.force_compute_memtable_stats_cachetime) return false;
+  return changes <= row_count / 10 + (age_us < kYoungUs ? kFewChanges : 0);
+}
+
 Result<SharedTable::Sizes> MeasureSizes(Database* database, const Table& table) {
+  const MemtableRows memtable_rows =
+      global_variables.force_compute_memtable_stats ? MemtableRows::kCount : MemtableRows::kIgnore;
   SharedTable::Sizes sizes;
   for (uint32_t i = 0; i < table.indexes().size(); ++i) {
-    CAIRN_ASSIGN_OR_RETURN(const IndexSize& size, EstimateIndexSize(database, table.index(i)));
+    CAIRN_ASSIGN_OR_RETURN(const IndexSize& size,
+                           EstimateIndexSize(database, table.index(i), memtable_rows));
     sizes.indexes.push_back(size);
     if (i == table.primary_position()) {
       sizes.primary = size;
@@ -52,8 +62,8 @@ std::shared_ptr<const SharedTable::Sizes> SharedTable::CurrentSizes(Database* da
   std::lock_guard guard(mutex_);
   const uint64_t changes = changes_.load(std::memory_order_relaxed);
   const uint64_t now = NowUs();
-  if (!refresh && sizes_ != nullptr && now - measured_at_us_ < kSizesLifetimeUs &&
-      changes - measured_changes_ <= 100 + sizes_->primary.row_count / 10) {
+  if (!refresh && sizes_ != nullptr &&
+      AreFresh(now - measured_at_us_, changes - measured_changes_, sizes_->primary.row_count)) {
     return sizes_;
   }
   auto measured = MeasureSizes(database, *table);
@@ -94,11 +104,9 @@ ulong ha_rocksdb::index_flags(uint index, uint part, bool all_parts) const {
   const KEY& key = table_share->key_info[index];
   const bool is_primary = index == table_share->primary_key;
   ulong flags = HA_READ_NEXT | HA_READ_PREV | HA_READ_ORDER | HA_READ_RANGE;
-  if (is_primary) {
-    flags |= HA_CLUSTERED_INDEX;
-  } else {
-    flags |= HA_DO_INDEX_COND_PUSHDOWN;
-  }
+  // The primary key's entries are the rows: whatever is asked for comes from there.
+  if (is_primary) return flags | HA_CLUSTERED_INDEX | HA_KEYREAD_ONLY;
+  flags |= HA_DO_INDEX_COND_PUSHDOWN;
   const uint first = all_parts ? 0 : part;
   for (uint i = first; i <= part && i < key.ext_key_parts; ++i) {
     const KEY_PART_INFO& key_part = key.key_part[i];
@@ -230,18 +238,28 @@ int ha_rocksdb::info(uint flag) {
   cairn::Database* const database = &cairn::RunningEngine()->database();
   if (flag & (HA_STATUS_VARIABLE | HA_STATUS_CONST)) {
     const auto sizes = shared_->CurrentSizes(database, /*refresh=*/false);
-    // Two rows at least: the optimizer takes fewer for a promise.
-    stats.records = std::max<ha_rows>(sizes->primary.row_count, 2);
+    // Two rows at least: the optimizer takes fewer for a promise. People, who ask for times too, see the truth.
+    const ha_rows least = flag & HA_STATUS_TIME ? 0 : 2;
+    const ha_rows invented = cairn::global_variables.debug_optimizer_n_rows;
+    stats.records = invented != 0 ? invented : std::max<ha_rows>(sizes->primary.row_count, least);
     stats.deleted = 0;
     stats.data_file_length = sizes->primary.file_bytes + sizes->primary.memtable_bytes;
     stats.index_file_length = sizes->secondary_bytes;
     stats.delete_length = 0;
-    stats.mean_rec_length = static_cast<ulong>(stats.data_file_length / stats.records);
+    stats.mean_rec_length =
+        static_cast<ulong>(stats.data_file_length / std::max<ha_rows>(stats.records, 1));
     if (flag & HA_STATUS_CONST) {
       stats.block_size = static_cast<uint>(cairn::global_variables.block_size);
       for (uint i = 0; i < table->s->keys && i < sizes->rows_per_prefix.size(); ++i) {
         KEY& key = table->key_info[i];
         for (uint part = 0; part < key.ext_key_parts; ++part) {
+          if (invented != 0) {
+            // Each further part halves the rows that share a value; tests count on these numbers.
+            const uint32_t stored_parts = engine_table_->index(i).codec->key_part_count();
+            key.rec_per_key[part] =
+                stored_parts > part ? 1UL << std::min(stored_parts - part - 1, 31U) : 1;
+            continue;
+          }
           const std::vector<double>& measured = sizes->rows_per_prefix[i];
           const bool unique = part + 1 >= key.user_defined_key_parts && (key.flags & HA_NOSAME);
           const double rows = unique || part >= measured.size() ? 1.0 : measured[part];
@@ -368,6 +386,7 @@ cairn::Transaction& ha_rocksdb::transaction() {
 
 ha_rows ha_rocksdb::records_in_range(uint index, const key_range* min_key, const key_range* max_key,
                                      page_range*) {
+  if (const uint32_t rows = cairn::FixedRangeRows(ha_thd(), table->force_index)) return rows;
   const cairn::TableIndex& engine_index = engine_table_->index(index);
   const cairn::IndexCodec& codec = *engine_index.codec;
   const auto encode = [&](const key_range& range, std::string* bytes) {

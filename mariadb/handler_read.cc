@@ -106,6 +106,9 @@ int ha_rocksdb::PrepareCursor(uint32_t index) {
   access.index = index;
   access.columns = &columns_;
   access.lock = lock_mode_;
+  access.checksums = cairn::SessionVerifiesChecksums(ha_thd())
+                         ? cairn::IndexCodec::Checksums::kVerify
+                         : cairn::IndexCodec::Checksums::kIgnore;
   if (pushed_idx_cond != nullptr && pushed_idx_cond_keyno == index)
     access.condition = &pushed_condition_;
   if (cursor_->is_suspended() && cursor_->index() == index) {

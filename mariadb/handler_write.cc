@@ -29,6 +29,7 @@ int ha_rocksdb::write_row(const uchar* record) {
   }
   cairn::Session& session = cairn::Session::Of(ha_thd());
   cairn::ScopedWaitObserver observer(&session);
+  writer_->AppendChecksums(cairn::SessionStoresChecksum(ha_thd()));
   const Status inserted = writer_->Insert(&transaction(), record);
   if (!inserted.ok()) return OperationError(inserted);
   NoteAutoIncrement(record);
@@ -45,6 +46,7 @@ int ha_rocksdb::update_row(const uchar* old_record, const uchar* new_record) {
   cairn::ScopedWaitObserver observer(&session);
   const auto hidden_key = cursor_->HiddenKey();
   if (!hidden_key.ok()) return OperationError(hidden_key.status());
+  writer_->AppendChecksums(cairn::SessionStoresChecksum(ha_thd()));
   const Status updated = writer_->Update(&transaction(), old_record, new_record, *hidden_key);
   if (!updated.ok()) return OperationError(updated);
   NoteAutoIncrement(new_record);

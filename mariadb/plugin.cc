@@ -12,8 +12,9 @@
 #include "mariadb/engine.h"
 #include "mariadb/error.h"
 #include "mariadb/handlerton.h"
-#include "mariadb/information_schema/tables.h"
+#include "mariadb/information_schema/schema_table.h"
 #include "mariadb/server_headers.h"
+#include "mariadb/status_variables.h"
 #include "mariadb/validate_tables.h"
 #include "mariadb/variables.h"
 #include "sql_show.h"
@@ -87,6 +88,7 @@ int Deinit(void*) {
   return 0;
 }
 
+st_mysql_information_schema schema_table = {MYSQL_INFORMATION_SCHEMA_INTERFACE_VERSION};
 st_mysql_storage_engine storage_engine = {MYSQL_HANDLERTON_INTERFACE_VERSION};
 st_mysql_daemon daemon = {MYSQL_DAEMON_INTERFACE_VERSION};
 
@@ -103,7 +105,7 @@ maria_declare_plugin(rocksdb){MYSQL_STORAGE_ENGINE_PLUGIN,
                               cairn::Init,
                               cairn::Deinit,
                               0x0001,
-                              nullptr,
+                              cairn::status_variables,
                               cairn::system_variables,
                               "1.0",
                               MariaDB_PLUGIN_MATURITY_STABLE},
@@ -120,18 +122,14 @@ maria_declare_plugin(rocksdb){MYSQL_STORAGE_ENGINE_PLUGIN,
      nullptr,
      cairn::cairn_system_variables,
      "1.0",
-     MariaDB_PLUGIN_MATURITY_STABLE},
-    {MYSQL_INFORMATION_SCHEMA_PLUGIN,
-     &cairn::information_schema_interface,
-     "CAIRN_TABLES",
-     "Cairn",
-     "Tables of the engine, their state and their format",
-     PLUGIN_LICENSE_GPL,
-     cairn::InitCairnTables,
-     nullptr,
-     0x0100,
-     nullptr,
-     nullptr,
-     "1.0",
-     MariaDB_PLUGIN_MATURITY_STABLE} maria_declare_plugin_end;
+     MariaDB_PLUGIN_MATURITY_STABLE}
+#define SCHEMA_TABLE(NAME, Initialise, text)                                             \
+  , {                                                                                    \
+    MYSQL_INFORMATION_SCHEMA_PLUGIN, &cairn::schema_table, #NAME, "Cairn", text,         \
+        PLUGIN_LICENSE_GPL, cairn::Initialise, nullptr, 0x0001, nullptr, nullptr, "1.0", \
+        MariaDB_PLUGIN_MATURITY_STABLE                                                   \
+  }
+#include "mariadb/information_schema/tables.def"
+#undef SCHEMA_TABLE
+maria_declare_plugin_end;
 #pragma GCC visibility pop

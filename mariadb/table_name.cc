@@ -15,23 +15,35 @@ std::string DecodeFileName(std::string_view encoded) {
 
 }  // namespace
 
-TableName DecodeTableName(std::string_view dictionary_name) {
-  TableName name;
-  const size_t dot = dictionary_name.find('.');
+DictionaryNameParts SplitDictionaryName(std::string_view name) {
+  constexpr std::string_view kPartition = "#P#";
+  DictionaryNameParts parts;
+  const size_t dot = name.find('.');
   if (dot == std::string_view::npos) {
-    name.table = DecodeFileName(dictionary_name);
-    return name;
+    parts.table = name;
+    return parts;
   }
-  name.schema = DecodeFileName(dictionary_name.substr(0, dot));
-  std::string_view rest = dictionary_name.substr(dot + 1);
-  const size_t partition = rest.find("#P#");
-  name.table = DecodeFileName(rest.substr(0, partition));
-  if (partition == std::string_view::npos) return name;
-  rest.remove_prefix(partition + 3);
-  const size_t subpartition = rest.find("#SP#");
-  name.partition = DecodeFileName(rest.substr(0, subpartition));
+  parts.database = name.substr(0, dot);
+  parts.table = name.substr(dot + 1);
+  const size_t partition = parts.table.find(kPartition);
+  if (partition != std::string_view::npos) {
+    parts.partition = parts.table.substr(partition + kPartition.size());
+    parts.table = parts.table.substr(0, partition);
+  }
+  return parts;
+}
+
+TableName DecodeTableName(std::string_view dictionary_name) {
+  constexpr std::string_view kSubpartition = "#SP#";
+  const DictionaryNameParts parts = SplitDictionaryName(dictionary_name);
+  TableName name;
+  name.schema = DecodeFileName(parts.database);
+  name.table = DecodeFileName(parts.table);
+  const size_t subpartition = parts.partition.find(kSubpartition);
+  name.partition = DecodeFileName(parts.partition.substr(0, subpartition));
   if (subpartition != std::string_view::npos) {
-    name.partition += "/" + DecodeFileName(rest.substr(subpartition + 4));
+    name.partition +=
+        "/" + DecodeFileName(parts.partition.substr(subpartition + kSubpartition.size()));
   }
   return name;
 }

@@ -6,6 +6,14 @@
 
 namespace cairn {
 
+// The parts of "db.table[#P#part]", file-name encoded as they are; an empty partition when it has none.
+struct DictionaryNameParts {
+  std::string_view database;
+  std::string_view table;
+  std::string_view partition;
+};
+DictionaryNameParts SplitDictionaryName(std::string_view name);
+
 struct TableName {
   std::string schema;
   std::string table;

@@ -1,7 +1,9 @@
 #include "mariadb/variables.h"
 
 #include <string>
+#include <string_view>
 
+#include "engine/store/counters.h"
 #include "engine/store/rocksdb_status.h"
 #include "mariadb/database_options.h"
 #include "mariadb/engine.h"
@@ -34,26 +36,42 @@ void SetBlockCacheSize(THD*, SysVar*, void* variable, const void* value) {
   ApplyBlockCacheSize();
 }
 
-template <typename T>
-void ApplyDatabaseOption(const char* name, void* variable, const void* value) {
-  if (Engine* engine = RunningEngine()) {
-    const Status set = FromRocksDb(engine->database().rocksdb()->SetDBOptions(
-        {{name, std::to_string(*static_cast<const T*>(value))}}));
-    if (!set.ok()) {
-      PushError(set);
-      return;
-    }
-  }
-  Store<T>(variable, value);
+// The beginning of every variable that the server's macros declare.
+struct SysVarHeader {
+  MYSQL_PLUGIN_VAR_HEADER;
+};
+
+// The server puts the plug-in's name in front of the name that was declared.
+std::string_view OptionName(const SysVarHeader& variable) {
+  constexpr std::string_view kPrefix = "rocksdb_";
+  std::string_view name = variable.name;
+  if (name.starts_with(kPrefix)) name.remove_prefix(kPrefix.size());
+  return name;
 }
 
-void SetDatabaseOptions(THD*, SysVar*, void* variable, const void* value) {
-  if (variable == &global_variables.max_background_jobs) {
-    ApplyDatabaseOption<int>("max_background_jobs", variable, value);
-  } else if (variable == &global_variables.bytes_per_sync) {
-    ApplyDatabaseOption<unsigned long long>("bytes_per_sync", variable, value);
-  } else if (variable == &global_variables.wal_bytes_per_sync) {
-    ApplyDatabaseOption<unsigned long long>("wal_bytes_per_sync", variable, value);
+// What 0 stands for in those variables whose 0 means that RocksDB decides.
+const char* RocksDbDefault(std::string_view option) {
+  if (option == "delayed_write_rate") return "16777216";
+  if (option == "compaction_readahead_size") return "2097152";
+  return "0";
+}
+
+// For variables that bear the name of a RocksDB option which can change while the database is open.
+void SetDatabaseOption(THD*, SysVar* variable, void* to, const void* value) {
+  const auto* const header = reinterpret_cast<const SysVarHeader*>(variable);
+  const bool is_wide = (header->flags & 7) == PLUGIN_VAR_LONGLONG;
+  std::string text = is_wide ? std::to_string(*static_cast<const unsigned long long*>(value))
+                             : std::to_string(*static_cast<const int*>(value));
+  const std::string option(OptionName(*header));
+  if (text == "0") text = RocksDbDefault(option);
+  if (Engine* engine = RunningEngine()) {
+    const Status set = FromRocksDb(engine->database().rocksdb()->SetDBOptions({{option, text}}));
+    if (!set.ok()) return PushError(set);
+  }
+  if (is_wide) {
+    Store<unsigned long long>(to, value);
+  } else {
+    Store<int>(to, value);
   }
 }
 
@@ -70,26 +88,104 @@ void SetTtl(THD*, SysVar*, void* variable, const void* value) {
   engine->database().expiry().SetHides(global_variables.enable_ttl_read_filtering);
 }
 
-void SetSamplingPercent(THD*, SysVar*, void* variable, const void* value) {
+void SetStatisticsLevelNow(THD*, SysVar*, void* variable, const void* value) {
+  Store<unsigned int>(variable, value);
+  ApplyStatisticsLevel();
+}
+
+void SetDeletionRateNow(THD*, SysVar*, void* variable, const void* value) {
+  Store<unsigned long long>(variable, value);
+  ApplyDeletionRate();
+}
+
+void SetRateLimitNow(THD* thd, SysVar*, void* variable, const void* value) {
+  const auto bytes_per_s = *static_cast<const unsigned long long*>(value);
+  if (ApplyRateLimit(bytes_per_s)) {
+    Store<unsigned long long>(variable, value);
+    return;
+  }
+  push_warning(
+      thd, Sql_condition::WARN_LEVEL_WARN, ER_WRONG_ARGUMENTS,
+      "RocksDB: rocksdb_rate_limiter_bytes_per_sec cannot be dynamically changed to or from 0.  "
+      "Do a clean shutdown if you want to change it from or to 0.");
+}
+
+void SetCollector(THD*, SysVar* variable, void* to, const void* value) {
+  const auto* const header = reinterpret_cast<const SysVarHeader*>(variable);
+  switch (header->flags & 7) {
+    case PLUGIN_VAR_BOOL:
+      Store<char>(to, value);
+      break;
+    case PLUGIN_VAR_INT:
+      Store<unsigned int>(to, value);
+      break;
+    default:
+      Store<long long>(to, value);
+  }
+  if (Engine* engine = RunningEngine()) ApplyCollectorControl(&engine->database().collector());
+}
+
+void SetRememberedDeadlocks(THD*, SysVar*, void* variable, const void* value) {
   Store<unsigned int>(variable, value);
   if (Engine* engine = RunningEngine()) {
-    engine->database().key_layouts().SetSamplingPercent(global_variables.table_stats_sampling_pct);
+    engine->database().rocksdb()->SetDeadlockInfoBufferSize(
+        *static_cast<const unsigned int*>(value));
   }
 }
 
-void FlushMemtablesNow(THD*, SysVar*, void*, const void* value) {
+void ResetStatisticsNow(THD*, SysVar*, void* variable, const void* value) {
+  Store<char>(variable, value);
   Engine* const engine = RunningEngine();
   if (engine == nullptr || !*static_cast<const char*>(value)) return;
+  const Status reset = ResetCounters(engine->database());
+  if (!reset.ok()) PushError(reset);
+}
+
+void PauseBackgroundWorkNow(THD*, SysVar*, void* variable, const void* value) {
+  Engine* const engine = RunningEngine();
+  const bool pause = *static_cast<const char*>(value);
+  // RocksDB counts how often it was asked to pause.
+  if (engine != nullptr && pause != static_cast<bool>(*static_cast<char*>(variable))) {
+    rocksdb::TransactionDB* const db = engine->database().rocksdb();
+    const Status changed =
+        FromRocksDb(pause ? db->PauseBackgroundWork() : db->ContinueBackgroundWork());
+    if (!changed.ok()) return PushError(changed);
+  }
+  Store<char>(variable, value);
+}
+
+// The server holds its mutex of the global variables while one changes. What takes long lets it go, so that
+// other sessions can start and set theirs.
+class WithoutVariablesLock {
+ public:
+  WithoutVariablesLock() {
+    // mysql_mutex_unlock() of the headers, but for a function that the server does not export.
+    if (mutex_.m_psi != nullptr) PSI_DYNAMIC_CALL(unlock_mutex)(mutex_.m_psi);
+    pthread_mutex_unlock(&mutex_.m_mutex);
+  }
+  ~WithoutVariablesLock() { mysql_mutex_lock(&mutex_); }
+  WithoutVariablesLock(const WithoutVariablesLock&) = delete;
+  WithoutVariablesLock& operator=(const WithoutVariablesLock&) = delete;
+
+ private:
+  mysql_mutex_t& mutex_ = LOCK_global_system_variables;
+};
+
+void FlushMemtablesNow(THD*, SysVar*, void*, const void*) {
+  Engine* const engine = RunningEngine();
+  if (engine == nullptr) return;
+  WithoutVariablesLock unlocked;
   const Status flushed = engine->database().FlushMemtables();
   if (!flushed.ok()) PushError(flushed);
 }
 
-void FlushAndCompactLevelZeroNow(THD* thd, SysVar* variable, void* to, const void* value) {
+void FlushAndCompactLevelZeroNow(THD*, SysVar*, void*, const void*) {
   Engine* const engine = RunningEngine();
-  if (engine == nullptr || !*static_cast<const char*>(value)) return;
-  FlushMemtablesNow(thd, variable, to, value);
-  const Status compacted = engine->database().CompactLevelZero();
-  if (!compacted.ok()) PushError(compacted);
+  if (engine == nullptr) return;
+  WithoutVariablesLock unlocked;
+  Status done = engine->database().FlushMemtables();
+  if (done.ok()) done = engine->database().CompactLevelZero();
+  if (!done.ok()) PushError(done);
 }
 
 void RemoveDroppedIndexesNow(THD*, SysVar*, void*, const void* value) {
@@ -98,22 +194,48 @@ void RemoveDroppedIndexesNow(THD*, SysVar*, void*, const void* value) {
     engine->upkeep().RemoveDroppedIndexes();
 }
 
-void CompactFamilyNow(THD*, SysVar*, void*, const void* value) {
+void CompactFamilyNow(THD* thd, SysVar*, void*, const void* value);
+
+void CreateCheckpointNow(THD*, SysVar*, void*, const void* value) {
   Engine* const engine = RunningEngine();
-  const char* name = *static_cast<const char* const*>(value);
-  if (engine == nullptr || name == nullptr || *name == '\0') return;
-  const ColumnFamily* const family = engine->database().FindFamily(name);
-  if (family == nullptr) {
-    my_error(ER_WRONG_VALUE_FOR_VAR, MYF(0), "rocksdb_compact_cf", name);
-    return;
+  const char* const path = *static_cast<const char* const*>(value);
+  if (path == nullptr)
+    my_error(ER_WRONG_VALUE_FOR_VAR, MYF(0), "rocksdb_create_checkpoint", "NULL");
+  if (engine == nullptr || path == nullptr || *path == '\0') return;
+  WithoutVariablesLock unlocked;
+  const Status created = engine->database().CreateCheckpoint(path);
+  if (!created.ok()) PushError(created);
+}
+
+void UpdateFamilyOptionsNow(THD*, SysVar*, void* variable, const void* value) {
+  Engine* const engine = RunningEngine();
+  const char* const text = *static_cast<const char* const*>(value);
+  if (engine != nullptr && text != nullptr) {
+    const Status updated = engine->database().UpdateFamilyOptions(text);
+    if (updated.code() == StatusCode::kInvalidArgument) {
+      my_error(ER_WRONG_VALUE_FOR_VAR, MYF(0), "rocksdb_update_cf_options", text);
+    } else if (!updated.ok()) {
+      PushError(updated);
+    }
+    if (!updated.ok()) return;
   }
-  const Status compacted = engine->database().Compact(*family);
-  if (!compacted.ok()) PushError(compacted);
+  char** const kept = static_cast<char**>(variable);
+  my_free(*kept);
+  *kept = text == nullptr ? nullptr : my_strdup(PSI_NOT_INSTRUMENTED, text, MYF(MY_WME));
+}
+
+void RefuseFamilyDeletion(THD*, SysVar*, void*, const void* value) {
+  const char* const name = *static_cast<const char* const*>(value);
+  if (name != nullptr && *name != '\0') {
+    my_error(ER_WRONG_VALUE_FOR_VAR, MYF(0), "rocksdb_delete_cf", name);
+  }
 }
 
 // --- Declarations ------------------------------------------------------------------------------------
 
 constexpr int FIXED = PLUGIN_VAR_RQCMDARG | PLUGIN_VAR_READONLY;
+constexpr int HIDDEN = PLUGIN_VAR_RQCMDARG | PLUGIN_VAR_READONLY | PLUGIN_VAR_NOSYSVAR;
+constexpr int SHOWN = PLUGIN_VAR_READONLY | PLUGIN_VAR_NOCMDOPT;
 constexpr int DYNAMIC = PLUGIN_VAR_RQCMDARG;
 
 // A variable without a function of its own keeps the server's way to store it.
@@ -166,12 +288,57 @@ class EnumNames {
   EnumNames name##_names(names);                                                           \
   MYSQL_SYSVAR_ENUM(name, VALUE(name), mutability, text, nullptr, OnSet<&on_set>(), value, \
                     name##_names.typelib());
+#define GLOBAL_NUMBER(name, mutability, value, min, max, block, on_set, text)                  \
+  MYSQL_SYSVAR_LONGLONG(name, VALUE(name), mutability, text, nullptr, OnSet<&on_set>(), value, \
+                        min, max, block);
+#define GLOBAL_SHARE(name, mutability, value, min, max, on_set, text)                             \
+  MYSQL_SYSVAR_DOUBLE(name, VALUE(name), mutability, text, nullptr, OnSet<&on_set>(), value, min, \
+                      max, 0);
+#define SESSION_INT(name, value, min, max, text) \
+  MYSQL_THDVAR_INT(name, PLUGIN_VAR_RQCMDARG, text, nullptr, nullptr, value, min, max, 0);
+#define SESSION_UINT(name, value, min, max, text) \
+  MYSQL_THDVAR_UINT(name, PLUGIN_VAR_RQCMDARG, text, nullptr, nullptr, value, min, max, 0);
+#define SESSION_TEXT(name, value, text) \
+  MYSQL_THDVAR_STR(name, PLUGIN_VAR_RQCMDARG | PLUGIN_VAR_MEMALLOC, text, nullptr, nullptr, value);
 #define SESSION_BOOL(name, value, text) \
   MYSQL_THDVAR_BOOL(name, PLUGIN_VAR_RQCMDARG, text, nullptr, nullptr, value);
 #define SESSION_SIZE(name, value, min, max, text) \
   MYSQL_THDVAR_ULONGLONG(name, PLUGIN_VAR_RQCMDARG, text, nullptr, nullptr, value, min, max, 0);
 
 #include "mariadb/variables.def"
+
+// Waits as rocksdb_debug_manual_compaction_delay says; false when the statement is killed meanwhile.
+bool WaitBeforeCompaction(THD* thd) {
+  for (unsigned int ms = 0; ms / 1000 < global_variables.debug_manual_compaction_delay; ms += 100) {
+    if (thd_killed(thd)) return false;
+    my_sleep(100'000);
+  }
+  return true;
+}
+
+void CompactFamilyNow(THD* thd, SysVar*, void*, const void* value) {
+  Engine* const engine = RunningEngine();
+  const char* name = *static_cast<const char* const*>(value);
+  if (engine == nullptr || name == nullptr || *name == '\0') return;
+  Database& database = engine->database();
+  const ColumnFamily* const family = database.FindFamily(name);
+  if (family == nullptr) {
+    my_error(ER_WRONG_VALUE_FOR_VAR, MYF(0), "rocksdb_compact_cf", name);
+    return;
+  }
+  if (database.manual_compactions_running() >= global_variables.max_manual_compactions) {
+    my_error(
+        ER_INTERNAL_ERROR, MYF(0),
+        "Can't schedule more manual compactions. Increase rocksdb_max_manual_compactions or stop "
+        "issuing more manual compactions.");
+    return;
+  }
+  const auto threads = static_cast<uint32_t>(THDVAR(thd, manual_compaction_threads));
+  WithoutVariablesLock unlocked;
+  const Status compacted =
+      WaitBeforeCompaction(thd) ? database.Compact(*family, threads) : Status();
+  if (!compacted.ok()) PushError(compacted);
+}
 
 }  // namespace
 
@@ -182,6 +349,11 @@ st_mysql_sys_var* system_variables[] = {
 #define GLOBAL_SIZE(name, ...) MYSQL_SYSVAR(name),
 #define GLOBAL_TEXT(name, ...) MYSQL_SYSVAR(name),
 #define GLOBAL_ENUM(name, ...) MYSQL_SYSVAR(name),
+#define GLOBAL_NUMBER(name, ...) MYSQL_SYSVAR(name),
+#define GLOBAL_SHARE(name, ...) MYSQL_SYSVAR(name),
+#define SESSION_INT(name, ...) MYSQL_SYSVAR(name),
+#define SESSION_UINT(name, ...) MYSQL_SYSVAR(name),
+#define SESSION_TEXT(name, ...) MYSQL_SYSVAR(name),
 #define SESSION_BOOL(name, ...) MYSQL_SYSVAR(name),
 #define SESSION_SIZE(name, ...) MYSQL_SYSVAR(name),
 #include "mariadb/variables.def"
@@ -194,7 +366,24 @@ TransactionSettings SessionTransactionSettings(THD* thd) {
   settings.deadlock_detect_depth = static_cast<int64_t>(THDVAR(thd, deadlock_detect_depth));
   settings.max_row_locks = THDVAR(thd, max_row_locks);
   settings.max_write_batch_bytes = THDVAR(thd, write_batch_max_bytes);
+  settings.write_log = !THDVAR(thd, write_disable_wal);
+  settings.fill_block_cache = !THDVAR(thd, skip_fill_cache);
   return settings;
+}
+
+uint32_t FixedRangeRows(THD* thd, bool forced_index) {
+  if (const uint32_t rows = THDVAR(thd, records_in_range)) return rows;
+  const uint32_t forced_rows = THDVAR(thd, force_index_records_in_range);
+  if (forced_index && forced_rows != 0) return forced_rows;
+  return global_variables.debug_optimizer_n_rows;
+}
+
+bool SessionVerifiesChecksums(THD* thd) { return THDVAR(thd, verify_row_debug_checksums); }
+
+bool SessionStoresChecksum(THD* thd) {
+  if (!THDVAR(thd, store_row_debug_checksums)) return false;
+  const int percent = THDVAR(thd, checksums_pct);
+  return percent == 100 || my_rnd(&thd->rand) * 100 < percent;
 }
 
 bool SessionLocksScannedRows(THD* thd) { return THDVAR(thd, lock_scanned_rows); }

@@ -18,6 +18,8 @@ struct GlobalVariables {
 #define GLOBAL_SIZE(name, ...) unsigned long long name;
 #define GLOBAL_TEXT(name, ...) char* name;
 #define GLOBAL_ENUM(name, ...) unsigned long name;
+#define GLOBAL_NUMBER(name, ...) long long name;
+#define GLOBAL_SHARE(name, ...) double name;
 #include "mariadb/variables.def"
 };
 extern GlobalVariables global_variables;
@@ -25,6 +27,11 @@ extern GlobalVariables global_variables;
 // What the session's variables say about a transaction that starts now; isolation and autocommit are
 // the caller's to fill in.
 TransactionSettings SessionTransactionSettings(THD* thd);
+// The number of rows that the optimizer is told of every range; 0 when it is to be estimated.
+uint32_t FixedRangeRows(THD* thd, bool forced_index);
+// Whether the session verifies row checksums, and whether the row that it writes next gets one.
+bool SessionVerifiesChecksums(THD* thd);
+bool SessionStoresChecksum(THD* thd);
 bool SessionLocksScannedRows(THD* thd);
 
 // For the plug-in's declaration; ends with a null pointer.

@@ -334,6 +334,54 @@ Status Dictionary::DropForgottenTable(const TableDefinition& table) {
   return Status();
 }
 
+Status Dictionary::ChangeIndexes(const std::vector<IndexChange>& changes) {
+  std::lock_guard change(change_mutex_);
+  rocksdb::ColumnFamilyHandle* const system = database_->system_family().handle;
+  rocksdb::WriteBatch batch;
+  std::vector<std::shared_ptr<TableDefinition>> changed_tables;
+  TableDefinition dropped;  // Only its indexes count.
+  std::map<std::string, uint64_t> versions;
+  for (const IndexChange& table_change : changes) {
+    CAIRN_RETURN_IF_ERROR(CheckNotQuarantined(table_change.table_name));
+    const std::shared_ptr<const TableDefinition> table = Find(table_change.table_name);
+    if (table == nullptr || table->temporary) {
+      return Status(StatusCode::kNotFound, table_change.table_name);
+    }
+    const auto& changed = changed_tables.emplace_back(std::make_shared<TableDefinition>(*table));
+    changed->indexes.clear();
+    for (const IndexId id : table_change.kept) {
+      const auto kept = std::find_if(table->indexes.begin(), table->indexes.end(),
+                                     [id](const IndexEntry& index) { return index.id == id; });
+      if (kept == table->indexes.end()) {
+        return Status(StatusCode::kInvalidArgument,
+                      "table " + table->name + " has no index " + std::to_string(id.index_number));
+      }
+      changed->indexes.push_back(*kept);
+    }
+    for (const IndexEntry& index : table->indexes) {
+      if (std::find(table_change.kept.begin(), table_change.kept.end(), index.id) ==
+          table_change.kept.end()) {
+        dropped.indexes.push_back(index);
+      }
+    }
+    CAIRN_RETURN_IF_ERROR(PutTable(*changed, &batch));
+    const std::string path = TableVersionPath(table->name);
+    CAIRN_ASSIGN_OR_RETURN(versions[path], LoadTableVersion(path));
+  }
+  for (const auto& [path, version] : versions) {
+    CAIRN_RETURN_IF_ERROR(
+        FromRocksDb(batch.Put(system, TableVersionKey(path), EncodeTableVersion(version + 1))));
+  }
+  CAIRN_RETURN_IF_ERROR(PutDropMarks(dropped, &batch));
+  CAIRN_RETURN_IF_ERROR(Write(&batch));
+  for (const IndexEntry& index : dropped.indexes) database_->dropped_indexes().Add(index.id);
+  std::unique_lock lock(map_mutex_);
+  for (std::shared_ptr<TableDefinition>& changed : changed_tables) {
+    tables_.find(changed->name)->second = std::move(changed);
+  }
+  return Status();
+}
+
 bool Dictionary::CanHoldIndex(IndexId id) const {
   return id.index_number >= kFirstUserIndexNumber && id.index_number <= max_index_number() &&
          id.column_family != database_->system_family().id;
@@ -415,6 +463,11 @@ Result<uint64_t> Dictionary::LoadTableVersion(std::string_view path) const {
 std::vector<IndexId> Dictionary::PendingDrops() const {
   const auto dropped = database_->dropped_indexes().Get();
   return std::vector<IndexId>(dropped->begin(), dropped->end());
+}
+
+std::map<uint32_t, uint32_t> Dictionary::FamilyFlags() const {
+  std::lock_guard change(change_mutex_);
+  return family_flags_;
 }
 
 Status Dictionary::ForgetDroppedIndex(IndexId id) {

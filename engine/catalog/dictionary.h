@@ -114,6 +114,15 @@ class Dictionary {
   // changes.
   Status RenameTable(std::string_view from, std::string_view to);
 
+  // Leaves tables only some of their indexes: those named here, in the order of the server's keys, and as they
+  // are. The others are gone at once, their entries are removed behind. All tables change together or none
+  // does; each table's version rises by one. Errors: kNotFound, also of temporary tables; kQuarantined;
+  // kInvalidArgument (an index that the table does not have).
+  struct IndexChange {
+    std::string table_name;
+    std::vector<IndexId> kept;
+  };
+  Status ChangeIndexes(const std::vector<IndexChange>& changes);
   // The entries of "db.table": its own, or those of its partitions; none when it does not exist.
   std::vector<std::string> EntriesOf(std::string_view table) const;
   // Gives all partitions of a table ("db.table") another name at once. Errors: as RenameTable.
@@ -134,6 +143,9 @@ class Dictionary {
   Status SaveStatistics();
 
   uint32_t max_index_number() const { return max_index_number_.load(std::memory_order_relaxed); }
+
+  // The flags of each column family that holds or held an index, by its number.
+  std::map<uint32_t, uint32_t> FamilyFlags() const;
 
   // Indexes whose entries are still to be removed, and the end of that: deletes all their records.
   std::vector<IndexId> PendingDrops() const;
@@ -167,7 +179,7 @@ class Dictionary {
   Result<uint32_t> AllocateIndexNumbers(uint32_t count, Sync sync);
 
   Database* const database_;
-  std::mutex change_mutex_;
+  mutable std::mutex change_mutex_;
   mutable std::shared_mutex map_mutex_;
   std::map<std::string, std::shared_ptr<const TableDefinition>, std::less<>> tables_;
   std::map<std::string, std::shared_ptr<const TableDefinition>, std::less<>> temporary_tables_;

@@ -21,8 +21,9 @@ Result<rocksdb::ColumnFamilyOptions> ApplyText(const rocksdb::ColumnFamilyOption
   return options;
 }
 
-// Splits "a={x=1;y={z=2}};b={...}" into names and the texts inside the outer braces.
-Result<std::vector<std::pair<std::string, std::string>>> SplitOverrides(std::string_view text) {
+}  // namespace
+
+Result<std::vector<std::pair<std::string, std::string>>> SplitFamilyOptions(std::string_view text) {
   std::vector<std::pair<std::string, std::string>> families;
   const auto is_filler = [](char c) { return c == ' ' || c == '\t' || c == '\n' || c == ';'; };
   size_t at = 0;
@@ -61,8 +62,6 @@ Result<std::vector<std::pair<std::string, std::string>>> SplitOverrides(std::str
   }
 }
 
-}  // namespace
-
 Result<ColumnFamilyOptionSource> ColumnFamilyOptionSource::Parse(
     rocksdb::ColumnFamilyOptions base, std::string_view default_text,
     std::string_view override_text,
@@ -72,7 +71,7 @@ Result<ColumnFamilyOptionSource> ColumnFamilyOptionSource::Parse(
   if (!defaults.ok()) return defaults.status().WithContext("rocksdb_default_cf_options");
   source.default_options_ = std::move(defaults).value();
 
-  auto families = SplitOverrides(override_text);
+  auto families = SplitFamilyOptions(override_text);
   if (!families.ok()) return families.status().WithContext("rocksdb_override_cf_options");
   for (auto& [name, text] : *families) {
     Result<rocksdb::ColumnFamilyOptions> options = ApplyText(source.default_options_, text);

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "engine/base/status.h"
@@ -16,6 +17,10 @@ namespace cairn {
 
 inline constexpr std::string_view kDefaultColumnFamily = "default";
 inline constexpr std::string_view kSystemColumnFamily = "__system__";
+
+// Splits "a={x=1;y={z=2}};b={...}" into names and the texts inside the outer braces.
+// Errors: kInvalidArgument, saying where.
+Result<std::vector<std::pair<std::string, std::string>>> SplitFamilyOptions(std::string_view text);
 
 // Immutable after construction, so any thread may ask.
 class ColumnFamilyOptionSource {

@@ -9,6 +9,7 @@
 #include "engine/store/index_range.h"
 #include "engine/store/rocksdb_status.h"
 #include "rocksdb/convenience.h"
+#include "rocksdb/utilities/checkpoint.h"
 
 namespace cairn {
 namespace {
@@ -79,11 +80,10 @@ Result<std::unique_ptr<Database>> Database::Open(DatabaseOptions options, Log* l
   expiry->SetRemoves(options.remove_expired_rows);
   expiry->SetHides(options.hide_expired_rows);
   auto key_layouts = std::make_shared<KeyLayouts>();
-  key_layouts->SetSamplingPercent(options.statistics_sampling_percent);
   auto file_statistics = std::make_shared<FileStatistics>(log);
   if (options.collect_statistics) {
     options.column_family.table_properties_collector_factories = {
-        MakeStatisticsCollectorFactory(key_layouts)};
+        MakeStatisticsCollectorFactory(options.collector, key_layouts)};
   }
   options.db.listeners.push_back(MakeStatisticsListener(file_statistics));
   // A filter turns the entry of a dropped index into a Delete although a SingleDelete of a session may lie
@@ -179,10 +179,15 @@ Status Database::FlushMemtables() {
   return FromRocksDb(db_->Flush(rocksdb::FlushOptions(), handles));
 }
 
-Status Database::Compact(const ColumnFamily& family) {
+Status Database::Compact(const ColumnFamily& family, uint32_t threads) {
   rocksdb::CompactRangeOptions options;
+  options.max_subcompactions = threads;
   options.bottommost_level_compaction = rocksdb::BottommostLevelCompaction::kForceOptimized;
-  return FromRocksDb(db_->CompactRange(options, family.handle, nullptr, nullptr));
+  ++compactions_running_;
+  const rocksdb::Status compacted = db_->CompactRange(options, family.handle, nullptr, nullptr);
+  --compactions_running_;
+  ++compactions_processed_;
+  return FromRocksDb(compacted);
 }
 
 Status Database::CompactIndex(const ColumnFamily& family, uint32_t index_number,
@@ -209,6 +214,35 @@ Status Database::CompactLevelZero() {
     // A background compaction took some of the files in the meantime: they leave level 0 as well.
     if (!compacted.ok() && !compacted.IsInvalidArgument() && !compacted.IsAborted()) {
       return FromRocksDb(compacted);
+    }
+  }
+  return Status();
+}
+
+Status Database::CreateCheckpoint(std::string path) {
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  rocksdb::Checkpoint* made = nullptr;
+  CAIRN_RETURN_IF_ERROR(FromRocksDb(rocksdb::Checkpoint::Create(db_.get(), &made)));
+  const std::unique_ptr<rocksdb::Checkpoint> checkpoint(made);
+  return FromRocksDb(checkpoint->CreateCheckpoint(path))
+      .WithContext("creating a checkpoint in " + path);
+}
+
+Status Database::UpdateFamilyOptions(std::string_view text) {
+  CAIRN_ASSIGN_OR_RETURN(const auto families, SplitFamilyOptions(text));
+  std::vector<std::unordered_map<std::string, std::string>> options(families.size());
+  for (size_t i = 0; i < families.size(); ++i) {
+    CAIRN_RETURN_IF_ERROR(FromRocksDb(rocksdb::StringToMap(families[i].second, &options[i])));
+  }
+  for (size_t i = 0; i < families.size(); ++i) {
+    const std::string& name = families[i].first;
+    CAIRN_ASSIGN_OR_RETURN(const ColumnFamily* family, FindOrCreateFamily(name));
+    const rocksdb::Status set = db_->SetOptions(family->handle, options[i]);
+    if (set.ok()) {
+      log_->Write(Severity::kNote, "changed options of the column family " + name);
+    } else {
+      log_->Write(Severity::kWarning,
+                  "options of the column family " + name + " stay as they are: " + set.ToString());
     }
   }
   return Status();

@@ -42,7 +42,7 @@ struct DatabaseOptions {
   bool remove_expired_rows = true;  // rocksdb_enable_ttl
   bool hide_expired_rows = true;    // rocksdb_enable_ttl_read_filtering
   bool collect_statistics = true;   // rocksdb_collect_sst_properties
-  uint32_t statistics_sampling_percent = 10;
+  std::shared_ptr<CollectorControl> collector = std::make_shared<CollectorControl>();
 };
 
 // Thread-safe, but for Close(). Mutex: families_mutex_ guards families_ and is held while a family is
@@ -63,6 +63,7 @@ class Database {
   DroppedIndexes& dropped_indexes() { return *dropped_indexes_; }
   Expiry& expiry() { return *expiry_; }
   KeyLayouts& key_layouts() { return *key_layouts_; }
+  CollectorControl& collector() const { return *options_.collector; }
   FileStatistics& file_statistics() { return *file_statistics_; }
   // Seconds since the epoch, by the clock that dates snapshots.
   uint64_t NowSeconds() const { return cairn::NowSeconds(db_.get()); }
@@ -78,12 +79,24 @@ class Database {
 
   // Writes all memtables to files and waits for it.
   Status FlushMemtables();
+  // Manual compactions of whole families since the start, and how many run now.
+  uint64_t manual_compactions_processed() const { return compactions_processed_; }
+  uint64_t manual_compactions_running() const { return compactions_running_; }
+
   // Compacts a whole family, or the files of level 0 of every family into level 1.
-  Status Compact(const ColumnFamily& family);
+  // `threads`: that share the work; 0: as many as every compaction has.
+  Status Compact(const ColumnFamily& family, uint32_t threads = 0);
   Status CompactLevelZero();
   // Compacts the keys of one index; ends early when `cancel`, if given, becomes true.
   Status CompactIndex(const ColumnFamily& family, uint32_t index_number,
                       std::atomic<bool>* cancel = nullptr);
+  // Makes a consistent copy in the directory `path`, which must not exist yet. Data files become links where
+  // the file system allows. Errors: those of RocksDB.
+  Status CreateCheckpoint(std::string path);
+  // Changes options of open families: "cf1={write_buffer_size=8m};cf2={...}". A family that does not exist is
+  // created. Errors: kInvalidArgument when the text cannot be read, and nothing was changed; what RocksDB
+  // refuses is logged, family by family.
+  Status UpdateFamilyOptions(std::string_view text);
   // Brings the statistics of the families whose files changed up to date.
   Status RefreshStatistics();
   // Writes the log's buffer to the file and syncs it.
@@ -114,6 +127,8 @@ class Database {
   std::map<std::string, std::unique_ptr<ColumnFamily>, std::less<>> families_;
   const ColumnFamily* default_family_ = nullptr;
   const ColumnFamily* system_family_ = nullptr;
+  std::atomic<uint64_t> compactions_processed_{0};
+  std::atomic<uint64_t> compactions_running_{0};
 };
 
 }  // namespace cairn

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "engine/store/rocksdb_status.h"
-#include "rocksdb/table_properties.h"
 
 namespace cairn {
 namespace {
@@ -61,21 +60,19 @@ Status FileStatistics::Refresh(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* fam
   }
   std::map<IndexId, IndexStatistics> sums;
   bool complete = true;
-  const std::string property(kIndexStatisticsProperty);
   for (const auto& [path, properties] : files) {
-    const auto found = properties->user_collected_properties.find(property);
-    if (found == properties->user_collected_properties.end()) {
-      complete = false;
-      continue;
-    }
-    const auto entries = DecodeIndexStatistics(found->second);
+    const auto entries = ReadFileStatistics(*properties);
     if (!entries.ok()) {
       log_->Write(Severity::kWarning, "statistics in the file " + path +
                                           " are ignored: " + entries.status().ToString());
       complete = false;
       continue;
     }
-    for (const IndexStatistics& entry : *entries) {
+    if (!entries->has_value()) {
+      complete = false;
+      continue;
+    }
+    for (const IndexStatistics& entry : **entries) {
       IndexStatistics& sum = sums[IndexId{family_id, entry.id.index_number}];
       sum.id = IndexId{family_id, entry.id.index_number};
       sum.Add(entry);
@@ -129,6 +126,18 @@ void FileStatistics::Remove(IndexId id) {
   std::lock_guard lock(mutex_);
   sums_.erase(id);
   changed_.erase(id);
+}
+
+Result<std::optional<std::vector<IndexStatistics>>> ReadFileStatistics(
+    const rocksdb::TableProperties& properties) {
+  const auto found =
+      properties.user_collected_properties.find(std::string(kIndexStatisticsProperty));
+  if (found == properties.user_collected_properties.end()) {
+    return std::optional<std::vector<IndexStatistics>>();
+  }
+  CAIRN_ASSIGN_OR_RETURN(std::vector<IndexStatistics> entries,
+                         DecodeIndexStatistics(found->second));
+  return std::optional(std::move(entries));
 }
 
 std::shared_ptr<rocksdb::EventListener> MakeStatisticsListener(

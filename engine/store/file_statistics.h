@@ -14,6 +14,7 @@
 #include "engine/codec/index_statistics.h"
 #include "rocksdb/db.h"
 #include "rocksdb/listener.h"
+#include "rocksdb/table_properties.h"
 
 namespace cairn {
 
@@ -48,6 +49,10 @@ class FileStatistics {
   std::set<uint32_t> stale_;       // Families.
   std::set<uint32_t> incomplete_;  // Families with files that have no statistics.
 };
+
+// The statistics in a file's properties; nothing when it has none. Errors: those of DecodeIndexStatistics.
+Result<std::optional<std::vector<IndexStatistics>>> ReadFileStatistics(
+    const rocksdb::TableProperties& properties);
 
 std::shared_ptr<rocksdb::EventListener> MakeStatisticsListener(
     std::shared_ptr<FileStatistics> statistics);

@@ -8,8 +8,12 @@
 #include "engine/store/directory_marker.h"
 #include "engine/store/rocksdb_status.h"
 #include "rocksdb/advanced_cache.h"
+#include "rocksdb/convenience.h"
 #include "rocksdb/env.h"
 #include "rocksdb/filter_policy.h"
+#include "rocksdb/rate_limiter.h"
+#include "rocksdb/sst_file_manager.h"
+#include "rocksdb/statistics.h"
 #include "rocksdb/table.h"
 
 namespace cairn {
@@ -28,8 +32,20 @@ Status MakeDirectory(const std::string& path) {
   return Status(code, "cannot create the directory " + path + ": " + std::strerror(errno));
 }
 
-std::shared_ptr<rocksdb::TableFactory> MakeTableFactory(const StoreSettings& settings,
-                                                        std::shared_ptr<rocksdb::Cache> cache) {
+std::shared_ptr<rocksdb::Cache> MakeBlockCache(const StoreSettings& settings) {
+  if (settings.clock_cache) {
+    // A charge of 0 lets the cache find out by itself how large its entries are.
+    return rocksdb::HyperClockCacheOptions(settings.block_cache_bytes, /*charge=*/0)
+        .MakeSharedCache();
+  }
+  rocksdb::LRUCacheOptions options;
+  options.capacity = settings.block_cache_bytes;
+  options.high_pri_pool_ratio = settings.high_priority_share;
+  return options.MakeSharedCache();
+}
+
+Result<std::shared_ptr<rocksdb::TableFactory>> MakeTableFactory(
+    const StoreSettings& settings, std::shared_ptr<rocksdb::Cache> cache) {
   rocksdb::BlockBasedTableOptions table;
   table.block_cache = std::move(cache);
   table.block_size = settings.block_bytes;
@@ -40,10 +56,14 @@ std::shared_ptr<rocksdb::TableFactory> MakeTableFactory(const StoreSettings& set
   table.whole_key_filtering = true;
   table.format_version = kTableFormatVersion;
   table.checksum = rocksdb::kCRC32c;
-  return std::shared_ptr<rocksdb::TableFactory>(rocksdb::NewBlockBasedTableFactory(table));
+  rocksdb::BlockBasedTableOptions complete;
+  CAIRN_RETURN_IF_ERROR(FromRocksDb(rocksdb::GetBlockBasedTableOptionsFromMap(
+      rocksdb::ConfigOptions(), table, settings.table_options, &complete)));
+  if (complete.no_block_cache) complete.block_cache = nullptr;
+  return std::shared_ptr<rocksdb::TableFactory>(rocksdb::NewBlockBasedTableFactory(complete));
 }
 
-rocksdb::DBOptions MakeDbOptions(const StoreSettings& settings) {
+Result<rocksdb::DBOptions> MakeDbOptions(const StoreSettings& settings) {
   rocksdb::DBOptions db;
   db.env = rocksdb::Env::Default();
   db.create_if_missing = settings.create_if_missing;
@@ -63,7 +83,16 @@ rocksdb::DBOptions MakeDbOptions(const StoreSettings& settings) {
   db.allow_2pc = true;
   db.wal_recovery_mode = static_cast<rocksdb::WALRecoveryMode>(settings.log_recovery_mode);
   db.keep_log_file_num = settings.kept_info_logs;
-  return db;
+  db.db_log_dir = settings.info_log_directory;
+  db.statistics = rocksdb::CreateDBStatistics();
+  if (settings.rate_limit_bytes_per_s > 0) {
+    db.rate_limiter.reset(
+        rocksdb::NewGenericRateLimiter(static_cast<int64_t>(settings.rate_limit_bytes_per_s)));
+  }
+  rocksdb::DBOptions complete;
+  CAIRN_RETURN_IF_ERROR(FromRocksDb(rocksdb::GetDBOptionsFromMap(
+      rocksdb::ConfigOptions(), db, settings.database_options, &complete)));
+  return complete;
 }
 
 }  // namespace
@@ -78,15 +107,20 @@ Result<StoreOptions> MakeStoreOptions(const StoreSettings& settings) {
   StoreOptions options;
   DatabaseOptions& database = options.database;
   database.directory = settings.directory;
-  database.db = MakeDbOptions(settings);
+  CAIRN_ASSIGN_OR_RETURN(database.db, MakeDbOptions(settings));
   // Only names the file; that it cannot be made is found by opening the database.
   rocksdb::CreateLoggerFromOptions(settings.directory, database.db, &options.info_log)
       .PermitUncheckedError();
   database.db.info_log = options.info_log;
   SetInfoLogLevel(&options, settings.info_log_level);
+  SetStatisticsLevel(&options, settings.statistics_level);
+  database.db.sst_file_manager.reset(
+      rocksdb::NewSstFileManager(database.db.env, database.db.info_log, /*trash_dir=*/"",
+                                 static_cast<int64_t>(settings.deletion_bytes_per_s)));
 
-  options.block_cache = rocksdb::NewLRUCache(settings.block_cache_bytes);
-  database.column_family.table_factory = MakeTableFactory(settings, options.block_cache);
+  options.block_cache = MakeBlockCache(settings);
+  CAIRN_ASSIGN_OR_RETURN(database.column_family.table_factory,
+                         MakeTableFactory(settings, options.block_cache));
   database.column_family.compression = rocksdb::kLZ4Compression;
   database.column_family.bottommost_compression = rocksdb::kZSTD;
   database.default_column_family_text = settings.default_column_family_text;
@@ -106,6 +140,22 @@ void SetInfoLogLevel(StoreOptions* options, int level) {
   if (options->info_log != nullptr) {
     options->info_log->SetInfoLogLevel(static_cast<rocksdb::InfoLogLevel>(level));
   }
+}
+
+void SetStatisticsLevel(StoreOptions* options, int level) {
+  options->database.db.statistics->set_stats_level(static_cast<rocksdb::StatsLevel>(level));
+}
+
+bool SetRateLimit(StoreOptions* options, uint64_t bytes_per_s) {
+  rocksdb::RateLimiter* const limiter = options->database.db.rate_limiter.get();
+  if (limiter == nullptr || bytes_per_s == 0) return limiter == nullptr && bytes_per_s == 0;
+  limiter->SetBytesPerSecond(static_cast<int64_t>(bytes_per_s));
+  return true;
+}
+
+void SetDeletionRate(StoreOptions* options, uint64_t bytes_per_s) {
+  options->database.db.sst_file_manager->SetDeleteRateBytesPerSecond(
+      static_cast<int64_t>(bytes_per_s));
 }
 
 }  // namespace cairn

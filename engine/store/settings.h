@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <unordered_map>
 
 #include "engine/base/status.h"
 #include "engine/store/database.h"
@@ -30,11 +31,20 @@ struct StoreSettings {
   uint32_t subcompactions = 1;
   bool manual_log_flush = true;
   bool two_write_queues = true;
-  uint32_t log_recovery_mode = 1;  // 0..3, RocksDB's WALRecoveryMode.
+  std::string info_log_directory;  // Of RocksDB's own LOG; empty: `directory`.
+  double high_priority_share = 0;  // Of the block cache, for index and filter blocks.
+  bool clock_cache = false;
+  int statistics_level = 1;             // 0..5, RocksDB's StatsLevel.
+  uint64_t rate_limit_bytes_per_s = 0;  // Of background writes; 0: none.
+  uint64_t deletion_bytes_per_s = 0;    // Of obsolete files; 0: at once.
+  uint32_t log_recovery_mode = 1;       // 0..3, RocksDB's WALRecoveryMode.
   bool write_prepared = false;
   int info_log_level = 3;  // 0 debug .. 4 fatal.
   uint64_t kept_info_logs = 1000;
   uint32_t remembered_deadlocks = 5;
+  // Further options by RocksDB's names, as text: of the database, and of the block-based table format.
+  std::unordered_map<std::string, std::string> database_options;
+  std::unordered_map<std::string, std::string> table_options;
   std::string default_column_family_text;
   std::string override_column_family_text;
 };
@@ -53,5 +63,10 @@ Result<StoreOptions> MakeStoreOptions(const StoreSettings& settings);
 void SetBlockCacheBytes(StoreOptions* options, uint64_t bytes);
 // 0 debug .. 4 fatal.
 void SetInfoLogLevel(StoreOptions* options, int level);
+// 0..5, RocksDB's StatsLevel.
+void SetStatisticsLevel(StoreOptions* options, int level);
+// A limit can be changed but neither made nor taken away while the database is open: false then.
+[[nodiscard]] bool SetRateLimit(StoreOptions* options, uint64_t bytes_per_s);
+void SetDeletionRate(StoreOptions* options, uint64_t bytes_per_s);
 
 }  // namespace cairn

@@ -20,12 +20,43 @@ size_t CommonPrefixBytes(std::string_view a, std::string_view b) {
   return static_cast<size_t>(differ.first - a.begin());
 }
 
+// Counts deletions among the last `window` entries of a file and remembers the most it saw.
+class DeletionWindow {
+ public:
+  explicit DeletionWindow(int64_t entries)
+      : entries_(static_cast<size_t>(std::max<int64_t>(entries, 0))) {}
+
+  void Add(bool is_deletion) {
+    if (entries_.empty()) return;
+    count_ += static_cast<int64_t>(is_deletion) - static_cast<int64_t>(entries_[next_]);
+    entries_[next_] = is_deletion;
+    next_ = next_ + 1 == entries_.size() ? 0 : next_ + 1;
+    most_ = std::max(most_, count_);
+  }
+  int64_t most() const { return most_; }
+
+ private:
+  std::vector<bool> entries_;
+  size_t next_ = 0;
+  int64_t count_ = 0;
+  int64_t most_ = 0;
+};
+
+uint32_t SamplingPercent(const CollectorControl& control) {
+  const uint32_t percent = control.sampling_percent.load(std::memory_order_relaxed);
+  return percent == 0 || percent > 100 ? 100 : percent;
+}
+
 class StatisticsCollector final : public rocksdb::TablePropertiesCollector {
  public:
-  StatisticsCollector(uint32_t column_family, std::shared_ptr<const KeyLayouts> layouts)
+  StatisticsCollector(uint32_t column_family, std::shared_ptr<CollectorControl> control,
+                      std::shared_ptr<const KeyLayouts> layouts)
       : column_family_(column_family),
+        control_(std::move(control)),
         layouts_(std::move(layouts)),
-        percent_(layouts_->sampling_percent()) {}
+        percent_(SamplingPercent(*control_)),
+        single_deletes_count_(control_->single_deletes_count),
+        window_(control_->delete_heavy_window) {}
 
   rocksdb::Status AddUserKey(const rocksdb::Slice& key, const rocksdb::Slice& value,
                              rocksdb::EntryType type, rocksdb::SequenceNumber,
@@ -53,11 +84,20 @@ class StatisticsCollector final : public rocksdb::TablePropertiesCollector {
       default:
         ++index.other_count;
     }
+    window_.Add(type == rocksdb::kEntryDelete ||
+                (type == rocksdb::kEntrySingleDelete && single_deletes_count_));
     return rocksdb::Status::OK();
   }
 
   rocksdb::Status Finish(rocksdb::UserCollectedProperties* properties) override {
     EndIndex();
+    for (const IndexStatistics& index : indexes_) {
+      control_->puts += static_cast<uint64_t>(index.row_count);
+      control_->deletes += static_cast<uint64_t>(index.delete_count);
+      control_->single_deletes += static_cast<uint64_t>(index.single_delete_count);
+      control_->merges += static_cast<uint64_t>(index.merge_count);
+      control_->others += static_cast<uint64_t>(index.other_count);
+    }
     properties->emplace(std::string(kIndexStatisticsProperty), EncodeIndexStatistics(indexes_));
     return rocksdb::Status::OK();
   }
@@ -72,6 +112,12 @@ class StatisticsCollector final : public rocksdb::TablePropertiesCollector {
   }
 
   const char* Name() const override { return kCollectorName; }
+
+  bool NeedCompact() const override {
+    const int64_t limit = control_->delete_heavy_count;
+    return limit > 0 && window_.most() > limit &&
+           static_cast<int64_t>(file_bytes_) > control_->delete_heavy_file_bytes;
+  }
 
  private:
   // Keys come in order, so that each index has one stretch.
@@ -127,8 +173,11 @@ class StatisticsCollector final : public rocksdb::TablePropertiesCollector {
   }
 
   const uint32_t column_family_;
+  const std::shared_ptr<CollectorControl> control_;
   const std::shared_ptr<const KeyLayouts> layouts_;
   const uint32_t percent_;
+  const bool single_deletes_count_;
+  DeletionWindow window_;
   std::vector<IndexStatistics> indexes_;
   // Of the index that is being written.
   std::shared_ptr<const IndexCodec> codec_;
@@ -142,16 +191,19 @@ class StatisticsCollector final : public rocksdb::TablePropertiesCollector {
 
 class CollectorFactory final : public rocksdb::TablePropertiesCollectorFactory {
  public:
-  explicit CollectorFactory(std::shared_ptr<const KeyLayouts> layouts)
-      : layouts_(std::move(layouts)) {}
+  CollectorFactory(std::shared_ptr<CollectorControl> control,
+                   std::shared_ptr<const KeyLayouts> layouts)
+      : control_(std::move(control)), layouts_(std::move(layouts)) {}
 
   rocksdb::TablePropertiesCollector* CreateTablePropertiesCollector(Context context) override {
-    return new StatisticsCollector(context.column_family_id, layouts_);  // RocksDB deletes it.
+    // RocksDB deletes it.
+    return new StatisticsCollector(context.column_family_id, control_, layouts_);
   }
 
   const char* Name() const override { return kFactoryName; }
 
  private:
+  const std::shared_ptr<CollectorControl> control_;
   const std::shared_ptr<const KeyLayouts> layouts_;
 };
 
@@ -174,8 +226,8 @@ std::shared_ptr<const IndexCodec> KeyLayouts::Find(IndexId id) const {
 }
 
 std::shared_ptr<rocksdb::TablePropertiesCollectorFactory> MakeStatisticsCollectorFactory(
-    std::shared_ptr<const KeyLayouts> layouts) {
-  return std::make_shared<CollectorFactory>(std::move(layouts));
+    std::shared_ptr<CollectorControl> control, std::shared_ptr<const KeyLayouts> layouts) {
+  return std::make_shared<CollectorFactory>(std::move(control), std::move(layouts));
 }
 
 }  // namespace cairn

@@ -23,24 +23,37 @@ class KeyLayouts {
   // Null when nobody opened the index's table yet.
   std::shared_ptr<const IndexCodec> Find(IndexId id) const;
 
-  // Percentage of keys beyond the first kCountedRows of an index in a file on which distinct values are
-  // counted; 0 and 100 mean all of them (rocksdb_table_stats_sampling_pct).
-  void SetSamplingPercent(uint32_t percent) { percent_.store(percent, std::memory_order_relaxed); }
-  uint32_t sampling_percent() const {
-    const uint32_t percent = percent_.load(std::memory_order_relaxed);
-    return percent == 0 || percent > 100 ? 100 : percent;
-  }
-
  private:
   mutable std::mutex mutex_;
   std::map<IndexId, std::shared_ptr<const IndexCodec>> codecs_;
-  std::atomic<uint32_t> percent_{10};
+};
+
+// What may be changed while files are written, for those begun from then on, and what was counted since the
+// start. Thread-safe.
+struct CollectorControl {
+  // Percentage of keys beyond the first kCountedRows of an index in a file on which distinct values are
+  // counted; 0 and 100 mean all of them (rocksdb_table_stats_sampling_pct).
+  std::atomic<uint32_t> sampling_percent{10};
+  // A file is compacted again when it is larger than `delete_heavy_file_bytes` and holds more than
+  // `delete_heavy_count` deletions in some run of `delete_heavy_window` entries; 0 of either: never
+  // (rocksdb_compaction_sequential_deletes...).
+  std::atomic<int64_t> delete_heavy_count{0};
+  std::atomic<int64_t> delete_heavy_window{0};
+  std::atomic<int64_t> delete_heavy_file_bytes{0};
+  std::atomic<bool> single_deletes_count{false};  // As deletions, for that rule.
+
+  // Entries of the files finished since the start.
+  std::atomic<uint64_t> puts{0};
+  std::atomic<uint64_t> deletes{0};
+  std::atomic<uint64_t> single_deletes{0};
+  std::atomic<uint64_t> merges{0};
+  std::atomic<uint64_t> others{0};
 };
 
 // So many rows of an index are counted in each file before sampling sets in: small tables get exact figures.
 inline constexpr int64_t kCountedRows = 1000;
 
 std::shared_ptr<rocksdb::TablePropertiesCollectorFactory> MakeStatisticsCollectorFactory(
-    std::shared_ptr<const KeyLayouts> layouts);
+    std::shared_ptr<CollectorControl> control, std::shared_ptr<const KeyLayouts> layouts);
 
 }  // namespace cairn

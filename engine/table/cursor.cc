@@ -15,10 +15,12 @@ Cursor::Cursor(const Table* table)
 
 Status Cursor::UsePlan(uint32_t index, const ColumnSet& columns, CachedPlan* cache,
                        const DecodePlan** plan) {
-  if (cache->plan == nullptr || cache->columns != columns) {
-    CAIRN_ASSIGN_OR_RETURN(
-        cache->plan, table_->index(index).codec->MakePlan(columns, IndexCodec::Checksums::kIgnore));
+  if (cache->plan == nullptr || cache->columns != columns ||
+      cache->checksums != access_.checksums) {
+    CAIRN_ASSIGN_OR_RETURN(cache->plan,
+                           table_->index(index).codec->MakePlan(columns, access_.checksums));
     cache->columns = columns;
+    cache->checksums = access_.checksums;
   }
   *plan = cache->plan.get();
   return Status();

@@ -38,6 +38,8 @@ struct CursorAccess {
   const ColumnSet* columns = nullptr;   // Wanted columns; all of them when `lock` is set.
   std::optional<LockMode> lock;         // None: a consistent read.
   IndexCondition* condition = nullptr;  // Secondary indexes only; outlives the statement.
+  // Of single rows and entries that have one; a wrong one gives kChecksumMismatch.
+  IndexCodec::Checksums checksums = IndexCodec::Checksums::kIgnore;
 };
 
 class Cursor {
@@ -107,6 +109,7 @@ class Cursor {
   };
   struct CachedPlan {
     ColumnSet columns;
+    IndexCodec::Checksums checksums = IndexCodec::Checksums::kIgnore;
     std::unique_ptr<const DecodePlan> plan;
   };
 

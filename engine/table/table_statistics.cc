@@ -43,15 +43,18 @@ bool CanGiveCardinality(const IndexStatistics& counted, size_t part_count) {
 
 }  // namespace
 
-Result<IndexSize> EstimateIndexSize(Database* database, const TableIndex& index) {
+Result<IndexSize> EstimateIndexSize(Database* database, const TableIndex& index,
+                                    MemtableRows count_memtables) {
   const ColumnFamily& family = index.family();
   const IndexRange whole(family, index.entry.id.index_number);
   const KeyRange range(family, whole.first(), whole.end());
 
   IndexSize size;
   uint64_t memtable_rows = 0;
-  database->rocksdb()->GetApproximateMemTableStats(family.handle, {range.start, range.limit},
-                                                   &memtable_rows, &size.memtable_bytes);
+  if (count_memtables == MemtableRows::kCount) {
+    database->rocksdb()->GetApproximateMemTableStats(family.handle, {range.start, range.limit},
+                                                     &memtable_rows, &size.memtable_bytes);
+  }
   CAIRN_ASSIGN_OR_RETURN(size.file_bytes, FileBytes(database, family, range));
   uint64_t file_rows = 0;
   const auto counted = database->file_statistics().Find(index.entry.id);

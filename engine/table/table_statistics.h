@@ -19,7 +19,9 @@ struct IndexSize {
 
 // The size of a whole index from the properties of its files and from the memtables. Overwritten and
 // deleted entries that were not compacted yet make it imprecise.
-Result<IndexSize> EstimateIndexSize(Database* database, const TableIndex& index);
+enum class MemtableRows : uint8_t { kIgnore, kCount };
+Result<IndexSize> EstimateIndexSize(Database* database, const TableIndex& index,
+                                    MemtableRows memtable_rows = MemtableRows::kCount);
 
 // How many entries have keys in [first, end). Exact up to kExactRangeEntries, which are counted; beyond
 // that from the share of bytes. `whole` is what EstimateIndexSize gave.

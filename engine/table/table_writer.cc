@@ -50,12 +50,14 @@ void TableWriter::EncodeRow(const uint8_t* record, uint64_t hidden_key, uint64_t
   const IndexCodec& codec = *table_->primary().codec;
   codec.EncodeKey(record, hidden_key, &entry->key, &entry->unpack_info);
   codec.EncodeRow(record, entry->unpack_info, ttl_stamp, &entry->value);
+  if (append_checksums_) IndexCodec::AppendChecksums(entry->key, &entry->value);
 }
 
 void TableWriter::EncodeSecondary(const TableIndex& index, const uint8_t* record,
                                   uint64_t hidden_key, uint64_t ttl_stamp, Entry* entry) {
   index.codec->EncodeKey(record, hidden_key, &entry->key, &entry->unpack_info);
   index.codec->EncodeSecondaryValue(entry->unpack_info, ttl_stamp, &entry->value);
+  if (append_checksums_) IndexCodec::AppendChecksums(entry->key, &entry->value);
 }
 
 Status TableWriter::CheckPrimaryKey(Transaction* transaction, std::string_view key) {

@@ -36,6 +36,9 @@ class TableWriter {
   // `record` as `old_record` of Update. Errors: kAborted.
   Status Delete(Transaction* transaction, const uint8_t* record, uint64_t hidden_key);
 
+  // Whether the entries that follow get a checksum chunk (spec/on-disk-format.md, 9).
+  void AppendChecksums(bool append) { append_checksums_ = append; }
+
   // Position of the index whose uniqueness the last kDuplicateKey is about.
   uint32_t duplicate_index() const { return duplicate_index_; }
 
@@ -64,6 +67,7 @@ class TableWriter {
   Database* const database_;
   const Table* const table_;
   uint32_t duplicate_index_ = 0;
+  bool append_checksums_ = false;
   Entry new_entry_;
   Entry old_entry_;
   std::string unique_prefix_;

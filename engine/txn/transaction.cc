@@ -45,8 +45,10 @@ void Transaction::Start(const TransactionSettings& settings) {
   options.deadlock_detect = settings.deadlock_detect;
   options.deadlock_detect_depth = settings.deadlock_detect_depth;
   options.max_write_batch_size = settings.max_write_batch_bytes;
+  rocksdb::WriteOptions write_options;
+  write_options.disableWAL = !settings.write_log;
   rocksdb_.reset(
-      database_->rocksdb()->BeginTransaction(rocksdb::WriteOptions(), options, rocksdb_.release()));
+      database_->rocksdb()->BeginTransaction(write_options, options, rocksdb_.release()));
   started_ = true;
   ++epoch_;
 }
@@ -94,7 +96,8 @@ Status Transaction::Commit(Durability durability) {
   if (!prepared_ && !has_writes()) return Rollback();  // Nothing to log, nothing to sync.
   Status result = prepared_ ? Status() : AddAutoIncrementMerges();
   if (result.ok()) {
-    rocksdb_->GetWriteOptions()->sync = durability == Durability::kSync;
+    rocksdb::WriteOptions* const options = rocksdb_->GetWriteOptions();
+    options->sync = durability == Durability::kSync && !options->disableWAL;
     result = FromRocksDb(rocksdb_->Commit());
   }
   if (!result.ok()) {
@@ -119,6 +122,8 @@ Status Transaction::Prepare(const TransactionId& id, Durability durability) {
   if (rollback_only_) return Status(StatusCode::kRollbackOnly);
   CAIRN_RETURN_IF_ERROR(AddAutoIncrementMerges());
   CAIRN_RETURN_IF_ERROR(FromRocksDb(rocksdb_->SetName(EncodeTransactionName(id))));
+  // The decision follows into the log what was prepared there.
+  rocksdb_->GetWriteOptions()->disableWAL = false;
   rocksdb_->GetWriteOptions()->sync = durability == Durability::kSync;
   CAIRN_RETURN_IF_ERROR(FromRocksDb(rocksdb_->Prepare()));
   prepared_ = true;
@@ -186,6 +191,7 @@ bool Transaction::HidesExpiredImpl(std::string_view value, uint64_t ttl_seconds)
 Status Transaction::Get(const ColumnFamily& family, std::string_view key, View view,
                         rocksdb::PinnableSlice* value) {
   rocksdb::ReadOptions options;
+  options.fill_cache = settings_.fill_block_cache;
   if (view == View::kSnapshot) {
     EnsureSnapshot();
     options.snapshot =
@@ -199,6 +205,7 @@ Status Transaction::Get(const ColumnFamily& family, std::string_view key, View v
 std::unique_ptr<rocksdb::Iterator> Transaction::NewIterator(const ColumnFamily& family,
                                                             rocksdb::ReadOptions options,
                                                             View view) {
+  options.fill_cache = options.fill_cache && settings_.fill_block_cache;
   if (view == View::kSnapshot) {
     EnsureSnapshot();
     options.snapshot =
@@ -231,8 +238,10 @@ Status Transaction::GetForUpdateImpl(const ColumnFamily& family, std::string_vie
   }
   // Whether the row changed since the snapshot matters only when reads repeat; the transaction has a
   // snapshot of its own only then.
+  rocksdb::ReadOptions options;
+  options.fill_cache = settings_.fill_block_cache;
   const rocksdb::Status locked =
-      rocksdb_->GetForUpdate(rocksdb::ReadOptions(), family.handle, ToSlice(key), value,
+      rocksdb_->GetForUpdate(options, family.handle, ToSlice(key), value,
                              /*exclusive=*/mode == LockMode::kExclusive, /*do_validate=*/true);
   if (locked.IsTimedOut() && WaitInterrupted()) return Status(StatusCode::kInterrupted);
   return FromRocksDb(locked);

@@ -38,6 +38,9 @@ struct TransactionSettings {
   int64_t deadlock_detect_depth = 50;
   uint64_t max_row_locks = 1 << 20;
   uint64_t max_write_batch_bytes = 0;  // 0: no limit.
+  bool write_log =
+      true;  // Off: a crash loses what is not in data files; prepared changes are logged.
+  bool fill_block_cache = true;
 };
 
 // Used by one thread at a time, but for the server's commit ordering, which may move it to another

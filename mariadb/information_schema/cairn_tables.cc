@@ -5,13 +5,9 @@
 #include <vector>
 
 #include "engine/codec/index_feature.h"
-#include "mariadb/engine.h"
-#include "mariadb/information_schema/tables.h"
-#include "mariadb/server_headers.h"
+#include "mariadb/information_schema/schema_table.h"
 #include "mariadb/table_name.h"
 #include "sql_acl.h"
-#include "sql_i_s.h"
-#include "sql_show.h"
 #include "table_cache.h"
 
 namespace cairn {
@@ -85,48 +81,31 @@ std::string Obstacles(THD* thd, const TableDefinition& table) {
   return text;
 }
 
-void AddName(RowWriter* row, const std::string& dictionary_name) {
+void AddName(std::string_view dictionary_name, SchemaTableWriter* writer) {
   const TableName name = DecodeTableName(dictionary_name);
-  row->Text(name.schema).Text(name.table);
-  if (name.partition.empty()) {
-    row->Null();
-  } else {
-    row->Text(name.partition);
-  }
+  writer->Text(name.schema).Text(name.table).TextOrNull(name.partition);
 }
 
-int Fill(THD* thd, TABLE_LIST* tables, COND*) {
-  Engine* const engine = RunningEngine();
-  if (engine == nullptr || check_global_access(thd, PROCESS_ACL, /*no_errors=*/true)) return 0;
+bool Fill(Engine* engine, SchemaTableWriter* writer) {
+  THD* const thd = writer->thd();
+  if (check_global_access(thd, PROCESS_ACL, /*no_errors=*/true)) return true;
   for (const auto& table : engine->dictionary().Tables()) {
-    RowWriter row(tables->table);
-    AddName(&row, table->name);
+    AddName(table->name, writer);
     const std::string obstacles = Obstacles(thd, *table);
-    row.Text("ok").Null().Text(obstacles.empty() ? "stock" : "cairn");
-    if (obstacles.empty()) {
-      row.Null();
-    } else {
-      row.Text(obstacles);
-    }
-    if (row.Store(thd)) return 1;
+    writer->Text("ok").Null().Text(obstacles.empty() ? "stock" : "cairn").TextOrNull(obstacles);
+    if (!writer->Send()) return false;
   }
   for (const QuarantinedTable& table : engine->dictionary().QuarantinedTables()) {
-    RowWriter row(tables->table);
-    AddName(&row, table.name);
+    AddName(table.name, writer);
     // The stock plug-in does not start with such records at all.
-    row.Text("quarantined").Text(table.reason).Null().Text("quarantined");
-    if (row.Store(thd)) return 1;
+    writer->Text("quarantined").Text(table.reason).Null().Text("quarantined");
+    if (!writer->Send()) return false;
   }
-  return 0;
+  return true;
 }
 
 }  // namespace
 
-int InitCairnTables(void* schema_table) {
-  auto* const schema = static_cast<ST_SCHEMA_TABLE*>(schema_table);
-  schema->fields_info = columns;
-  schema->fill_table = Fill;
-  return 0;
-}
+int InitCairnTables(void* plugin) { return DeclareSchemaTable<Fill>(plugin, columns); }
 
 }  // namespace cairn

@@ -268,6 +268,77 @@ TEST_F(DictionaryTest, TemporaryTableGoesInTwoSteps) {
       << "families, the largest index number and the directory's format remain";
 }
 
+class ChangeIndexesTest : public DictionaryTest {
+ protected:
+  static Dictionary::IndexChange Keep(const TableDefinition& table, size_t position) {
+    return {table.name, {table.indexes[position].id}};
+  }
+  uint64_t Version(std::string_view path) { return *dictionary_->LoadTableVersion(path); }
+};
+
+TEST_F(ChangeIndexesTest, LeavesTheIndexesThatAreNamedAsTheyAre) {
+  NewIndex kept{IndexKind::kSecondary};
+  kept.format_version = kCairnFormatVersion;
+  kept.features = kFeatureDescendingPart;
+  NewIndex primary{IndexKind::kPrimary};
+  primary.ttl_seconds = 60;
+  kept.ttl_seconds = 60;
+  NewIndex dropped = kept;
+  ASSERT_TRUE(dictionary_->CreateTable("db.t", {dropped, primary, kept}, 7).ok());
+  const auto before = dictionary_->Find("db.t");
+  const uint64_t version = Version("./db/t");
+  const Dictionary::IndexChange change = {"db.t", {before->indexes[1].id, before->indexes[2].id}};
+  ASSERT_TRUE(dictionary_->ChangeIndexes({change}).ok());
+  EXPECT_EQ(Version("./db/t"), version + 1);
+  for (int i = 0; i < 2; ++i) {
+    const auto after = dictionary_->Find("db.t");
+    ASSERT_EQ(after->indexes.size(), 2u);
+    for (size_t index = 0; index < 2; ++index) {
+      EXPECT_EQ(after->indexes[index].id, before->indexes[index + 1].id);
+      EXPECT_EQ(after->indexes[index].info, before->indexes[index + 1].info);
+    }
+    EXPECT_EQ(*dictionary_->LoadAutoIncrement(*after), 7u);
+    EXPECT_THAT(dictionary_->PendingDrops(), testing::ElementsAre(before->indexes[0].id));
+    EXPECT_TRUE(database_->expiry().Get()->contains(before->indexes[2].id));
+    Reopen();
+  }
+}
+
+TEST_F(ChangeIndexesTest, ChangesAllPartitionsOrNone) {
+  const std::string names[] = {"db.t#P#p0", "db.t#P#p1"};
+  std::vector<Dictionary::IndexChange> changes;
+  for (const std::string& name : names) {
+    const auto created = dictionary_->CreateTable(name, kPrimaryAndSecondary, std::nullopt);
+    ASSERT_TRUE(created.ok());
+    changes.push_back(Keep(**created, 0));
+  }
+  const uint64_t version = Version("./db/t");
+  changes.push_back({"db.nothing", {}});
+  EXPECT_EQ(dictionary_->ChangeIndexes(changes).code(), StatusCode::kNotFound);
+  for (const std::string& name : names) {
+    EXPECT_EQ(dictionary_->Find(name)->indexes.size(), 2u);
+  }
+  EXPECT_EQ(Version("./db/t"), version);
+  changes.pop_back();
+  ASSERT_TRUE(dictionary_->ChangeIndexes(changes).ok());
+  for (const std::string& name : names) {
+    EXPECT_EQ(dictionary_->Find(name)->indexes.size(), 1u);
+  }
+  EXPECT_EQ(Version("./db/t"), version + 1);
+}
+
+TEST_F(ChangeIndexesTest, RefusesTemporaryTablesAndForeignIndexes) {
+  const auto temporary = dictionary_->CreateTable("tmp.t", kPrimaryAndSecondary, std::nullopt,
+                                                  TableLifetime::kTemporary);
+  ASSERT_TRUE(temporary.ok());
+  EXPECT_EQ(dictionary_->ChangeIndexes({Keep(**temporary, 0)}).code(), StatusCode::kNotFound);
+  ASSERT_TRUE(dictionary_->CreateTable("db.t", kPrimaryAndSecondary, std::nullopt).ok());
+  EXPECT_EQ(dictionary_->ChangeIndexes({{"db.t", {(*temporary)->indexes[0].id}}}).code(),
+            StatusCode::kInvalidArgument);
+  EXPECT_EQ(dictionary_->Find("db.t")->indexes.size(), 2u);
+  EXPECT_TRUE(dictionary_->PendingDrops().empty());
+}
+
 TEST(TableVersionPath, LeavesThePartitionOut) {
   EXPECT_EQ(TableVersionPath("db.t"), "./db/t");
   EXPECT_EQ(TableVersionPath("db.t#P#p0#SP#s1"), "./db/t");

@@ -67,7 +67,7 @@ TEST_F(FileStatisticsTest, LackDistinctPrefixesOfTablesThatNobodyOpened) {
 
 TEST_F(FileStatisticsTest, SampleIndexesThatAreLarge) {
   Table::RegisterKeyLayouts(table_, database_.get());
-  database_->key_layouts().SetSamplingPercent(10);
+  database_->collector().sampling_percent = 10;
   InsertRows(1, 20'000, 1000);
   Refresh();
   EXPECT_EQ(Sum(kByA).row_count, 20'000);
