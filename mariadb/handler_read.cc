@@ -105,7 +105,11 @@ int ha_rocksdb::PrepareCursor(uint32_t index) {
   cairn::CursorAccess access;
   access.index = index;
   access.columns = &columns_;
-  access.lock = lock_mode_;
+  if (checks_for_conflict_) {
+    access.latest = true;
+  } else {
+    access.lock = lock_mode_;
+  }
   if (pushed_idx_cond != nullptr && pushed_idx_cond_keyno == index)
     access.condition = &pushed_condition_;
   if (cursor_->is_suspended() && cursor_->index() == index) {
@@ -134,14 +138,39 @@ int ha_rocksdb::OperationError(const Status& status) {
   return cairn::HandlerError(status);
 }
 
+// The server reads a key on a hash for nothing else; for a period, the search key lies where it keeps that of
+// its check.
+bool ha_rocksdb::ChecksForConflict(const uchar* key) const {
+  const KEY& definition = table->key_info[active_index];
+  if (ha_thd()->lex->sql_command == SQLCOM_HA_READ) return false;
+  return definition.algorithm == HA_KEY_ALG_LONG_HASH ||
+         (definition.without_overlaps && key == table->file->lookup_buffer);
+}
+
+// Whoever wants a row with the same hash, or with the same columns before the period, waits until this
+// transaction ends.
+int ha_rocksdb::LockForConflictCheck(const uchar* key) {
+  const KEY& definition = table->key_info[active_index];
+  const uint32_t part_count = definition.algorithm == HA_KEY_ALG_LONG_HASH
+                                  ? definition.user_defined_key_parts
+                                  : definition.user_defined_key_parts - 2;
+  const cairn::TableIndex& index = engine_table_->index(active_index);
+  index.codec->EncodeSearchKey(key, part_count, &search_key_);
+  cairn::ScopedWaitObserver observer(&cairn::Session::Of(ha_thd()));
+  return OperationError(
+      transaction().Lock(index.family(), search_key_, cairn::LockMode::kExclusive));
+}
+
 int ha_rocksdb::index_init(uint index, bool) {
   active_index = index;
+  checks_for_conflict_ = false;
   cursor_->Close();
   return 0;
 }
 
 int ha_rocksdb::index_end() {
   cursor_->EndScan();
+  checks_for_conflict_ = false;
   active_index = MAX_KEY;
   return 0;
 }
@@ -203,6 +232,10 @@ int ha_rocksdb::ReadComparing(uchar* record, const uchar* key, uint key_bytes,
 
 int ha_rocksdb::index_read_map(uchar* record, const uchar* key, key_part_map key_parts,
                                ha_rkey_function find_flag) {
+  checks_for_conflict_ = ChecksForConflict(key);
+  if (checks_for_conflict_) {
+    if (const int error = LockForConflictCheck(key)) return error;
+  }
   if (engine_table_->index(active_index).has_blob_part) {
     const cairn::IndexCodec& codec = *engine_table_->index(active_index).codec;
     const uint32_t part_count = cairn::CountParts(table->key_info[active_index], key_parts);

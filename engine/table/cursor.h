@@ -38,6 +38,8 @@ struct CursorAccess {
   const ColumnSet* columns = nullptr;   // Wanted columns; all of them when `lock` is set.
   std::optional<LockMode> lock;         // None: a consistent read.
   IndexCondition* condition = nullptr;  // Secondary indexes only; outlives the statement.
+  // Reads what is committed now, in place of the snapshot; without `lock`.
+  bool latest = false;
 };
 
 class Cursor {
@@ -110,6 +112,9 @@ class Cursor {
     std::unique_ptr<const DecodePlan> plan;
   };
 
+  Transaction::View view() const {
+    return access_.latest ? Transaction::View::kLatest : Transaction::View::kSnapshot;
+  }
   const TableIndex& current_index() const { return table_->index(access_.index); }
   Status UsePlan(uint32_t index, const ColumnSet& columns, CachedPlan* cache,
                  const DecodePlan** plan);
