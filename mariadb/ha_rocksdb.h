@@ -174,6 +174,8 @@ class ha_rocksdb final : public handler {
   // Whether this read asks for rows that keep another one out of a key that the server itself checks.
   bool ChecksForConflict(const uchar* key) const;
   int LockForConflictCheck(const uchar* key);
+  // The number of rows, which is exact when they are few.
+  ha_rows CountFewRows(ha_rows estimate);
   // How the columns of a key in `record` compare with a search key: negative when they come before it.
   int CompareKey(uint32_t index, uchar* record, const uchar* key, uint key_bytes) const;
   int ComputeVirtualParts(uint32_t index) const;

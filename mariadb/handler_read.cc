@@ -1,8 +1,10 @@
 // Reading rows: translate the arguments, ask the cursor, translate the answer.
+#include <algorithm>
 #include <utility>
 
 #include "engine/base/bytes.h"
 #include "engine/codec/index_codec.h"
+#include "engine/table/ordered_iterator.h"
 #include "mariadb/engine.h"
 #include "mariadb/error.h"
 #include "mariadb/ha_rocksdb.h"
@@ -159,6 +161,21 @@ int ha_rocksdb::LockForConflictCheck(const uchar* key) {
   cairn::ScopedWaitObserver observer(&cairn::Session::Of(ha_thd()));
   return OperationError(
       transaction().Lock(index.family(), search_key_, cairn::LockMode::kExclusive));
+}
+
+ha_rows ha_rocksdb::CountFewRows(ha_rows estimate) {
+  constexpr ha_rows kFew = 1000;
+  if (estimate > 10 * kFew) return estimate;
+  // The statement has not begun yet; the transaction may have.
+  cairn::Transaction reader(&cairn::RunningEngine()->database());
+  cairn::Transaction& session = transaction();
+  if (!session.has_writes()) reader.Start(cairn::TransactionSettings());
+  cairn::OrderedIterator rows(engine_table_->primary().entry,
+                              session.has_writes() ? &session : &reader,
+                              cairn::Transaction::View::kLatest);
+  ha_rows count = 0;
+  for (rows.SeekToFirst(); rows.Valid() && count < kFew; rows.Next()) ++count;
+  return rows.Valid() || !rows.status().ok() ? std::max(count, estimate) : count;
 }
 
 int ha_rocksdb::index_init(uint index, bool) {
