@@ -179,6 +179,11 @@ class ha_rocksdb final : public handler {
   int BeginStatement(THD* thd);
   int BeginOrEndSequence();
   int PrepareCursor(uint32_t index);
+  // Whether this read asks for rows that keep another one out of a key that the server itself checks.
+  bool ChecksForConflict(const uchar* key) const;
+  int LockForConflictCheck(const uchar* key);
+  // The number of rows, which is exact when they are few.
+  ha_rows CountFewRows(ha_rows estimate);
   // How the columns of a key in `record` compare with a search key: negative when they come before it.
   int CompareKey(uint32_t index, uchar* record, const uchar* key, uint key_bytes) const;
   int ComputeVirtualParts(uint32_t index) const;
@@ -220,6 +225,7 @@ class ha_rocksdb final : public handler {
   // less than that.
   uint32_t whole_key_parts_ = UINT32_MAX;
   bool scan_started_ = false;
+  bool checks_for_conflict_ = false;  // The scan of the index that the cursor is bound to.
   bool positions_are_images_ = false;
   // The pushed condition's index gives back all its columns, so that the end of the range can be seen on
   // the entry too.

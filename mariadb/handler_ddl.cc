@@ -25,8 +25,11 @@ int RefuseForgottenTable(const char* path, const std::string& dictionary_name) {
 }
 
 // The server parses foreign keys and leaves them to the engine; to accept one in silence would promise
-// what is not kept.
+// what is not kept. In other statements, which may make partitions of history, the list is that of an
+// earlier one whose memory is gone.
 int RefuseForeignKeys(THD* thd) {
+  const int command = thd_sql_command(thd);
+  if (command != SQLCOM_CREATE_TABLE && command != SQLCOM_ALTER_TABLE) return 0;
   List_iterator<Key> keys(thd->lex->alter_info.key_list);
   while (const Key* key = keys++) {
     if (key->type == Key::FOREIGN_KEY) {
@@ -210,7 +213,8 @@ int ha_rocksdb::TruncateEntries() {
 // each other. Each brings its own index numbers and column families along. Every other change of a definition copies.
 bool ha_rocksdb::check_if_incompatible_data(HA_CREATE_INFO*, uint table_changes) {
   constexpr auto kExchanges = ALTER_PARTITION_EXCHANGE | ALTER_PARTITION_CONVERT_IN;
-  const bool exchanges = (ha_thd()->lex->alter_info.partition_flags & kExchanges) != 0;
+  const bool exchanges = thd_sql_command(ha_thd()) == SQLCOM_ALTER_TABLE &&
+                         (ha_thd()->lex->alter_info.partition_flags & kExchanges) != 0;
   return exchanges && table_changes == IS_EQUAL_YES ? COMPATIBLE_DATA_YES : COMPATIBLE_DATA_NO;
 }
 

@@ -248,6 +248,10 @@ int ha_rocksdb::info(uint flag) {
     stats.delete_length = 0;
     stats.mean_rec_length =
         static_cast<ulong>(stats.data_file_length / std::max<ha_rows>(stats.records, 1));
+    // A partition of history, which is full at a certain number of rows.
+    if ((flag & HA_STATUS_OPEN) && !(flag & HA_STATUS_CONST)) {
+      stats.records = CountFewRows(sizes->primary.row_count);
+    }
     if (flag & HA_STATUS_CONST) {
       stats.block_size = static_cast<uint>(cairn::global_variables.block_size);
       for (uint i = 0; i < table->s->keys && i < sizes->rows_per_prefix.size(); ++i) {

@@ -1,8 +1,10 @@
 // Reading rows: translate the arguments, ask the cursor, translate the answer.
+#include <algorithm>
 #include <utility>
 
 #include "engine/base/bytes.h"
 #include "engine/codec/index_codec.h"
+#include "engine/table/ordered_iterator.h"
 #include "mariadb/engine.h"
 #include "mariadb/error.h"
 #include "mariadb/ha_rocksdb.h"
@@ -105,7 +107,11 @@ int ha_rocksdb::PrepareCursor(uint32_t index) {
   cairn::CursorAccess access;
   access.index = index;
   access.columns = &columns_;
-  access.lock = lock_mode_;
+  if (checks_for_conflict_) {
+    access.latest = true;
+  } else {
+    access.lock = lock_mode_;
+  }
   access.checksums = cairn::SessionVerifiesChecksums(ha_thd())
                          ? cairn::IndexCodec::Checksums::kVerify
                          : cairn::IndexCodec::Checksums::kIgnore;
@@ -137,14 +143,54 @@ int ha_rocksdb::OperationError(const Status& status) {
   return cairn::HandlerError(status);
 }
 
+// The server reads a key on a hash for nothing else; for a period, the search key lies where it keeps that of
+// its check.
+bool ha_rocksdb::ChecksForConflict(const uchar* key) const {
+  const KEY& definition = table->key_info[active_index];
+  if (ha_thd()->lex->sql_command == SQLCOM_HA_READ) return false;
+  return definition.algorithm == HA_KEY_ALG_LONG_HASH ||
+         (definition.without_overlaps && key == table->file->lookup_buffer);
+}
+
+// Whoever wants a row with the same hash, or with the same columns before the period, waits until this
+// transaction ends.
+int ha_rocksdb::LockForConflictCheck(const uchar* key) {
+  const KEY& definition = table->key_info[active_index];
+  const uint32_t part_count = definition.algorithm == HA_KEY_ALG_LONG_HASH
+                                  ? definition.user_defined_key_parts
+                                  : definition.user_defined_key_parts - 2;
+  const cairn::TableIndex& index = engine_table_->index(active_index);
+  index.codec->EncodeSearchKey(key, part_count, &search_key_);
+  cairn::ScopedWaitObserver observer(&cairn::Session::Of(ha_thd()));
+  return OperationError(
+      transaction().Lock(index.family(), search_key_, cairn::LockMode::kExclusive));
+}
+
+ha_rows ha_rocksdb::CountFewRows(ha_rows estimate) {
+  constexpr ha_rows kFew = 1000;
+  if (estimate > 10 * kFew) return estimate;
+  // The statement has not begun yet; the transaction may have.
+  cairn::Transaction reader(&cairn::RunningEngine()->database());
+  cairn::Transaction& session = transaction();
+  if (!session.has_writes()) reader.Start(cairn::TransactionSettings());
+  cairn::OrderedIterator rows(engine_table_->primary().entry,
+                              session.has_writes() ? &session : &reader,
+                              cairn::Transaction::View::kLatest);
+  ha_rows count = 0;
+  for (rows.SeekToFirst(); rows.Valid() && count < kFew; rows.Next()) ++count;
+  return rows.Valid() || !rows.status().ok() ? std::max(count, estimate) : count;
+}
+
 int ha_rocksdb::index_init(uint index, bool) {
   active_index = index;
+  checks_for_conflict_ = false;
   cursor_->Close();
   return 0;
 }
 
 int ha_rocksdb::index_end() {
   cursor_->EndScan();
+  checks_for_conflict_ = false;
   active_index = MAX_KEY;
   return 0;
 }
@@ -206,6 +252,10 @@ int ha_rocksdb::ReadComparing(uchar* record, const uchar* key, uint key_bytes,
 
 int ha_rocksdb::index_read_map(uchar* record, const uchar* key, key_part_map key_parts,
                                ha_rkey_function find_flag) {
+  checks_for_conflict_ = ChecksForConflict(key);
+  if (checks_for_conflict_) {
+    if (const int error = LockForConflictCheck(key)) return error;
+  }
   if (engine_table_->index(active_index).has_blob_part) {
     const cairn::IndexCodec& codec = *engine_table_->index(active_index).codec;
     const uint32_t part_count = cairn::CountParts(table->key_info[active_index], key_parts);

@@ -139,12 +139,22 @@ def format_code() -> None:
 @click.option("--all-combinations", is_flag=True, help="Run every variant.")
 @click.option("--parallel", type=click.IntRange(1), default=2, show_default=True)
 @click.option("--update-ledger", is_flag=True, help="Write what came out into the ledger.")
-def conformance(tests: tuple[str, ...], **options: Any) -> None:
+@click.option(
+    "--engine-suites", is_flag=True, help="The server's suites for any engine, against InnoDB."
+)
+def conformance(tests: tuple[str, ...], engine_suites: bool, **options: Any) -> None:
     """Run packaged test suites of the server and of the stock plug-in.
 
     Without arguments: the suites of the stock plug-in. The outcome is compared with
     tests/conformance/ledger.tsv; a test that does worse than it says makes the exit status 1.
+
+    With --engine-suites each test runs with InnoDB and with ROCKSDB, which must give as much as
+    InnoDB unless tests/conformance/engine_suites.tsv says why not.
     """
+    if engine_suites:
+        from cairn import engine_suites as suites
+
+        sys.exit(suites.run(tests, options["parallel"]))
     from cairn import conformance as command
 
     sys.exit(command.run(tests, command.Options(**options)))

@@ -32,11 +32,18 @@ class Outcome:
     variant: tuple[str, ...]
     state: str  # pass, fail or skip
     reason: str = ""
+    # What the framework printed about a failure: the difference of the results, if there is one.
+    report: list[str] = field(default_factory=list, repr=False, compare=False)
 
     @property
     def key(self) -> str:
         """The name that ledgers and people use: the default variant goes without saying."""
         return ",".join([self.test, *(name for name in self.variant if name != "write_committed")])
+
+
+def packaged_tests(server: Server) -> Path:
+    """The directory of the packaged tests, which has the framework itself too."""
+    return server.prefix / "usr" / "share" / "mysql" / "mysql-test"
 
 
 def installation(server: Server, plugin: Path, name: str) -> Path:
@@ -45,7 +52,7 @@ def installation(server: Server, plugin: Path, name: str) -> Path:
     files.fresh_directory(usr)
     for part in ("bin", "include", "sbin", "share"):
         (usr / part).symlink_to(packaged / part)
-    (usr / "mysql-test").symlink_to(packaged / "share" / "mysql" / "mysql-test")
+    (usr / "mysql-test").symlink_to(packaged_tests(server))
     plugins = usr / "lib" / "mysql" / "plugin"
     plugins.mkdir(parents=True)
     for library in packaged.glob("lib/*-linux-*"):
@@ -74,12 +81,18 @@ def run(
     *,
     parallel: int = 2,
     on_outcome: Callable[[Outcome], None] | None = None,
+    own_suites: Callable[[Path], None] | None = None,
 ) -> list[Outcome]:
     """Runs the framework and returns how each test ended.
 
-    `name` separates runs with different plug-ins. A run in which no test ran raises CairnError.
+    `name` separates runs with different plug-ins. `own_suites` may replace suites in a directory of
+    links to the packaged ones. A run in which no test ran raises CairnError.
     """
     usr = installation(server, plugin, name)
+    tests = packaged_tests(server)
+    if own_suites:
+        tests = _own_tests(usr / "mysql-test", tests)
+        own_suites(tests / "suite")
     vardir = working_directory(name)
     log = LOG / f"mtr-{name}.log"
     log.unlink(missing_ok=True)
@@ -96,7 +109,7 @@ def run(
             *("--force", "--max-test-fail=0", "--retry=0"),
             *arguments,
         ],
-        cwd=server.prefix / "usr" / "share" / "mysql" / "mysql-test",
+        cwd=tests,
         env=environment,
         log=log,
         what="The test framework",
@@ -113,6 +126,17 @@ def run(
             f"{errors[0] if errors else 'see its log'}. Log: {log}"
         )
     return outcomes
+
+
+def _own_tests(own: Path, packaged: Path) -> Path:
+    """A directory of tests in place of the link to the packaged one; every part of it is a link."""
+    own.unlink()
+    for directory, source in ((own, packaged), (own / "suite", packaged / "suite")):
+        directory.mkdir()
+        for path in source.iterdir():
+            if path.name != "suite":
+                (directory / path.name).symlink_to(path)
+    return own
 
 
 @dataclass
@@ -170,7 +194,10 @@ class Reader:
         return list(worst.values())
 
     def _explain(self, text: str) -> None:
-        if self._failing is None or self._failing.reason:
+        if self._failing is None:
+            return
+        self._failing.report.append(text)
+        if self._failing.reason:
             return
         for pattern in self._REASONS:
             if found := pattern.match(text):

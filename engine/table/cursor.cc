@@ -173,7 +173,7 @@ void Cursor::EndScan() {
 
 void Cursor::EnsureIterator() {
   if (iterator_.has_value() && iterator_->IsCurrent(*transaction_)) return;
-  iterator_.emplace(current_index().entry, transaction_, Transaction::View::kSnapshot);
+  iterator_.emplace(current_index().entry, transaction_, view());
 }
 
 // After a row was fetched without the iterator, puts the iterator on its entry.
@@ -259,7 +259,7 @@ Status Cursor::FetchSecondaryEntry(uint8_t* record) {
   has_primary_key_ = true;
   const Status fetched = FetchRow(record);
   // Compactions remove an expired row and its entries at different times.
-  const bool needs_row = !access_.lock.has_value() && table_->ttl_seconds() == 0;
+  const bool needs_row = !access_.lock.has_value() && !access_.latest && table_->ttl_seconds() == 0;
   if (fetched.code() == StatusCode::kNotFound && needs_row) {
     return Status(StatusCode::kCorruption,
                   "table " + table_->definition().name + ", index " + codec.layout().name +
@@ -309,8 +309,7 @@ Status Cursor::FetchRow(uint8_t* record) {
   Status read =
       access_.lock.has_value()
           ? transaction_->GetForUpdate(primary.family(), primary_key_, *access_.lock, &row_value_)
-          : transaction_->Get(primary.family(), primary_key_, Transaction::View::kSnapshot,
-                              &row_value_);
+          : transaction_->Get(primary.family(), primary_key_, view(), &row_value_);
   if (read.ok() && IsHidden(row_value_.ToStringView())) read = Status(StatusCode::kNotFound);
   row_locked_ = access_.lock.has_value() && (read.ok() || read.code() == StatusCode::kNotFound);
   if (read.code() == StatusCode::kNotFound && iterator_.has_value()) UnlockRow();

@@ -40,6 +40,8 @@ struct CursorAccess {
   IndexCondition* condition = nullptr;  // Secondary indexes only; outlives the statement.
   // Of single rows and entries that have one; a wrong one gives kChecksumMismatch.
   IndexCodec::Checksums checksums = IndexCodec::Checksums::kIgnore;
+  // Reads what is committed now, in place of the snapshot; without `lock`.
+  bool latest = false;
 };
 
 class Cursor {
@@ -113,6 +115,9 @@ class Cursor {
     std::unique_ptr<const DecodePlan> plan;
   };
 
+  Transaction::View view() const {
+    return access_.latest ? Transaction::View::kLatest : Transaction::View::kSnapshot;
+  }
   const TableIndex& current_index() const { return table_->index(access_.index); }
   Status UsePlan(uint32_t index, const ColumnSet& columns, CachedPlan* cache,
                  const DecodePlan** plan);

@@ -41,9 +41,13 @@ KINDS: dict[str, str] = {
     "dbl": "DOUBLE",
     "txt": "TEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci",
     "enum": "ENUM('c','a','b','B2')",
+    "uca": "VARCHAR(24) CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_ci",
+    "nopad": "VARCHAR(24) CHARACTER SET utf8mb4 COLLATE utf8mb4_uca1400_nopad_as_cs",
+    "u8bin": "CHAR(24) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin",
+    "bit": "BIT(10)",
 }
 AVOID: set[str] = set()  # kinds left out of the tables (--avoid)
-STRINGS = ("lat", "utf", "bin", "txt")
+STRINGS = ("lat", "utf", "bin", "txt", "uca", "nopad", "u8bin")
 NUMBERS = ("int", "big", "dec", "dbl")
 
 
@@ -70,6 +74,8 @@ def literal(rnd: Random, kind: str) -> str:
                 f"'20{rnd.choice([0, 24]):02}-0{rnd.randint(1, 3)}-1{rnd.randint(0, 2)} "
                 f"0{rnd.randint(0, 1)}:00:00.{rnd.choice([0, 1, 999]):03}'"
             )
+        case "bit":
+            return f"b'{rnd.choice([0, 1, 2, 512, 1023]):b}'"
         case "enum":
             return rnd.choice(["'a'", "'b'", "'c'", "'B2'"])
         case "bin":
@@ -106,10 +112,14 @@ class Key:
     unique: bool
     parts: list[tuple[str, int]]
     comment: str = ""
+    descending: tuple[str, ...] = ()  # Columns.
 
     def ddl(self) -> str:
         """Return its definition."""
-        parts = ",".join(c + (f"({p})" if p else "") for c, p in self.parts)
+        parts = ",".join(
+            c + (f"({p})" if p else "") + (" DESC" if c in self.descending else "")
+            for c, p in self.parts
+        )
         head = f"{'UNIQUE ' if self.unique else ''}KEY {self.name}"
         head = "PRIMARY KEY" if self.name == "PRIMARY" else head
         return f"{head} ({parts})" + (f" COMMENT '{self.comment}'" if self.comment else "")
@@ -156,7 +166,8 @@ def random_key(rnd: Random, table: Table, name: str, unique: bool) -> Key:
         wants = col.kind == "txt" or (col.kind in STRINGS and rnd.random() < 0.15)
         parts.append((col.name, rnd.choice([1, 3, 8, 10]) if wants else 0))
     comment = rnd.choice(["", "", "cfname=rev:x", "cfname=fwd", "rev:y"])
-    return Key(name, unique, parts, comment)
+    descending = tuple(c for c, _ in parts if rnd.random() < 0.2)
+    return Key(name, unique, parts, comment, descending)
 
 
 def random_table(rnd: Random, name: str) -> Table:
