@@ -174,7 +174,7 @@ int ha_rocksdb::BindTable() {
   cursor_ = std::make_unique<cairn::Cursor>(bound.get());
   writer_ = std::make_unique<cairn::TableWriter>(&engine->database(), bound.get());
   engine_table_ = bound;
-  whole_key_parts_ = bound->primary().has_blob_part
+  whole_key_parts_ = bound->primary().ends_at_blob_part
                          ? UINT32_MAX
                          : static_cast<uint32_t>(bound->primary().layout().parts.size());
   return 0;

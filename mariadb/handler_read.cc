@@ -97,7 +97,7 @@ int ha_rocksdb::PrepareCursor(uint32_t index) {
       columns_[i] = columns_[i] && !is_virtual;
     }
   }
-  if (engine_table_->index(index).has_blob_part) {  // They are compared with search keys.
+  if (engine_table_->index(index).ends_at_blob_part) {  // They are compared with search keys.
     for (const cairn::KeyPartLayout& part : engine_table_->index(index).layout().parts) {
       columns_[part.column] = true;
     }
@@ -256,7 +256,7 @@ int ha_rocksdb::index_read_map(uchar* record, const uchar* key, key_part_map key
   if (checks_for_conflict_) {
     if (const int error = LockForConflictCheck(key)) return error;
   }
-  if (engine_table_->index(active_index).has_blob_part) {
+  if (engine_table_->index(active_index).ends_at_blob_part) {
     const cairn::IndexCodec& codec = *engine_table_->index(active_index).codec;
     const uint32_t part_count = cairn::CountParts(table->key_info[active_index], key_parts);
     if (codec.EncodeSearchKey(key, part_count, &search_key_) < part_count) {
@@ -296,7 +296,7 @@ int ha_rocksdb::index_next_same(uchar* record, const uchar* key, uint key_bytes)
   // The cursor knows the key of the last read, or as much of it as could be encoded.
   while (true) {
     const int error = ReadWith(active_index, [&] { return cursor_->ReadNextExact(record); });
-    if (error != 0 || !engine_table_->index(active_index).has_blob_part ||
+    if (error != 0 || !engine_table_->index(active_index).ends_at_blob_part ||
         CompareKey(active_index, record, key, key_bytes) == 0) {
       return error;
     }

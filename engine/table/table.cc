@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/codec/format_version.h"
 #include "engine/table/ordered_iterator.h"
 
 namespace cairn {
 namespace {
 
-bool HasBlobPart(const TableLayout& table, const IndexLayout& index) {
+bool EndsAtBlobPart(const TableLayout& table, const IndexLayout& index) {
+  if (index.format_version == kCairnFormatVersion) return false;
   return std::any_of(index.parts.begin(), index.parts.end(), [&table](const KeyPartLayout& part) {
     return table.columns[part.column].type == ColumnType::kBlob;
   });
@@ -58,7 +60,7 @@ Result<std::shared_ptr<const Table>> Table::Open(std::shared_ptr<const TableDefi
     CAIRN_ASSIGN_OR_RETURN(std::unique_ptr<const IndexCodec> codec,
                            IndexCodec::Make(layout, primary, indexes[i]));
     table->indexes_.push_back(TableIndex{definition->indexes[i], std::move(codec),
-                                         HasBlobPart(layout, indexes[i]),
+                                         EndsAtBlobPart(layout, indexes[i]),
                                          HasVirtualPart(layout, indexes[i])});
   }
   table->all_columns_in_primary_key_ =

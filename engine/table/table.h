@@ -14,9 +14,9 @@ namespace cairn {
 struct TableIndex {
   IndexEntry entry;
   std::unique_ptr<const IndexCodec> codec;
-  // A part indexes only the beginning of a BLOB or TEXT: what is unique is less than the key, and search keys
-  // end at that part.
-  bool has_blob_part = false;
+  // The stock format, and a part indexes only the beginning of a BLOB or TEXT: what is unique is less than the key,
+  // and search keys end at that part.
+  bool ends_at_blob_part = false;
   bool has_virtual_part = false;
 
   const IndexLayout& layout() const { return codec->layout(); }

@@ -143,7 +143,8 @@ Status TableWriter::CheckUniqueIndexes(Transaction* transaction, const uint8_t* 
                                        const uint8_t* old_record, uint64_t hidden_key) {
   for (uint32_t i = 0; i < table_->indexes().size(); ++i) {
     const IndexLayout& layout = table_->index(i).layout();
-    if (layout.kind == IndexKind::kSecondary ? layout.unique : table_->primary().has_blob_part) {
+    if (layout.kind == IndexKind::kSecondary ? layout.unique
+                                             : table_->primary().ends_at_blob_part) {
       CAIRN_RETURN_IF_ERROR(CheckUnique(transaction, i, record, old_record, hidden_key));
     }
   }
