@@ -18,8 +18,8 @@ STOCK_SUITES = ("rocksdb", "rocksdb_sys_vars", "rocksdb_rpl")
 SHOWN = 40
 # Tests in one run of the framework.
 BATCH = 30
-# What the packaged tests expect is what the stock plug-in can read, its limits on keys included. It does not know
-# the variable.
+# What the packaged tests expect is what the stock plug-in can read, its limits on keys included. It
+# does not know the variable.
 FORMAT = "--mysqld=--loose-cairn-format=stock"
 
 

@@ -77,6 +77,27 @@ class ExpiryTest : public ::testing::Test {
     return entries;
   }
 
+  // Damages one byte of the value of an index's first entry.
+  void Flip(uint32_t position, size_t byte) {
+    std::string key;
+    std::string value;
+    {
+      Transaction transaction(database_.get());
+      transaction.Start(TransactionSettings());
+      OrderedIterator iterator(table_->index(position).entry, &transaction,
+                               Transaction::View::kLatest);
+      iterator.SeekToFirst();
+      ASSERT_TRUE(iterator.Valid());
+      key = iterator.key();
+      value = iterator.value();
+    }
+    value[byte] ^= 1;
+    ASSERT_TRUE(
+        database_->rocksdb()
+            ->Put(rocksdb::WriteOptions(), table_->index(position).family().handle, key, value)
+            .ok());
+  }
+
   // Ids of the rows that a transaction sees through an index.
   std::vector<int> Ids(Transaction& transaction, uint32_t index,
                        std::optional<LockMode> lock = std::nullopt) {
@@ -169,6 +190,18 @@ TEST_F(ExpiryByColumnTest, EveryEntryFollowsTheColumn) {
   ASSERT_TRUE(Update({1, 10, kStart + 30}, {1, 11, kStart + 30}).ok());
   EXPECT_THAT(Stamps(1), ElementsAre("8000000b80000001 => +30"));
   EXPECT_THAT(Problems(), IsEmpty());
+}
+
+TEST_F(ExpiryTest, ChecksumsCoverTheStamp) {
+  writer_->AppendChecksums(true);
+  ASSERT_TRUE(Insert({1, 10, 0}).ok());
+  clock_->Advance(7);
+  ASSERT_TRUE(Update({1, 10, 0}, {1, 11, 0}).ok());
+  EXPECT_THAT(Stamps(0), ElementsAre("80000001 => +0"));
+  EXPECT_THAT(Stamps(1), ElementsAre("8000000b80000001 => +0"));
+  EXPECT_THAT(Problems(), IsEmpty());
+  Flip(0, 7);
+  EXPECT_THAT(Problems(), ::testing::Contains(::testing::HasSubstr("checksum")));
 }
 
 TEST_F(ExpiryTest, ATransactionSeesWhatItSawAtItsStart) {
