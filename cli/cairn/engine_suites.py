@@ -41,7 +41,7 @@ BATCH = 60
 
 _TEXT_FILES = {".test", ".inc", ".pre", ".opt", ".cnf", ".combinations", ".result", ".rdiff"}
 _ENGINE_NAME = re.compile(
-    r"""(engine\w*'?\s*[=,]?\s*['"`]?)innodb\b(?!_)|^([-+ ]?)innodb$""",
+    r"""((?:engine\w*'?\s*[=,]?|replace_result)\s*['"`]?)innodb\b|^([-+ ]?)innodb$""",
     re.IGNORECASE | re.MULTILINE,
 )
 # What stands for the engine in results: its name, and that of the kind of its indexes.
