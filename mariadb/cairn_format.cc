@@ -85,10 +85,13 @@ int RefuseCairnFeature(uint32_t features) {
       NameFeatures(features) +
       ": needs cairn_format=cairn; this directory is kept readable by the stock "
       "plug-in (cairn_format=stock)";
-  if (features ==
-      kFeatureNoPadCollation) {  // The server has a message of the stock plug-in's for it.
+  // For the two that people meet most the stock plug-in has errors of its own, which tools may know.
+  if (features == kFeatureNoPadCollation) {
     push_warning(current_thd, Sql_condition::WARN_LEVEL_WARN, ER_NOT_SUPPORTED_YET, text.c_str());
     my_error(ER_MYROCKS_CANT_NOPAD_COLLATION, MYF(0));
+  } else if (features == kFeatureDescendingPart) {
+    push_warning(current_thd, Sql_condition::WARN_LEVEL_WARN, ER_NOT_SUPPORTED_YET, text.c_str());
+    my_error(ER_ILLEGAL_HA_CREATE_OPTION, MYF(0), "ROCKSDB", "DESC");
   } else {
     my_printf_error(ER_NOT_SUPPORTED_YET, "ROCKSDB: %s", MYF(0), text.c_str());
   }

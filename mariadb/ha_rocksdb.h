@@ -193,6 +193,7 @@ class ha_rocksdb final : public handler {
   template <typename ReadFunction>
   int ReadWith(uint32_t index, ReadFunction read);
   void ChoosePositions();
+  bool PrimaryKeyIsInEveryRecord() const;
   // Takes back the server's belief that indexes hold columns that they do not give back.
   void CorrectCoveredColumns();
   // Whether a table scan runs against the key order, because the column family sorts that way.

@@ -210,10 +210,23 @@ void ha_rocksdb::ChoosePositions() {
   ref_length =
       static_cast<uint>(codec.max_key_bytes() - cairn::kIndexNumberBytes) + kPositionLengthBytes;
   const uint image_bytes = table->key_info[table->s->primary_key].key_length;
-  if (codec.SearchKeysAreWhole() && image_bytes < ref_length) {
+  if (image_bytes < ref_length && PrimaryKeyIsInEveryRecord()) {
     positions_are_images_ = true;
     ref_length = image_bytes;
   }
+}
+
+// Whether a record always has the primary key's columns, also one that an index other than the primary filled by
+// itself.
+bool ha_rocksdb::PrimaryKeyIsInEveryRecord() const {
+  const std::vector<cairn::KeyPartLayout>& parts = engine_table_->primary().layout().parts;
+  return std::all_of(parts.begin(), parts.end(), [this](const cairn::KeyPartLayout& part) {
+    if (part.is_prefix) return false;
+    const std::vector<cairn::TableIndex>& indexes = engine_table_->indexes();
+    return std::all_of(indexes.begin(), indexes.end(), [&part](const cairn::TableIndex& index) {
+      return index.codec->Covers(part.column);
+    });
+  });
 }
 
 void ha_rocksdb::CorrectCoveredColumns() {
@@ -259,9 +272,7 @@ int ha_rocksdb::info(uint flag) {
         for (uint part = 0; part < key.ext_key_parts; ++part) {
           if (invented != 0) {
             // Each further part halves the rows that share a value; tests count on these numbers.
-            const uint32_t stored_parts = engine_table_->index(i).codec->key_part_count();
-            key.rec_per_key[part] =
-                stored_parts > part ? 1UL << std::min(stored_parts - part - 1, 31U) : 1;
+            key.rec_per_key[part] = 1UL << std::min(key.ext_key_parts - part - 1, 31U);
             continue;
           }
           const std::vector<double>& measured = sizes->rows_per_prefix[i];

@@ -57,8 +57,6 @@ class IndexCodec {
   bool Covers(uint32_t column) const;
   // Whether this own part (0 .. layout().parts.size()-1) can be restored from the key.
   bool PartIsRestorable(uint32_t part) const;
-  // Whether EncodeSearchKey gives all bytes of every own part, never only what matching entries share.
-  bool SearchKeysAreWhole() const;
 
   // --- Writing ----------------------------------------
 

@@ -221,12 +221,6 @@ bool IndexCodec::PartIsRestorable(uint32_t part) const {
   return part < compiled_->own_part_count && compiled_->parts[part].restorable;
 }
 
-bool IndexCodec::SearchKeysAreWhole() const {
-  const auto own_end = compiled_->parts.begin() + static_cast<ptrdiff_t>(compiled_->own_part_count);
-  return std::none_of(compiled_->parts.begin(), own_end,
-                      [](const KeyPart& part) { return part.EndsMatch(); });
-}
-
 const IndexLayout& IndexCodec::layout() const { return compiled_->layout; }
 
 uint32_t IndexCodec::key_part_count() const {
