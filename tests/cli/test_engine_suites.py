@@ -150,3 +150,8 @@ def test_a_test_is_chosen_for_the_engine_that_its_includes_name(tmp_path):
         engine_suites.select(tmp_path, ("vcol.three",))
     with pytest.raises(CairnError, match="not one of these"):
         engine_suites.select(tmp_path, ("innodb",))
+
+
+def test_tests_without_an_outcome_are_found():
+    outcomes = [Outcome("versioning.a", ("timestamp",), "pass")]
+    assert engine_suites.missing(["versioning.a", "versioning.b"], outcomes) == ["versioning.b"]
