@@ -223,6 +223,12 @@ def run(wanted: tuple[str, ...], parallel: int) -> int:
             phase.summary = ", ".join(
                 f"{totals[state]} {state}" for state in ("pass", "fail", "skip")
             )
+    for engine, names in lost(outcomes).items():
+        if not names:
+            continue
+        with reporter.phase(f"{engine}, {len(names)} lost") as phase:
+            for name in names:
+                outcomes[engine] += _run_engine(server, library, engine, [name], parallel, phase)
     return _conclude(pair_up(outcomes), ledger)
 
 
@@ -247,18 +253,17 @@ def _run_engine(
     load = ["--mysqld=--plugin-load-add=ha_rocksdb.so"] if engine == "ROCKSDB" else []
     packaged = mtr.packaged_tests(server)
     for start in range(0, len(tests), BATCH):
-        batch = tests[start : start + BATCH]
-        outcomes = run_batch(batch)
-        yield from outcomes
-        # A long report can break the framework's streams, which loses what its workers still do.
-        for test in missing(batch, outcomes):
-            yield from run_batch([test])
+        yield from run_batch(tests[start : start + BATCH])
 
 
-def missing(tests: list[str], outcomes: Iterable[Outcome]) -> list[str]:
-    """The tests that are not among the outcomes in any variant."""
-    seen = {outcome.test for outcome in outcomes}
-    return [test for test in tests if test not in seen]
+def lost(outcomes: dict[str, list[Outcome]]) -> dict[str, list[str]]:
+    """By engine, the tests that ran with the other one alone.
+
+    A long report can break the framework's streams, which loses what its workers still do.
+    """
+    keys = {engine: {each.key for each in outcomes[engine]} for engine in ENGINES}
+    everything = set().union(*keys.values())
+    return {engine: sorted(everything - keys[engine]) for engine in ENGINES}
 
 
 def _conclude(pairs: list[Pair], ledger: dict[str, str]) -> int:

@@ -152,6 +152,9 @@ def test_a_test_is_chosen_for_the_engine_that_its_includes_name(tmp_path):
         engine_suites.select(tmp_path, ("innodb",))
 
 
-def test_tests_without_an_outcome_are_found():
-    outcomes = [Outcome("versioning.a", ("timestamp",), "pass")]
-    assert engine_suites.missing(["versioning.a", "versioning.b"], outcomes) == ["versioning.b"]
+def test_tests_and_variants_that_one_engine_lost_are_found():
+    both = [Outcome("versioning.a", (name,), "pass") for name in ("timestamp", "trx_id")]
+    assert engine_suites.lost({"InnoDB": both, "ROCKSDB": both[:1]}) == {
+        "InnoDB": [],
+        "ROCKSDB": ["versioning.a,trx_id"],
+    }
