@@ -150,3 +150,11 @@ def test_a_test_is_chosen_for_the_engine_that_its_includes_name(tmp_path):
         engine_suites.select(tmp_path, ("vcol.three",))
     with pytest.raises(CairnError, match="not one of these"):
         engine_suites.select(tmp_path, ("innodb",))
+
+
+def test_tests_and_variants_that_one_engine_lost_are_found():
+    both = [Outcome("versioning.a", (name,), "pass") for name in ("timestamp", "trx_id")]
+    assert engine_suites.lost({"InnoDB": both, "ROCKSDB": both[:1]}) == {
+        "InnoDB": [],
+        "ROCKSDB": ["versioning.a,trx_id"],
+    }
