@@ -18,7 +18,7 @@ from cairn.report import Phase, Reporter, say
 
 # The unit tests run as users get the code, and where the sanitizers can see slips.
 UNIT_PRESETS = ("release", "asan")
-FORMATTED = ("engine", "mariadb", "tests/unit")
+FORMATTED = ("engine", "mariadb", "tests/fuzz", "tests/unit")
 # ./cairn acceptance roundtrip makes more of them.
 ROUND_TRIPS = 3
 # The short crash test takes every so manieth step of a statement.
