@@ -291,6 +291,16 @@ def acceptance_roundtrip(rounds: int, seed: str | None) -> None:
     sys.exit(command.run(rounds, seed))
 
 
+@acceptance.command("damage")
+@click.option("--rounds", type=click.IntRange(1), default=50, show_default=True)
+@click.option("--seed", help="Repeat the rounds of an earlier run.")
+def acceptance_damage(rounds: int, seed: str | None) -> None:
+    """Alter bytes of stored entries: errors must be clear, other tables untouched."""
+    from cairn.acceptance import altered as command
+
+    sys.exit(command.run(rounds, seed))
+
+
 @acceptance.command("disk-full")
 def acceptance_disk_full() -> None:
     """Fill a small volume until writes fail, free it and write on: bad-input disk-full."""

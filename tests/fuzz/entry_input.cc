@@ -11,6 +11,7 @@
 #include "tests/fuzz/inputs.h"
 #include "tests/unit/codec/entry_check.h"
 #include "tests/unit/codec/random_table.h"
+#include "tests/unit/codec/test_collations.h"
 
 namespace cairn::testing {
 namespace {
@@ -18,7 +19,8 @@ namespace {
 // Bytes of an input that describe its table; those of a smaller one are spare.
 constexpr size_t kLayoutBytes = 64;
 
-// A table with what RandomTable gives and virtual columns.
+// A table with what RandomTable gives, virtual columns and a collation in which a space has the weight of
+// another character.
 TestTable TableOf(std::string_view* input) {
   const std::string_view layout = input->substr(0, kLayoutBytes);
   input->remove_prefix(layout.size());
@@ -27,9 +29,22 @@ TestTable TableOf(std::string_view* input) {
   std::vector<bool> in_primary(table.layout().columns.size());
   for (const KeyPartLayout& part : table.primary().parts) in_primary[part.column] = true;
   for (size_t i = 0; i < in_primary.size(); ++i) {
-    if (!in_primary[i]) table.mutable_layout().columns[i].is_virtual = random.Below(8) == 7;
+    ColumnLayout& column = table.mutable_layout().columns[i];
+    if (!in_primary[i]) column.is_virtual = random.Below(8) == 7;
+    if (column.collation == &Latin1Swedish() && random.Below(4) == 3) {
+      column.collation = &Latin1Ukrainian();
+    }
   }
   return table;
+}
+
+// Whether every value comes back: not with that collation, whose trailing characters that weigh as much as a
+// space the stock format loses (spec/on-disk-format.md, 4.8).
+bool IsLossless(const TestTable& table) {
+  const std::vector<ColumnLayout>& columns = table.layout().columns;
+  return std::none_of(columns.begin(), columns.end(), [](const ColumnLayout& column) {
+    return column.collation == &Latin1Ukrainian();
+  });
 }
 
 // Bytes in a buffer of exactly their size, so that the address sanitizer sees any read beyond them.
@@ -155,7 +170,7 @@ void ExpectRoundTrip(const TestTable& table, const IndexCodec& codec, const Reco
                             again_value, &again))
       << Describe(table) << "\n"
       << record.ToString(covered);
-  if (!HasStorableNumbers(table, covered, record)) return;
+  if (!HasStorableNumbers(table, covered, record) || !IsLossless(table)) return;
   EXPECT_EQ(again.ToString(covered), record.ToString(covered)) << Describe(table);
 }
 
@@ -306,7 +321,7 @@ void CheckAlteredRow(std::string_view input) {
                                 .checksums = random.OneIn(2)};
   const Record record(table, RandomRow(table, &random));
   Entry entry = Encode(*codec, record, options);
-  ExpectEntryDecodes(table, *codec, entry, record, options);
+  if (IsLossless(table)) ExpectEntryDecodes(table, *codec, entry, record, options);
   Alter(&entry, &random);
   CheckDecoding(table, *codec, entry.key, entry.value);
   CheckKey(table, *codec, entry.key, record);

@@ -12,7 +12,7 @@ namespace cairn::testing {
 namespace {
 
 const Collation& RandomCollation(Random* random) {
-  switch (random->Below(18)) {
+  switch (random->Below(17)) {
     case 0:
       return Binary();
     case 1:
@@ -42,10 +42,8 @@ const Collation& RandomCollation(Random* random) {
     case 13:
       return Latin2Czech();
     case 14:
-      return Latin1Ukrainian();
-    case 15:
       return Utf8mb4Traditional();
-    case 16:
+    case 15:
       return Utf8mb4AiCi();
     default:
       return Ucs2();
