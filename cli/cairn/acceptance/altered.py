@@ -32,6 +32,7 @@ CHECKSUM_OPTIONS = (
 )
 _DICTIONARY_FAMILY = "__system__"
 _TABLE, _INDEX, _STATISTICS, _AUTO_INCREMENT, _TABLE_VERSION = 1, 2, 6, 9, 20
+_COLUMN_FAMILY, _MAX_INDEX_NUMBER, _DIRECTORY_FORMAT = 3, 7, 0x43
 _LOST_CONNECTION = (2006, 2013)
 _GET_ERRMSG = 1296
 
@@ -137,10 +138,13 @@ class Round:
         self.server.data = self.server.directory / "data"
         files.remove(self.server.data)
         shutil.copytree(self.original.data, self.server.data)
-        if self.chance.random() < 0.6:
+        kind = self.chance.random()
+        if kind < 0.55:
             self._alter_data()
-        else:
+        elif kind < 0.9:
             self._alter_dictionary()
+        else:
+            self._alter_common_record()
         self.server.stop()
 
     # ---- data ------------------------------------------------------------------------------------
@@ -289,6 +293,41 @@ class Round:
             if Statement(self.server, text).counted() != self.original.rows[text]:
                 raise Wrong(f"the table that was made anew gives other rows: {text}")
 
+    def _alter_common_record(self) -> None:
+        """A record that concerns every table: the engine refuses it, or no wrong row comes back."""
+        records = {
+            "a column family": _COLUMN_FAMILY,
+            "the largest index number": _MAX_INDEX_NUMBER,
+            "the directory's format": _DIRECTORY_FORMAT,
+        }
+        what = self.chance.choice(list(records))
+        part = self.chance.choice(("key", "value"))
+        if not self._alter(_DICTIONARY_FAMILY, f"{records[what]:08x}", part, 1):
+            part = "value"  # The key is the type alone.
+            self._alter(_DICTIONARY_FAMILY, f"{records[what]:08x}", part, 1)
+        self.what = f"the {part} of the record of {what}"
+        self.server.start(*self.original.options, needs_engine=False)
+        if not self.server.has_engine():
+            if not any("RocksDB" in line for line in self.server.errors()):
+                raise Wrong(f"the log does not say why the engine is off:\n{self.server.excerpt()}")
+            return
+        reasons = self._quarantined()
+        for table in TABLES:
+            for text in reads(table):
+                statement = Statement(self.server, text)
+                if table.name in reasons and statement.error is None:
+                    raise Wrong(f"a quarantined table is read: {text}")
+                if statement.error is None and statement.counted() != self.original.rows[text]:
+                    raise Wrong(f"other rows come back: {text}")
+                if table.name not in reasons and statement.error is not None:
+                    raise Wrong(f"{text}: {statement.error}")
+        Statement(self.server, f"CREATE TABLE {SCHEMA}.fresh (id INT PRIMARY KEY) ENGINE=ROCKSDB")
+        Statement(self.server, f"INSERT INTO {SCHEMA}.fresh VALUES (1)")
+        self._require_others([table for table in self.others if table.name not in reasons])
+        for table in TABLES:
+            self.table = table
+            self._drop()
+
     def _quarantined(self) -> dict[str, str]:
         return {
             name: reason
@@ -333,7 +372,6 @@ class Round:
         statement = Statement(self.server, f"DROP TABLE {self.table.path}")
         if statement.error is not None:
             raise Wrong(f"DROP TABLE fails: {statement.error}")
-        self._require_others([])
         left = self.server.query(
             f"SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA = '{SCHEMA}' "
             f"AND TABLE_NAME = '{self.table.name}'"

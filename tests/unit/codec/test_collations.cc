@@ -105,7 +105,9 @@ class TestCollation final : public Collation {
     for (std::string_view rest = value; !rest.empty(); ++chars) {
       rest.remove_prefix(std::min(rest.size(), parts_.read(rest).bytes));
     }
-    if (MaxLevelBytes(chars) <= capacity) EXPECT_LE(weights.size(), capacity);
+    if (MaxLevelBytes(chars) <= capacity) {
+      EXPECT_LE(weights.size(), capacity);
+    }
     std::memcpy(to, weights.data(), std::min(weights.size(), capacity));
     return std::min(weights.size(), capacity);
   }
