@@ -6,7 +6,7 @@ find_package(ZLIB REQUIRED)
 add_library(cairn_build_options INTERFACE)
 target_include_directories(cairn_build_options INTERFACE "${PROJECT_SOURCE_DIR}")
 target_compile_options(cairn_build_options INTERFACE
-  -fno-gnu-unique
+  $<$<CXX_COMPILER_ID:GNU>:-fno-gnu-unique>
   $<$<STREQUAL:${CMAKE_SYSTEM_PROCESSOR},x86_64>:-march=x86-64-v2>
   $<$<BOOL:${CAIRN_WERROR}>:-Werror>)
 if(CAIRN_SANITIZE)

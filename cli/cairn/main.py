@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from pathlib import Path
 from typing import Any
 
 import click
@@ -108,6 +109,21 @@ def test(part: str) -> None:
     from cairn import testing
 
     sys.exit(testing.run(part))
+
+
+@cli.command()
+@click.option("--seconds", type=click.IntRange(1), default=60, show_default=True)
+@click.option(
+    "--corpus",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Where new inputs go, instead of var/fuzz/corpus.",
+)
+@click.option("--save", is_flag=True, help="Choose the committed corpus anew afterwards.")
+def fuzz(seconds: int, corpus: Path | None, save: bool) -> None:
+    """Let libFuzzer look for stored bytes that are decoded wrongly (needs clang)."""
+    from cairn import fuzz as command
+
+    sys.exit(command.run(seconds, corpus, save=save))
 
 
 @cli.command("format")
@@ -292,6 +308,16 @@ def acceptance_covering(rows: int) -> None:
     from cairn.acceptance import covering as command
 
     sys.exit(command.run(rows))
+
+
+@acceptance.command("damage")
+@click.option("--rounds", type=click.IntRange(1), default=50, show_default=True)
+@click.option("--seed", help="Repeat the rounds of an earlier run.")
+def acceptance_damage(rounds: int, seed: str | None) -> None:
+    """Alter bytes of stored entries: errors must be clear, other tables untouched."""
+    from cairn.acceptance import altered as command
+
+    sys.exit(command.run(rounds, seed))
 
 
 @acceptance.command("disk-full")

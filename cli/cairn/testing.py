@@ -18,9 +18,10 @@ from cairn.report import Phase, Reporter, say
 
 # The unit tests run as users get the code, and where the sanitizers can see slips.
 UNIT_PRESETS = ("release", "asan")
-FORMATTED = ("engine", "mariadb", "tests/unit")
-# ./cairn acceptance roundtrip makes more of them.
+FORMATTED = ("engine", "mariadb", "tests/fuzz", "tests/unit")
+# ./cairn acceptance roundtrip and ./cairn acceptance damage make more of them.
 ROUND_TRIPS = 3
+DAMAGE_ROUNDS = 6
 # The short crash test takes every so manieth step of a statement.
 SHORT_STRIDE = 4
 # How many files of a failed check are named on the screen.
@@ -178,6 +179,7 @@ def sql(reporter: Reporter) -> Total:
     if failures:
         say(f"    Log: {shown(LOG / 'mtr-sql.log')}")
     total.add(_roundtrip(reporter, server))
+    total.add(_damage(reporter, server))
     return total
 
 
@@ -188,6 +190,15 @@ def _roundtrip(reporter: Reporter, server: prefix.Server) -> Total:
     seed = f"{random.getrandbits(32)}"
     failed = command.run_rounds(reporter, server, ROUND_TRIPS, seed)
     return Total(ROUND_TRIPS - failed, failed)
+
+
+def _damage(reporter: Reporter, server: prefix.Server) -> Total:
+    """Entries of a few tables are altered below RocksDB's checksums."""
+    from cairn.acceptance import altered
+
+    seed = f"{random.getrandbits(32)}"
+    failed = altered.run_rounds(reporter, server, DAMAGE_ROUNDS, seed)
+    return Total(DAMAGE_ROUNDS - failed, failed)
 
 
 # ---- crash -------------------------------------------------------------------------------------

@@ -141,6 +141,7 @@ Status IndexCodec::Decode(const DecodePlan& plan, std::string_view key, std::str
     return compiled_->Corruption(damage, key);
   }
   if (!checksums_match) [[unlikely]] {
+    ClearBlobs(plan.steps_->column_steps, record);
     return Status(StatusCode::kChecksumMismatch,
                   compiled_->label + ": the row's checksums do not match; key " + ToHex(key));
   }

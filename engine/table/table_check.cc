@@ -40,9 +40,16 @@ class Checker {
 
   Status CheckRows() {
     const TableIndex& primary = table_.primary();
-    const ColumnSet all_columns(table_.layout().columns.size(), true);
+    const size_t column_count = table_.layout().columns.size();
+    const ColumnSet all_columns(column_count, true);
     CAIRN_ASSIGN_OR_RETURN(const std::unique_ptr<DecodePlan> plan,
                            primary.codec->MakePlan(all_columns, IndexCodec::Checksums::kVerify));
+    for (const TableIndex& index : table_.indexes()) {
+      CAIRN_ASSIGN_OR_RETURN(
+          std::unique_ptr<DecodePlan> entry_plan,
+          index.codec->MakePlan(ColumnSet(column_count), IndexCodec::Checksums::kVerify));
+      entry_plans_.push_back(std::move(entry_plan));
+    }
     // Compactions remove what expires before this time, rows and entries separately; what expires later
     // stays while the snapshot lives.
     transaction_->EnsureSnapshot();
@@ -72,7 +79,12 @@ class Checker {
     if (table_.has_hidden_key()) {
       CAIRN_ASSIGN_OR_RETURN(hidden_key, table_.primary().codec->HiddenKey(primary_key));
     }
-    for (uint32_t i = 0; i < table_.indexes().size(); ++i) {
+    // Columns that the key does not give back lie in the row as well.
+    table_.primary().codec->EncodeKey(record_, hidden_key, &key_, &unpack_info_);
+    if (key_ != primary_key) {
+      Report(table_.primary(), "the row's columns make another key", primary_key);
+    }
+    for (uint32_t i = 0; i < table_.indexes().size() && !full(); ++i) {
       const TableIndex& index = table_.index(i);
       if (index.layout().kind != IndexKind::kSecondary) continue;
       if (index.has_virtual_part) CAIRN_RETURN_IF_ERROR(virtual_columns_->Compute(i));
@@ -87,8 +99,11 @@ class Checker {
         return read;
       } else if (!value.ToStringView().starts_with(expected_value_)) {
         Report(index, "the entry differs from its row", key_);
+      } else if (const Status decoded =
+                     index.codec->Decode(*entry_plans_[i], key_, value.ToStringView(), record_);
+                 !decoded.ok()) {
+        Report(index, decoded.ToString(), key_);
       }
-      if (full()) break;
     }
     return Status();
   }
@@ -124,6 +139,7 @@ class Checker {
   std::string key_;
   std::string unpack_info_;
   std::string expected_value_;
+  std::vector<std::unique_ptr<DecodePlan>> entry_plans_;  // For what follows the expected value.
 };
 
 }  // namespace

@@ -294,6 +294,21 @@ TEST(DamagedEntries, NoBlobKeepsAPointerToAnEarlierRow) {
   EXPECT_EQ(record.Data(3), "");
 }
 
+TEST(DamagedEntries, NoBlobIsLeftWhenTheChecksumsDoNotMatch) {
+  TestTable table;
+  table.Int("id").Blob("b", 2, Binary());
+  table.PrimaryKey(0x101, {"id"});
+  const auto codec = table.Codec(0x101u);
+  const auto plan =
+      std::move(codec->MakePlan(table.Covered(*codec), IndexCodec::Checksums::kVerify)).value();
+  Entry entry = Encode(*codec, Record(table, {1, "text"}), {.checksums = true});
+  entry.value[3] = 'x';
+  Record record(table, {1, "old"});
+  EXPECT_EQ(codec->Decode(*plan, entry.key, entry.value, record.data()).code(),
+            StatusCode::kChecksumMismatch);
+  EXPECT_EQ(record.Data(1), "");
+}
+
 TEST(DamagedEntries, ShortStampsAndHiddenKeysAreCorruption) {
   TestTable table;
   table.Int("a").Key(0x101, {"a"}).HiddenKey(0x102).TtlStamps();

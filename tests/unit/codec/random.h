@@ -6,8 +6,11 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 #include <random>
 #include <string>
+#include <string_view>
+#include <utility>
 
 namespace cairn::testing {
 
@@ -27,17 +30,36 @@ inline uint64_t Seed() {
 
 class Random {
  public:
-  Random() : trace_(__FILE__, __LINE__, "CAIRN_SEED=" + std::to_string(Seed())), engine_(Seed()) {}
+  Random()
+      : trace_(std::in_place, __FILE__, __LINE__, "CAIRN_SEED=" + std::to_string(Seed())),
+        engine_(Seed()) {}
+  // Takes its choices from `input`, which a fuzzer wrote; zeros follow its last byte.
+  explicit Random(std::string_view input) : input_(input) {}
 
-  uint64_t Bits() { return engine_(); }
+  uint64_t Bits() { return engine_ ? (*engine_)() : FromInput(UINT64_MAX); }
   // 0 .. limit-1
-  size_t Below(size_t limit) { return static_cast<size_t>(engine_() % limit); }
+  size_t Below(size_t limit) {
+    return static_cast<size_t>((engine_ ? (*engine_)() : FromInput(limit - 1)) % limit);
+  }
   size_t Between(size_t first, size_t last) { return first + Below(last - first + 1); }
   bool OneIn(size_t n) { return Below(n) == 0; }
 
  private:
-  ::testing::ScopedTrace trace_;
-  std::mt19937_64 engine_;
+  // As many bytes as `largest` has.
+  uint64_t FromInput(uint64_t largest) {
+    uint64_t number = 0;
+    for (; largest != 0; largest >>= 8) {
+      number <<= 8;
+      if (input_.empty()) continue;
+      number |= static_cast<uint8_t>(input_.front());
+      input_.remove_prefix(1);
+    }
+    return number;
+  }
+
+  std::optional<::testing::ScopedTrace> trace_;
+  std::optional<std::mt19937_64> engine_;
+  std::string_view input_;
 };
 
 }  // namespace cairn::testing

@@ -12,7 +12,7 @@ namespace cairn::testing {
 namespace {
 
 const Collation& RandomCollation(Random* random) {
-  switch (random->Below(15)) {
+  switch (random->Below(17)) {
     case 0:
       return Binary();
     case 1:
@@ -41,6 +41,10 @@ const Collation& RandomCollation(Random* random) {
       return Utf8mb4NoPadBin();
     case 13:
       return Latin2Czech();
+    case 14:
+      return Utf8mb4Traditional();
+    case 15:
+      return Utf8mb4AiCi();
     default:
       return Ucs2();
   }

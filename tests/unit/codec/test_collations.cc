@@ -100,7 +100,14 @@ class TestCollation final : public Collation {
                     size_t capacity) const override {
     std::string weights;
     AppendLevel(value, SIZE_MAX, static_cast<int>(level), &weights);
-    EXPECT_LE(weights.size(), capacity);
+    // Damage alone brings more characters than the column may have; their weights are cut.
+    size_t chars = 0;
+    for (std::string_view rest = value; !rest.empty(); ++chars) {
+      rest.remove_prefix(std::min(rest.size(), parts_.read(rest).bytes));
+    }
+    if (MaxLevelBytes(chars) <= capacity) {
+      EXPECT_LE(weights.size(), capacity);
+    }
     std::memcpy(to, weights.data(), std::min(weights.size(), capacity));
     return std::min(weights.size(), capacity);
   }

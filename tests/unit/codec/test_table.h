@@ -77,7 +77,7 @@ class TestTable {
   std::unique_ptr<IndexCodec> Codec(const IndexLayout& index) const;
   std::unique_ptr<IndexCodec> Codec(uint32_t index_number) const;
 
-  // All columns that `codec` covers.
+  // All columns that come back from an entry of `codec`.
   ColumnSet Covered(const IndexCodec& codec) const;
   ColumnSet Columns(std::initializer_list<const char*> names) const;
 

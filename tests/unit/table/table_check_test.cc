@@ -14,7 +14,7 @@ using ::testing::IsEmpty;
 
 class TableCheckTest : public TableFixture {
  protected:
-  TableCheckTest() {
+  explicit TableCheckTest(Key key = Key::kPrimary) : TableFixture("default", key) {
     InsertCommitted({1, "a", 10, "x"});
     InsertCommitted({2, "b", nullptr, "y"});
   }
@@ -64,6 +64,30 @@ TEST_F(TableCheckTest, DamagedRowIsFoundAndNamed) {
   ASSERT_TRUE(
       db()->Put(rocksdb::WriteOptions(), family(), KeyOf(kById, {1, "a", 10, "x"}), "\x01").ok());
   EXPECT_THAT(Check().problems, ElementsAre(HasSubstr("corruption")));
+}
+
+TEST_F(TableCheckTest, BytesBehindAnEntrysOwnAreFound) {
+  const std::string key = KeyOf(kByA, {1, "a", 10, "x"});
+  std::string value;
+  ASSERT_TRUE(db()->Get(rocksdb::ReadOptions(), family(), key, &value).ok());
+  ASSERT_TRUE(db()->Put(rocksdb::WriteOptions(), family(), key, value + "more").ok());
+  EXPECT_THAT(Check().problems, ElementsAre(HasSubstr("bytes follow the last column")));
+}
+
+class TextKeyCheckTest : public TableCheckTest {
+ protected:
+  TextKeyCheckTest() : TableCheckTest(Key::kText) {}
+};
+
+TEST_F(TextKeyCheckTest, RowUnderAnotherKeyThanItsColumnsIsFound) {
+  EXPECT_THAT(Check().problems, IsEmpty());
+  const std::string key = KeyOf(kById, {1, "a", 10, "x"});
+  std::string row;
+  ASSERT_TRUE(db()->Get(rocksdb::ReadOptions(), family(), key, &row).ok());
+  ASSERT_TRUE(db()->Delete(rocksdb::WriteOptions(), family(), key).ok());
+  const std::string other = KeyOf(kById, {1, "a", 10, "z"});
+  ASSERT_TRUE(db()->Put(rocksdb::WriteOptions(), family(), other, row).ok());
+  EXPECT_THAT(Check().problems, ElementsAre(HasSubstr("another key")));
 }
 
 }  // namespace

@@ -21,8 +21,8 @@ TableFixture::TableFixture(std::string family, Key key) {
       .Nullable()
       .Varchar("c", 30, Utf8mb4General());
   std::vector<NewIndex> indexes;
-  if (key == Key::kPrimary) {
-    description_.PrimaryKey(256, {"id"});
+  if (key != Key::kHidden) {
+    description_.PrimaryKey(256, {key == Key::kText ? "c" : "id"});
     indexes.push_back({IndexKind::kPrimary, family});
   }
   description_.UniqueKey(257, {"b"}).Key(258, {"a"});

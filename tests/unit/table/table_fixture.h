@@ -21,7 +21,7 @@ namespace cairn {
 // column family that holds its indexes.
 class TableFixture : public ::testing::Test {
  public:
-  enum class Key { kPrimary, kHidden };
+  enum class Key { kPrimary, kText, kHidden };        // kText: the primary key is `c`.
   enum : uint32_t { kById = 0, kByB = 1, kByA = 2 };  // With a primary key.
   enum : uint32_t { kHiddenByB = 0, kHiddenByA = 1, kHiddenKey = 2 };
 

@@ -1,0 +1,90 @@
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "engine/codec/dictionary_record.h"
+#include "engine/codec/index_feature.h"
+#include "engine/codec/index_statistics.h"
+#include "tests/fuzz/inputs.h"
+
+namespace cairn::testing {
+namespace {
+
+// What decodes must decode to itself again; what does not must say why.
+template <typename Decode, typename Encode>
+void CheckRoundTrip(std::string_view bytes, Decode decode, Encode encode) {
+  const auto decoded = decode(bytes);
+  if (!decoded.ok()) {
+    const StatusCode code = decoded.status().code();
+    EXPECT_TRUE(code == StatusCode::kCorruption || code == StatusCode::kNotSupported)
+        << decoded.status().ToString();
+    EXPECT_FALSE(decoded.status().message().empty());
+    return;
+  }
+  const std::string encoded = encode(*decoded);
+  const auto again = decode(std::string_view(encoded));
+  ASSERT_TRUE(again.ok()) << again.status().ToString();
+  EXPECT_TRUE(*again == *decoded);
+}
+
+void CheckKeys(std::string_view bytes) {
+  CheckRoundTrip(bytes, DecodeTableKey, TableKey);
+  CheckRoundTrip(bytes, DecodeColumnFamilyKey, ColumnFamilyKey);
+  for (DictionaryRecordType type :
+       {DictionaryRecordType::kIndex, DictionaryRecordType::kIndexDropOngoing,
+        DictionaryRecordType::kIndexStatistics, DictionaryRecordType::kIndexCreateOngoing,
+        DictionaryRecordType::kAutoIncrement}) {
+    CheckRoundTrip(
+        bytes, [&](std::string_view key) { return DecodeIndexKey(type, key); },
+        [&](IndexId id) { return IndexKey(type, id); });
+  }
+  (void)IsMergeableKey(bytes);
+}
+
+void CheckValues(std::string_view bytes) {
+  CheckRoundTrip(bytes, DecodeTable, EncodeTable);
+  CheckRoundTrip(bytes, DecodeIndexInfo, EncodeIndexInfo);
+  CheckRoundTrip(bytes, DecodeColumnFamily, EncodeColumnFamily);
+  CheckRoundTrip(bytes, DecodeMaxIndexNumber, EncodeMaxIndexNumber);
+  CheckRoundTrip(bytes, DecodeAutoIncrement, EncodeAutoIncrement);
+  CheckRoundTrip(bytes, DecodeTableVersion, EncodeTableVersion);
+  CheckRoundTrip(bytes, DecodeDirectoryFormat, EncodeDirectoryFormat);
+  CheckRoundTrip(bytes, DecodeIndexStatistics, EncodeIndexStatistics);
+  const Status mark = DecodeOngoingMark(bytes);
+  EXPECT_TRUE(mark.ok() || !mark.message().empty());
+  if (const auto info = DecodeIndexInfo(bytes); info.ok()) (void)NameFeatures(info->features);
+}
+
+// Counters of any size add up without undefined behaviour.
+void CheckStatisticsArithmetic(std::string_view bytes) {
+  auto decoded = DecodeIndexStatistics(bytes);
+  if (!decoded.ok() || decoded->empty()) return;
+  IndexStatistics sum;
+  for (const IndexStatistics& statistics : *decoded) {
+    sum.Add(statistics);
+    sum.Subtract(decoded->back());
+  }
+}
+
+void CheckMerge(std::string_view left, std::string_view right) {
+  const Result<std::string> merged = MergeAutoIncrement(left, right);
+  const auto a = DecodeAutoIncrement(left);
+  const auto b = DecodeAutoIncrement(right);
+  ASSERT_EQ(merged.ok(), a.ok() && b.ok());
+  if (!merged.ok()) return;
+  const auto larger = DecodeAutoIncrement(*merged);
+  ASSERT_TRUE(larger.ok());
+  EXPECT_EQ(*larger, std::max(*a, *b));
+}
+
+}  // namespace
+
+void CheckDictionaryBytes(std::string_view input) {
+  CheckKeys(input);
+  CheckValues(input);
+  CheckStatisticsArithmetic(input);
+  const size_t half = input.size() / 2;
+  CheckMerge(input.substr(0, half), input.substr(half));
+}
+
+}  // namespace cairn::testing
