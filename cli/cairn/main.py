@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from pathlib import Path
 from typing import Any
 
 import click
@@ -273,6 +274,20 @@ def acceptance_roundtrip(rounds: int, seed: str | None) -> None:
     from cairn.acceptance.roundtrip import command
 
     sys.exit(command.run(rounds, seed))
+
+
+@acceptance.command("stock-data")
+@click.option(
+    "--archive",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Another archive, with its checksums.tsv beside it.",
+)
+def acceptance_stock_data(archive: Path | None) -> None:
+    """Take a directory that the stock plug-in wrote through changes, both formats, and back."""
+    from cairn.acceptance.stock_data import command
+
+    sys.exit(command.run(archive))
 
 
 @acceptance.command("covering")
