@@ -301,6 +301,20 @@ def acceptance_roundtrip(rounds: int, seed: str | None) -> None:
     sys.exit(command.run(rounds, seed))
 
 
+@acceptance.command("stock-data")
+@click.option(
+    "--archive",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Another archive, with its checksums.tsv beside it.",
+)
+def acceptance_stock_data(archive: Path | None) -> None:
+    """Take a directory that the stock plug-in wrote through changes, both formats, and back."""
+    from cairn.acceptance.stock_data import command
+
+    sys.exit(command.run(archive))
+
+
 @acceptance.command("covering")
 @click.option("--rows", type=click.IntRange(1), default=1_000_000, show_default=True)
 def acceptance_covering(rows: int) -> None:
