@@ -110,9 +110,13 @@ class Key:
 
     @property
     def format_is_inexact(self) -> bool:
-        """The stock format cuts a prefix of a TEXT by bytes: no reader finds all equals."""
+        """The stock format cuts a prefix of a TEXT by bytes: no reader finds all equals.
+
+        And the stock plug-in lets duplicates into a unique prefix of a BLOB, of which a look-up
+        gives one.
+        """
         first = self.parts[0][0]
-        return first.is_blob and bool(first.collation)
+        return first.is_blob and (bool(first.collation) or self.unique)
 
     @property
     def is_whole(self) -> bool:
