@@ -97,6 +97,13 @@ int ha_rocksdb::PrepareCursor(uint32_t index) {
       columns_[i] = columns_[i] && !is_virtual;
     }
   }
+  if (index_only) {
+    // The server may expect any part of the index; one that its entries do not give back comes from the row.
+    for (const cairn::KeyPartLayout& part : engine_table_->index(index).layout().parts) {
+      if (engine_table_->layout().columns[part.column].is_virtual) continue;
+      columns_[part.column] = columns_[part.column] || bitmap_is_set(table->read_set, part.column);
+    }
+  }
   if (engine_table_->index(index).ends_at_blob_part) {  // They are compared with search keys.
     for (const cairn::KeyPartLayout& part : engine_table_->index(index).layout().parts) {
       columns_[part.column] = true;
