@@ -272,7 +272,10 @@ int ha_rocksdb::info(uint flag) {
         for (uint part = 0; part < key.ext_key_parts; ++part) {
           if (invented != 0) {
             // Each further part halves the rows that share a value; tests count on these numbers.
-            key.rec_per_key[part] = 1UL << std::min(key.ext_key_parts - part - 1, 31U);
+            const uint32_t parts = key.flags & HA_NOSAME
+                                       ? key.user_defined_key_parts
+                                       : engine_table_->index(i).codec->key_part_count();
+            key.rec_per_key[part] = parts > part ? 1UL << std::min(parts - part - 1, 31U) : 1;
             continue;
           }
           const std::vector<double>& measured = sizes->rows_per_prefix[i];
