@@ -121,6 +121,7 @@ Result<std::unique_ptr<Database>> Database::Open(DatabaseOptions options, Log* l
   database->default_family_ = database->FindFamily(kDefaultColumnFamily);
   CAIRN_ASSIGN_OR_RETURN(database->system_family_,
                          database->FindOrCreateFamily(kSystemColumnFamily));
+  database->write_stalls_->List();  // A directory may open with too much to compact.
   return database;
 }
 

@@ -18,7 +18,7 @@ rocksdb::Slice ToSlice(std::string_view bytes) {
 // What RocksDB keeps of an entry of a batch beside its bytes: a node of the batch's index.
 constexpr uint64_t kBatchEntryBytes = 72;
 // And of a row lock: an entry in the table of locks and one in the transaction's list, each with the key.
-constexpr uint64_t kRowLockBytes = 384;
+constexpr uint64_t kRowLockBytes = 288;
 // A finished transaction keeps its buffer for the next one if it is not larger.
 constexpr uint64_t kKeptBatchBytes = 1 << 20;
 
