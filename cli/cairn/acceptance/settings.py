@@ -1,8 +1,9 @@
 """./cairn acceptance settings: any legal value of any variable, set live and given at start.
 
-Live: while sysbench reads and writes, SET GLOBAL goes through every variable that can be changed, with
-its least, its largest and other values; no statement fails, no client waits long. At start: the server
-gets values for several variables at once, works, is killed, and starts with others; no row is lost.
+Live: while sysbench reads and writes, SET GLOBAL goes through every variable that can be changed,
+with its least, its largest and other values; no statement fails, no client waits long. At start: the
+server gets values for several variables at once, works, is killed, and starts with others; no row is
+lost.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ LOAD_AT_START_S = 3
 # Values of text variables, and those to use in place of the range, with the reason.
 VALUES: dict[str, tuple[Any, ...]] = {
     "rocksdb_compact_cf": ("default",),
-    "rocksdb_create_checkpoint": (),  # Needs a path that does not exist: the tests in SQL make some.
+    "rocksdb_create_checkpoint": (),  # Needs a path that does not exist: tests in SQL make some.
     "rocksdb_delete_cf": (),  # Refuses every value.
     "rocksdb_skip_unique_check_tables": (".*", "t1"),
     "rocksdb_strict_collation_exceptions": ("", "t.*"),
@@ -56,7 +57,7 @@ VALUES: dict[str, tuple[Any, ...]] = {
     "rocksdb_block_cache_size": (1024, 8 << 20, 256 << 20),
     "rocksdb_max_latest_deadlocks": (0, 1, 1000),
 }
-# Not to be given at start: the data lies elsewhere then, is never made, or is read with another policy.
+# Not to be given at start: the data lies elsewhere then, is never made, or is not what it was.
 NOT_AT_START = {
     "rocksdb_datadir",
     "rocksdb_wal_dir",
@@ -168,7 +169,8 @@ def _variables(server: ScratchServer) -> list[Variable]:
         )
         for name, kind, default, least, largest, names, read_only in server.query(
             "SELECT variable_name, variable_type, default_value, numeric_min_value, "
-            "numeric_max_value, enum_value_list, read_only FROM information_schema.system_variables "
+            "numeric_max_value, enum_value_list, read_only "
+            "FROM information_schema.system_variables "
             "WHERE variable_name LIKE 'rocksdb%' ORDER BY variable_name"
         )
     ]
