@@ -4,6 +4,7 @@ Live: while sysbench reads and writes, SET GLOBAL goes through every variable th
 with its least, its largest and other values; no statement fails, no client waits long. At start:
 the server gets values for several variables at once, works, is killed, and starts with others; no
 row is lost.
+"""
 
 from __future__ import annotations
 
