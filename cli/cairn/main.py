@@ -334,6 +334,14 @@ def acceptance_damage(rounds: int, seed: str | None) -> None:
     sys.exit(command.run(rounds, seed))
 
 
+@acceptance.command("monitoring")
+def acceptance_monitoring() -> None:
+    """Evaluate the dashboard's and the alerts' expressions against a server under load."""
+    from cairn.acceptance import monitoring as command
+
+    sys.exit(command.run())
+
+
 @acceptance.command("disk-full")
 def acceptance_disk_full() -> None:
     """Fill a small volume until writes fail, free it and write on: bad-input disk-full."""
