@@ -88,13 +88,16 @@ class Program:
 
 
 class Exporter(Program):
-    """prometheus-mysqld-exporter, which asks one server over its socket."""
+    """prometheus-mysqld-exporter, which asks one server over its socket.
 
-    def __init__(self, mariadb: Server, server_socket: Path, log: Path) -> None:
+    `user` may have a password, after a colon.
+    """
+
+    def __init__(self, mariadb: Server, server_socket: Path, user: str, log: Path) -> None:
         super().__init__(
             [str(program(mariadb, "prometheus-mysqld-exporter")), "--config.my-cnf=/dev/null"],
             log,
-            {"DATA_SOURCE_NAME": f"root@unix({server_socket})/"},
+            {"DATA_SOURCE_NAME": f"{user}@unix({server_socket})/"},
         )
 
     def scrape(self) -> dict[str, float]:

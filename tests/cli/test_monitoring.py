@@ -63,7 +63,7 @@ def test_every_panel_says_what_it_shows():
 def test_an_unknown_metric_is_found():
     class Exporter:
         def scrape(self):
-            return {"mysql_up": 1.0, "mysql_a": 0.0}
+            return {"mysql_up": 1.0, "mysql_exporter_last_scrape_error": 0.0, "mysql_a": 0.0}
 
     monitoring._check_names(Exporter(), ["mysql_a > 1"])
     with pytest.raises(Failed, match="mysql_b"):

@@ -128,7 +128,7 @@ CONTRAST = """
 
 
 @pytest.mark.parametrize(
-    ("width", "dark"), [(1280, False), (800, True), (390, False), (390, True), (320, False)]
+    ("width", "dark"), [(1280, False), (1080, True), (390, False), (390, True), (320, False)]
 )
 def test_a_browser_shows_the_page_as_it_should_be(browser, file, width, dark):
     browser.open(file, width=width, dark=dark)

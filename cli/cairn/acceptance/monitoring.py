@@ -70,9 +70,12 @@ def check(reporter: Reporter, mariadb: prefix.Server, directory: Path) -> int:
         phase.summary = "promtool accepts them, their unit tests pass"
     with ScratchServer(mariadb, directory, OPTIONS) as server:
         server.start()
+        # As docs/monitoring.md says, but for the password in place of the system's user.
+        server.query("CREATE USER prometheus@localhost IDENTIFIED BY 'secret'")
+        server.query("GRANT PROCESS, SLAVE MONITOR ON *.* TO prometheus@localhost")
         with (
             _load(server, directory / "sysbench.log"),
-            prometheus.Exporter(mariadb, server.socket, directory / "exporter.log") as exporter,
+            _exporter(server, directory) as exporter,
             prometheus.Prometheus(mariadb, exporter, ALERTS, directory) as live,
         ):
             rules = live.rules()
@@ -88,7 +91,7 @@ def check(reporter: Reporter, mariadb: prefix.Server, directory: Path) -> int:
                 phase.summary = f"{len(panels)} of panels, {len(alerts)} of alerts: all return data"
         with (
             reporter.phase("Restart"),
-            prometheus.Exporter(mariadb, server.socket, directory / "exporter.log") as exporter,
+            _exporter(server, directory) as exporter,
         ):
             server.stop()
             require(exporter.scrape()["mysql_up"] == 0, "mysql_up is not 0 without a server")
@@ -106,6 +109,12 @@ def panel_expressions(dashboard: Path) -> list[str]:
         expression.replace("$__rate_interval", f"{SCRAPES}s").replace("$instance", ".*")
         for expression in expressions
     ]
+
+
+def _exporter(server: ScratchServer, directory: Path) -> prometheus.Exporter:
+    return prometheus.Exporter(
+        server.mariadb, server.socket, "prometheus:secret", directory / "exporter.log"
+    )
 
 
 @contextmanager
@@ -140,6 +149,8 @@ def _load(server: ScratchServer, log: Path) -> Iterator[None]:
 def _check_names(exporter: prometheus.Exporter, expressions: list[str]) -> int:
     scraped = exporter.scrape()
     require(scraped.get("mysql_up") == 1, "the exporter does not reach the server")
+    failed = scraped.get("mysql_exporter_last_scrape_error")
+    require(failed == 0, "a query of the exporter fails: see exporter.log")
     named = set().union(*map(prometheus.metric_names, expressions))
     lacking = sorted(named - scraped.keys())
     require(not lacking, f"metrics that the scrape lacks: {', '.join(lacking)}")

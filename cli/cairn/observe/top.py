@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from cairn import files
 from cairn.observe.reading import (
     Interval,
     Place,
@@ -46,8 +48,14 @@ def run(place: Place, interval_s: float, *, once: bool, picture: Path | None) ->
     finally:
         reader.close()
         if picture is not None:
-            console.save_svg(str(picture), title="./cairn top")
+            _save(console, picture)
     return 0
+
+
+def _save(console: Console, picture: Path) -> None:
+    """What was shown, as SVG; rich would load a font from elsewhere, the viewer has one too."""
+    text = console.export_svg(title="./cairn top")
+    files.write_atomic(picture, re.sub(r"@font-face \{.*?\}", "", text, flags=re.DOTALL))
 
 
 def _follow(console: Console, reader: Reader, before: Reading, interval_s: float) -> None:
@@ -236,9 +244,9 @@ def _levels(reading: Reading) -> Table:
         table.add_column(justify=justify, no_wrap=True)
     table.add_column(ratio=1)
     largest = max(*reading.level_bytes, 1.0)
-    for level, (files, size) in enumerate(
+    for level, (count, size) in enumerate(
         zip(reading.level_files, reading.level_bytes, strict=True)
     ):
-        bar = Bar(largest, 0, size, color="cyan") if files else Text("")
-        table.add_row(f"L{level}", str(files), bytes_text(size) if files else "–", bar)
+        bar = Bar(largest, 0, size, color="cyan") if count else Text("")
+        table.add_row(f"L{level}", str(count), bytes_text(size) if count else "–", bar)
     return table
