@@ -396,6 +396,16 @@ def acceptance_monitoring() -> None:
     sys.exit(command.run())
 
 
+@acceptance.command("memory")
+@click.option("--rows", type=click.IntRange(1000), default=250_000, show_default=True)
+@click.option("--seconds", type=click.IntRange(10), default=120, show_default=True)
+def acceptance_memory(rows: int, seconds: int) -> None:
+    """Load a server: CAIRN_MEMORY must name what it takes more than an idle one."""
+    from cairn.acceptance import memory as command
+
+    sys.exit(command.run(rows, seconds))
+
+
 @acceptance.command("disk-full")
 def acceptance_disk_full() -> None:
     """Fill a small volume until writes fail, free it and write on: bad-input disk-full."""

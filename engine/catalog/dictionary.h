@@ -33,7 +33,8 @@ struct IndexEntry {
 struct TableCounters {
   std::atomic<uint64_t> next_auto_increment{0};
   std::atomic<uint64_t> next_hidden_key{0};
-  std::mutex initialise;  // Held while a counter is found in the data.
+  std::atomic<int64_t> analysed_us{0};  // When ANALYZE TABLE ran last, since the epoch.
+  std::mutex initialise;                // Held while a counter is found in the data.
 };
 
 // Immutable but for the counters; shared by the dictionary and all who have the table open.

@@ -15,9 +15,19 @@ rocksdb::Slice ToSlice(std::string_view bytes) {
   return rocksdb::Slice(bytes.data(), bytes.size());
 }
 
+// What RocksDB keeps of an entry of a batch beside its bytes: a node of the batch's index.
+constexpr uint64_t kBatchEntryBytes = 72;
+// And of a row lock: an entry in the table of locks and one in the transaction's list, each with the key.
+constexpr uint64_t kRowLockBytes = 384;
+// A finished transaction keeps its buffer for the next one if it is not larger.
+constexpr uint64_t kKeptBatchBytes = 1 << 20;
+
 }  // namespace
 
-Transaction::Transaction(Database* database) : database_(database) {}
+Transaction::Transaction(Database* database)
+    : database_(database),
+      batch_memory_(&database->memory_accounts(), MemoryPart::kWriteBatches),
+      lock_memory_(&database->memory_accounts(), MemoryPart::kRowLocks) {}
 
 Transaction::~Transaction() {
   if (prepared_) {
@@ -67,11 +77,18 @@ void Transaction::ReleaseStatementSnapshot() {
   statement_snapshot_ = nullptr;
 }
 
+// RocksDB would keep the buffer of its batch for as long as the session lives.
+bool Transaction::IsLarge() const {
+  return rocksdb_->GetWriteBatch()->GetWriteBatch()->GetDataSize() > kKeptBatchBytes;
+}
+
 // Everything that ends with the transaction, but for the RocksDB object, which is reused.
 void Transaction::Finish() {
   ReleaseStatementSnapshot();
   // RocksDB would keep it until the object starts again, and an idle session would hold compactions back.
   if (rocksdb_ != nullptr) rocksdb_->ClearSnapshot();
+  batch_memory_.Set(0);
+  lock_memory_.Set(0);
   auto_increment_raises_.clear();
   ++epoch_;
   started_ = prepared_ = rollback_only_ = in_statement_ = statement_savepoint_ = false;
@@ -95,6 +112,7 @@ Status Transaction::Commit(Durability durability) {
   }
   if (!prepared_ && !has_writes()) return Rollback();  // Nothing to log, nothing to sync.
   Status result = prepared_ ? Status() : AddAutoIncrementMerges();
+  const bool large = IsLarge();
   if (result.ok()) {
     rocksdb::WriteOptions* const options = rocksdb_->GetWriteOptions();
     options->sync = durability == Durability::kSync && !options->disableWAL;
@@ -105,14 +123,16 @@ Status Transaction::Commit(Durability durability) {
     if (!rolled_back.ok()) rocksdb_.reset();  // Its destructor releases the locks.
     result = result.WithContext("the transaction was rolled back");
   }
+  if (large) rocksdb_.reset();
   Finish();
   return result;
 }
 
 Status Transaction::Rollback() {
   if (!started_) return Status();
+  const bool large = IsLarge();
   const Status result = FromRocksDb(rocksdb_->Rollback());
-  if (!result.ok()) rocksdb_.reset();
+  if (!result.ok() || large) rocksdb_.reset();
   Finish();
   return result;
 }
@@ -154,6 +174,8 @@ Status Transaction::RollbackStatement() {
   if (statement_savepoint_) {
     result = FromRocksDb(rocksdb_->RollbackToSavePoint());
     statement_savepoint_ = false;
+    CountBatchMemory();
+    CountLockMemory();
   }
   EndStatement();
   return result;
@@ -243,6 +265,7 @@ Status Transaction::GetForUpdateImpl(const ColumnFamily& family, std::string_vie
   const rocksdb::Status locked =
       rocksdb_->GetForUpdate(options, family.handle, ToSlice(key), value,
                              /*exclusive=*/mode == LockMode::kExclusive, /*do_validate=*/true);
+  CountLockMemory();
   if (locked.IsTimedOut() && WaitInterrupted()) return Status(StatusCode::kInterrupted);
   return FromRocksDb(locked);
 }
@@ -264,16 +287,29 @@ rocksdb::WriteBatchWithIndex& Transaction::BatchForWrite() {
   return *rocksdb_->GetWriteBatch();
 }
 
+void Transaction::CountBatchMemory() {
+  const rocksdb::WriteBatch& batch = *rocksdb_->GetWriteBatch()->GetWriteBatch();
+  batch_memory_.Set(batch.GetDataSize() + batch.Count() * kBatchEntryBytes);
+}
+
+void Transaction::CountLockMemory() { lock_memory_.Set(lock_count() * kRowLockBytes); }
+
 Status Transaction::Put(const ColumnFamily& family, std::string_view key, std::string_view value) {
-  return FromRocksDb(BatchForWrite().Put(family.handle, ToSlice(key), ToSlice(value)));
+  const rocksdb::Status put = BatchForWrite().Put(family.handle, ToSlice(key), ToSlice(value));
+  CountBatchMemory();
+  return FromRocksDb(put);
 }
 
 Status Transaction::Delete(const ColumnFamily& family, std::string_view key) {
-  return FromRocksDb(BatchForWrite().Delete(family.handle, ToSlice(key)));
+  const rocksdb::Status deleted = BatchForWrite().Delete(family.handle, ToSlice(key));
+  CountBatchMemory();
+  return FromRocksDb(deleted);
 }
 
 Status Transaction::SingleDelete(const ColumnFamily& family, std::string_view key) {
-  return FromRocksDb(BatchForWrite().SingleDelete(family.handle, ToSlice(key)));
+  const rocksdb::Status deleted = BatchForWrite().SingleDelete(family.handle, ToSlice(key));
+  CountBatchMemory();
+  return FromRocksDb(deleted);
 }
 
 void Transaction::RaiseAutoIncrement(const TableDefinition& table, uint64_t next_value) {

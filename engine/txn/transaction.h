@@ -17,6 +17,7 @@
 #include "engine/base/status.h"
 #include "engine/catalog/dictionary.h"
 #include "engine/store/database.h"
+#include "engine/store/memory_account.h"
 #include "engine/txn/transaction_id.h"
 #include "rocksdb/utilities/transaction.h"
 #include "rocksdb/utilities/write_batch_with_index.h"
@@ -147,6 +148,9 @@ class Transaction {
   Status AddAutoIncrementMerges();
   bool RepeatsReads() const;
   void ReleaseStatementSnapshot();
+  bool IsLarge() const;
+  void CountBatchMemory();
+  void CountLockMemory();
   void Finish();
 
   struct AutoIncrementRaise {
@@ -159,6 +163,8 @@ class Transaction {
   TransactionSettings settings_;
   const rocksdb::Snapshot* statement_snapshot_ = nullptr;
   std::vector<AutoIncrementRaise> auto_increment_raises_;
+  MemoryCharge batch_memory_;
+  MemoryCharge lock_memory_;
   uint64_t epoch_ = 0;
   bool started_ = false;
   bool prepared_ = false;
