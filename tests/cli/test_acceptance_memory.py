@@ -15,7 +15,9 @@ TOTALS = [
 
 
 def test_parts_are_summed_and_totals_kept_apart():
-    reading = parse([("part", "a", 30), ("part", "b", 12), ("total", "sum of the parts", 42)] + TOTALS)
+    reading = parse(
+        [("part", "a", 30), ("part", "b", 12), ("total", "sum of the parts", 42)] + TOTALS
+    )
     assert reading.sum == 42
     assert (reading.used, reading.free, reading.resident) == (90, 10, 100)
 

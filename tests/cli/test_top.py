@@ -66,6 +66,12 @@ def test_stalls_are_told_in_words(stopped, rate, expected):
     assert expected in shown
 
 
+def test_what_holds_writes_back_is_told():
+    now = Reading(1, STOCK, stalls=("stopped by memtables in default: a flush is running",))
+    shown = text_of(top.view(PLACE, Interval(now, now)))
+    assert "Writes are stopped by memtables in default: a flush is running" in shown
+
+
 @pytest.mark.parametrize("width", [40, 80, 120, 200])
 def test_no_line_is_wider_than_the_terminal(width):
     large = {name: 9.9e14 for name in STOCK} | {"com_commit": 1e9, "rocksdb_bytes_written": 1e13}
@@ -207,3 +213,28 @@ def drain(terminal: int) -> None:
             pass
     except OSError:
         pass
+
+
+@pytest.mark.skipif(
+    prefix.current() is None or not plugin.library().exists(),
+    reason="./cairn build has not been run here",
+)
+def test_a_stall_is_seen_with_its_cause(tmp_path):
+    triggers = "level0_file_num_compaction_trigger=2;level0_slowdown_writes_trigger=2"
+    options = f"--rocksdb-override-cf-options=slow={{disable_auto_compactions=1;{triggers}}}"
+    with ScratchServer(prefix.require(), tmp_path, (options,)) as server:
+        server.start()
+        server.query("CREATE DATABASE d")
+        server.query("CREATE TABLE d.t (id INT, PRIMARY KEY (id) COMMENT 'slow') ENGINE=ROCKSDB")
+        for number in range(2):
+            server.query(f"INSERT INTO d.t VALUES ({number})")
+            server.query("SET GLOBAL rocksdb_force_flush_memtable_now = 1")
+        assert reading.stall_text(Reader(Place(server.socket)).first()) == "flowing"
+        server.query("SET GLOBAL rocksdb_pause_background_work = 1")
+        server.query("SET GLOBAL rocksdb_update_cf_options = 'slow={disable_auto_compactions=0}'")
+        found = Reader(Place(server.socket)).first()
+        assert reading.stall_text(found).startswith("slowed to ")
+        assert found.get("cairn_level0_slowdown_percent") == 100
+        assert [text for text in found.stalls if "level-0 files in slow" in text]
+        server.query("SET GLOBAL rocksdb_pause_background_work = 0")
+        server.stop()

@@ -80,9 +80,7 @@ def parse(rows: list[tuple[Any, ...]]) -> Reading:
 
 
 def growth(loaded: Reading, idle: Reading) -> Growth:
-    return Growth(
-        loaded.sum - idle.sum, loaded.used - idle.used, loaded.resident - idle.resident
-    )
+    return Growth(loaded.sum - idle.sum, loaded.used - idle.used, loaded.resident - idle.resident)
 
 
 def run(rows: int, seconds: int) -> int:

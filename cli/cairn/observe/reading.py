@@ -46,6 +46,7 @@ class Reading:
     level_files: tuple[int, ...] = (0,) * LEVELS
     level_bytes: tuple[float, ...] = (0.0,) * LEVELS
     variables: dict[str, str] = field(default_factory=dict)
+    stalls: tuple[str, ...] = ()  # What holds writes back now, in words.
 
     def get(self, name: str) -> float | None:
         return self.figures.get(name)
@@ -111,7 +112,8 @@ class Reader:
             cursor.execute(f"SHOW GLOBAL VARIABLES WHERE variable_name IN ({names})")
             variables = {name: value for name, value in cursor.fetchall()}
             files, sizes = self._levels(cursor, figures)
-        return Reading(at, figures, files, sizes, variables)
+            stalls = self._stalls(cursor, figures)
+        return Reading(at, figures, files, sizes, variables, stalls)
 
     def _connect(self) -> Any:
         options: dict[str, Any] = {"user": self.place.user}
@@ -122,6 +124,22 @@ class Reader:
         limits = {name: ANSWER_S for name in ("connect_timeout", "read_timeout", "write_timeout")}
         found = server.Running(0, 0, self.place.socket, {})
         return server.connect(found, **(limits | options))
+
+    def _stalls(self, cursor: Any, figures: dict[str, float]) -> tuple[str, ...]:
+        """From CAIRN_STALLS, which the stock plug-in lacks."""
+        if "cairn_write_stopped" not in figures:
+            return ()
+        try:
+            cursor.execute(
+                "SELECT state, cause, column_family, remedy FROM information_schema.cairn_stalls "
+                "WHERE ended IS NULL"
+            )
+        except self._errors():
+            return ()
+        return tuple(
+            f"{state} by {cause}{f' in {family}' if family else ''}: {remedy}"
+            for state, cause, family, remedy in cursor.fetchall()
+        )
 
     @staticmethod
     def _levels(

@@ -93,7 +93,8 @@ def view(place: Place, interval: Interval) -> RenderableType:
         _panel("Memory", _memory(interval)),
         _panel("Levels", _levels(interval.now)),
     ]
-    return Group(_title(place, interval), Columns(panels, padding=(0, 1)))
+    stalls = [Text(f"Writes are {text}", style="yellow") for text in interval.now.stalls]
+    return Group(_title(place, interval), *stalls, Columns(panels, padding=(0, 1)))
 
 
 def silence(place: Place, last: Reading) -> RenderableType:
