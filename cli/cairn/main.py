@@ -400,7 +400,7 @@ def acceptance_monitoring() -> None:
 @click.option("--rows", type=click.IntRange(1000), default=250_000, show_default=True)
 @click.option("--seconds", type=click.IntRange(10), default=120, show_default=True)
 def acceptance_memory(rows: int, seconds: int) -> None:
-    """Load a server: CAIRN_MEMORY must name what it takes more than an idle one."""
+    """Load a server: CAIRN_MEMORY must name what it needs for that."""
     from cairn.acceptance import memory as command
 
     sys.exit(command.run(rows, seconds))

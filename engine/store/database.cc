@@ -8,6 +8,7 @@
 #include "engine/store/comparator.h"
 #include "engine/store/index_range.h"
 #include "engine/store/rocksdb_status.h"
+#include "engine/store/sorted_files.h"
 #include "rocksdb/convenience.h"
 #include "rocksdb/utilities/checkpoint.h"
 
@@ -115,12 +116,14 @@ Result<std::unique_ptr<Database>> Database::Open(DatabaseOptions options, Log* l
       std::move(options), std::move(family_options), std::move(dropped_indexes), std::move(expiry),
       std::move(key_layouts), std::move(file_statistics), std::move(write_stalls), log));
   database->db_.reset(db);
+  RemoveUnfinishedSortedFiles(database->options_, log);
   database->expiry_->Bind(db);
   database->write_stalls_->Bind(db);
   for (rocksdb::ColumnFamilyHandle* handle : handles) database->Adopt(handle);
   database->default_family_ = database->FindFamily(kDefaultColumnFamily);
   CAIRN_ASSIGN_OR_RETURN(database->system_family_,
                          database->FindOrCreateFamily(kSystemColumnFamily));
+  database->write_stalls_->List();  // A directory may open with too much to compact.
   return database;
 }
 

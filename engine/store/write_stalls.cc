@@ -28,6 +28,10 @@ class StallListener final : public rocksdb::EventListener {
   void OnCompactionCompleted(rocksdb::DB*, const rocksdb::CompactionJobInfo& info) override {
     stalls_->Look(info.cf_name);
   }
+  void OnExternalFileIngested(rocksdb::DB*,
+                              const rocksdb::ExternalFileIngestionInfo& info) override {
+    stalls_->Look(info.cf_name);
+  }
 
  private:
   const std::shared_ptr<WriteStalls> stalls_;

@@ -52,10 +52,10 @@ struct SmallDatabase {
   void Flush() { EXPECT_TRUE(database->rocksdb()->Flush(rocksdb::FlushOptions()).ok()); }
   // Lets the files be compacted that could not be until now.
   void EnableCompactions() {
-    EXPECT_TRUE(database->rocksdb()
-                    ->SetOptions(database->default_family().handle,
-                                 {{"disable_auto_compactions", "false"}})
-                    .ok());
+    EXPECT_TRUE(
+        database->rocksdb()
+            ->SetOptions(database->default_family().handle, {{"disable_auto_compactions", "false"}})
+            .ok());
   }
   std::vector<WriteStall> List() { return database->write_stalls().List(); }
 
