@@ -406,6 +406,16 @@ def acceptance_memory(rows: int, seconds: int) -> None:
     sys.exit(command.run(rows, seconds))
 
 
+@acceptance.command("settings")
+@click.option("--starts", type=click.IntRange(0), default=30, show_default=True)
+@click.option("--seed", help="Repeat the values of an earlier run.")
+def acceptance_settings(starts: int, seed: str | None) -> None:
+    """Set every variable live under load and at start, to any legal value; lose nothing."""
+    from cairn.acceptance import settings as command
+
+    sys.exit(command.run(seed, starts))
+
+
 @acceptance.command("disk-full")
 def acceptance_disk_full() -> None:
     """Fill a small volume until writes fail, free it and write on: bad-input disk-full."""
