@@ -6,8 +6,11 @@ from pathlib import Path
 import pytest
 from browser import PROGRAM, Browser
 
+from cairn import plugin, prefix
+from cairn.errors import CairnError
 from cairn.observe import page, plot
 from cairn.observe.reading import LEVELS, Place, Reading
+from cairn.scratch_server import ScratchServer
 
 COUNT = 40
 STEP_S = 0.5  # Several readings have one time of day.
@@ -189,3 +192,32 @@ def test_names_are_not_taken_for_markup():
 )
 def test_an_axis_ends_at_a_round_number(value, binary, top):
     assert plot.round_up(value, binary=binary) == top
+
+
+@pytest.mark.skipif(
+    prefix.current() is None or not plugin.library().exists(),
+    reason="./cairn build has not been run here",
+)
+def test_a_report_of_a_live_server(tmp_path):
+    with ScratchServer(prefix.require(), tmp_path) as server:
+        server.start()
+        target = tmp_path / "made.html"
+        assert page.run(Place(server.socket), 1.0, 0.2, target) == 0
+        text = target.read_text()
+        assert text.count("<figure") == len(page.CHARTS)
+        assert text.count("<svg") > len(page.CHARTS) / 2
+        assert "flowing" in text
+        server.stop()
+
+
+def test_a_page_that_cannot_be_written_is_refused_before_the_watch(tmp_path):
+    with pytest.raises(CairnError, match="no directory"):
+        page.run(Place(tmp_path / "socket"), 3600, None, tmp_path / "nothing" / "page.html")
+
+
+def test_too_few_readings_are_refused(monkeypatch, tmp_path):
+    monkeypatch.setattr(page.Reader, "first", lambda self: reading(1))
+    monkeypatch.setattr(page.Reader, "read", lambda self: None)
+    with pytest.raises(CairnError, match="too few readings"):
+        page.run(Place(tmp_path / "socket"), 0.2, 0.1, tmp_path / "page.html")
+    assert not (tmp_path / "page.html").exists()

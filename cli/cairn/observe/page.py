@@ -342,7 +342,7 @@ def _chart(
         f'<h2 id="chart-{number}">{html.escape(chart.title)}</h2><p>{html.escape(chart.text)}</p>'
     )
     if not shown_series:
-        body = '<p class="none">The server did not tell.</p>'
+        body = '<p class="none">Nothing in this time.</p>'
     else:
         drawing = plot.draw(
             series,

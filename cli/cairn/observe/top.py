@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from rich import box
@@ -59,25 +60,35 @@ def _save(console: Console, picture: Path) -> None:
 
 
 def _follow(console: Console, reader: Reader, before: Reading, interval_s: float) -> None:
-    """Refreshes the screen at each interval; a server that is restarted is found again."""
+    """Refreshes the screen at each interval; into a file or a pipe, one view follows the other."""
+    views = _views(reader, before, interval_s)
     shown: RenderableType = Text("One moment …")
-    with Live(shown, console=console, screen=console.is_terminal, auto_refresh=False) as live:
-        last: Reading | None = before
-        try:
-            while True:
-                time.sleep(interval_s)
-                now = reader.read()
-                if now is None:
-                    shown, last = silence(reader.place, before), None
-                else:
-                    # After a pause the first reading has nothing to be compared with.
-                    shown = view(reader.place, Interval(last or now, now))
-                    before = last = now
+    try:
+        if not console.is_terminal:
+            for shown in views:
+                console.print(shown)
+        with Live(shown, console=console, screen=True, auto_refresh=False) as live:
+            for shown in views:
                 live.update(shown, refresh=True)
-        except KeyboardInterrupt:
-            pass
-    if console.is_terminal:
-        console.print(shown)
+    except KeyboardInterrupt:
+        if console.is_terminal:
+            console.print(shown)
+
+
+def _views(reader: Reader, before: Reading, interval_s: float) -> Iterator[RenderableType]:
+    """A view for each interval, without end; a server that was restarted is found again."""
+    last: Reading | None = before
+    while True:
+        time.sleep(interval_s)
+        now = reader.read()
+        if now is None:
+            last = None
+            yield silence(reader.place, before)
+        else:
+            # After a pause the first reading has nothing to be compared with.
+            interval = Interval(last or now, now)
+            before = last = now
+            yield view(reader.place, interval)
 
 
 # ---- the view ----------------------------------------------------------------------------------
