@@ -1,9 +1,9 @@
 """./cairn acceptance settings: any legal value of any variable, set live and given at start.
 
 Live: while sysbench reads and writes, SET GLOBAL goes through every variable that can be changed,
-with its least, its largest and other values; no statement fails, no client waits long. At start: the
-server gets values for several variables at once, works, is killed, and starts with others; no row is
-lost.
+with its least, its largest and other values; no statement fails, no client waits long. At start:
+the server gets values for several variables at once, works, is killed, and starts with others; no
+row is lost.
 """
 
 from __future__ import annotations
