@@ -15,6 +15,7 @@ from cairn.errors import CairnError
 from cairn.report import say
 
 PRESETS = ("release", "debug", "asan", "tsan")
+PARTS = ("unit", "sql", "crash", "conformance", "lint", "all")
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -104,9 +105,12 @@ def build(preset: str) -> None:
 
 
 @cli.command()
-@click.argument("part", type=click.Choice(["unit", "sql", "crash", "lint", "all"]), default="all")
+@click.argument("part", type=click.Choice(PARTS), default="all")
 def test(part: str) -> None:
-    """Run the tests: unit (two builds), sql (over a server), crash (short), lint, or all."""
+    """Run the tests: unit (two builds), sql (over a server), crash (short), conformance, lint.
+
+    conformance runs the packaged tests of the stock plug-in that pass by the ledger.
+    """
     from cairn import testing
 
     sys.exit(testing.run(part))
