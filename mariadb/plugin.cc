@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "mariadb/cairn_format.h"
+#include "mariadb/cairn_status.h"
 #include "mariadb/database_options.h"
 #include "mariadb/ddl_recovery.h"
 #include "mariadb/engine.h"
@@ -114,12 +115,12 @@ maria_declare_plugin(rocksdb){MYSQL_STORAGE_ENGINE_PLUGIN,
      &cairn::daemon,
      "CAIRN",
      "Cairn",
-     "What Cairn has beyond the stock plug-in: its variables",
+     "What Cairn has beyond the stock plug-in: its variables and statuses",
      PLUGIN_LICENSE_GPL,
      cairn::InitCairn,
      cairn::DeinitCairn,
      0x0100,
-     nullptr,
+     cairn::cairn_status_variables,
      cairn::cairn_system_variables,
      "1.0",
      MariaDB_PLUGIN_MATURITY_STABLE}

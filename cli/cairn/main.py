@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -195,6 +196,59 @@ def sysbench(arguments: tuple[str, ...]) -> None:
     command.run(arguments)
 
 
+def _server_options(function: Callable[..., None]) -> Callable[..., None]:
+    """The options of commands that look at any server."""
+    file = click.Path(path_type=Path)
+    for option in (
+        click.option("--defaults-file", type=file, help="Options with the user and the password."),
+        click.option("--user", default="root", show_default=True),
+        click.option("--socket", type=file, help="Another server's; without: our own."),
+    ):
+        function = option(function)
+    return function
+
+
+@cli.command()
+@_server_options
+@click.option("--interval", type=click.FloatRange(0.1, 3600), default=2, show_default=True)
+@click.option("--once", is_flag=True, help="Show one interval and end, for scripts.")
+@click.option("--svg", type=click.Path(dir_okay=False, path_type=Path), help="Save as a picture.")
+def top(
+    socket: Path | None,
+    user: str,
+    defaults_file: Path | None,
+    interval: float,
+    once: bool,
+    svg: Path | None,
+) -> None:
+    """Watch a server live: throughput, stalls, levels, cache, compactions, memory."""
+    from cairn.observe import reading
+    from cairn.observe import top as command
+
+    place = reading.Place.choose(socket, user, defaults_file)
+    sys.exit(command.run(place, interval, once=once, picture=svg))
+
+
+@cli.command()
+@_server_options
+@click.option("--seconds", type=click.FloatRange(1, 86400), default=60, show_default=True)
+@click.option("--interval", type=click.FloatRange(0.1, 3600), help="Without: 120 readings.")
+@click.argument("file", type=click.Path(dir_okay=False, path_type=Path), default="report.html")
+def report(
+    socket: Path | None,
+    user: str,
+    defaults_file: Path | None,
+    seconds: float,
+    interval: float | None,
+    file: Path,
+) -> None:
+    """Watch a server for some time and write FILE, an HTML page with plots (report.html)."""
+    from cairn.observe import page, reading
+
+    place = reading.Place.choose(socket, user, defaults_file)
+    sys.exit(page.run(place, seconds, interval, file))
+
+
 @cli.group()
 def sample() -> None:
     """The sample database: load it, or compare it with InnoDB."""
@@ -336,6 +390,14 @@ def acceptance_damage(rounds: int, seed: str | None) -> None:
     from cairn.acceptance import altered as command
 
     sys.exit(command.run(rounds, seed))
+
+
+@acceptance.command("monitoring")
+def acceptance_monitoring() -> None:
+    """Evaluate the dashboard's and the alerts' expressions against a server under load."""
+    from cairn.acceptance import monitoring as command
+
+    sys.exit(command.run())
 
 
 @acceptance.command("memory")

@@ -59,6 +59,8 @@ def build(
         f"-DCAIRN_ROCKSDB_ROOT={library_dir}",
         f"-DCAIRN_SERVER_ROOT={server.headers}",
     ]
+    if preset == "release":
+        arguments.append(f"-DCAIRN_ROCKSDB_SOURCES={rocksdb.sources(phase)}")
     stamp = directory / "cairn-arguments"
     configured = stamp.is_file() and stamp.read_text(encoding="utf-8") == "\n".join(arguments)
     if not configured or not (directory / "build.ninja").is_file():

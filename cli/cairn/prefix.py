@@ -37,6 +37,8 @@ STOCK_PACKAGE = "mariadb-plugin-rocksdb"
 TOOL_PACKAGES = ("rocksdb-tools", "librocksdb7.8")
 # Installed into the system, sysbench would bring MariaDB's client library and configuration along.
 SYSBENCH_PACKAGES = ("sysbench", "libluajit2-5.1-2", "libpq5")
+# The series that packaging/monitoring is written for; its tests need prometheus and promtool too.
+MONITORING_PACKAGES = ("prometheus-mysqld-exporter=0.14.*", "prometheus=2.42.*")
 
 # What the headers' consumers cannot do without; a package that lost one of them is reported.
 GENERATED_HEADERS = ("my_config.h", "mysql_version.h", "mysqld_ername.h", "mysqld_error.h")
@@ -65,6 +67,11 @@ class Server:
     def sysbench(self) -> Path:
         """Where sysbench is unpacked, once something has asked for it."""
         return self.root / "sysbench"
+
+    @property
+    def monitoring(self) -> Path:
+        """Where the Prometheus exporter is unpacked, once something has asked for it."""
+        return self.root / "monitoring"
 
     @property
     def daemon(self) -> Path:
@@ -137,19 +144,28 @@ def ensure_headers(phase: Phase, server: Server) -> None:
 
 def ensure_sysbench(phase: Phase, server: Server) -> None:
     """The benchmark program of the distribution, unpacked beside the server."""
-    if server.sysbench.is_dir():
+    _ensure_unpacked(phase, server.sysbench, SYSBENCH_PACKAGES, "sysbench")
+
+
+def ensure_monitoring(phase: Phase, server: Server) -> None:
+    """The Prometheus exporter of the distribution, and Prometheus, unpacked beside the server."""
+    _ensure_unpacked(phase, server.monitoring, MONITORING_PACKAGES, "the Prometheus exporter")
+
+
+def _ensure_unpacked(phase: Phase, directory: Path, packages: tuple[str, ...], what: str) -> None:
+    if directory.is_dir():
         phase.summary = "in the cache"
         return
     with files.exclusive(cache() / "server" / ".lock", "obtaining the server"):
         _refresh_lists(phase)
-        target = files.fresh_directory(cache() / "server" / "download" / "sysbench")
+        target = files.fresh_directory(cache() / "server" / "download" / directory.name)
         process.run(
-            _apt("apt-get", "download", *SYSBENCH_PACKAGES),
+            _apt("apt-get", "download", *packages),
             cwd=target,
             log=LOG / "server.log",
-            what="Downloading sysbench",
+            what=f"Downloading {what}",
         )
-        _unpack(sorted(target.glob("*.deb")), server.sysbench)
+        _unpack(sorted(target.glob("*.deb")), directory)
         files.remove(target)
     phase.summary = "unpacked into the cache"
 

@@ -54,6 +54,14 @@ def crate() -> Path:
     return cache() / "rocksdb" / "crates" / name
 
 
+def sources(phase: Phase) -> Path:
+    """RocksDB's own sources, fetched first when the cache has the library alone."""
+    if not crate().is_dir():
+        with files.exclusive(cache() / "rocksdb" / ".lock", "fetching RocksDB"):
+            _fetch(phase)
+    return crate() / "rocksdb"
+
+
 def is_built(directory: Path) -> bool:
     """Directories appear in the cache only complete; build.json is what makes one ours."""
     return (directory / "build.json").is_file()

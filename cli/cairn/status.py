@@ -112,6 +112,11 @@ def parse_levels(status: str) -> dict[int, tuple[int, str]]:
 
     Its lines read `  L0      2/0    1.21 KB   0.5 …`, once for each column family.
     """
+    return {level: (n, _bytes(size)) for level, (n, size) in level_totals(status).items() if n}
+
+
+def level_totals(status: str) -> dict[int, tuple[int, float]]:
+    """As `parse_levels`, in bytes, and with levels that have no file."""
     units = {"B": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40}
     totals: dict[int, tuple[int, float]] = {}
     for line in status.splitlines():
@@ -127,7 +132,7 @@ def parse_levels(status: str) -> dict[int, tuple[int, str]]:
             files_before + int(count),
             bytes_before + float(words[2]) * units[words[3]],
         )
-    return {level: (n, _bytes(size)) for level, (n, size) in totals.items() if n}
+    return totals
 
 
 def _query(found: server.Running, statement: str) -> list[tuple[Any, ...]]:

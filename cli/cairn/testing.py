@@ -11,14 +11,14 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from cairn import mtr, packages, plugin, prefix, process, rocksdb
+from cairn import mtr, packages, plugin, prefix, process, rocksdb, sysbench
 from cairn.errors import CairnError
 from cairn.paths import BUILD, CLI_TESTS, LOG, ROOT, SQL_SUITE, shown
 from cairn.report import Phase, Reporter, say
 
 # The unit tests run as users get the code, and where the sanitizers can see slips.
 UNIT_PRESETS = ("release", "asan")
-FORMATTED = ("engine", "mariadb", "tests/fuzz", "tests/unit")
+FORMATTED = ("engine", "mariadb", "tests/fuzz", "tests/unit", "tools")
 # ./cairn acceptance roundtrip and ./cairn acceptance damage make more of them.
 ROUND_TRIPS = 3
 DAMAGE_ROUNDS = 6
@@ -78,6 +78,7 @@ def unit(reporter: Reporter) -> Total:
         _build(reporter, preset)
         with reporter.phase(f"Unit ({preset})") as phase:
             total.add(_summarise(phase, _ctest(phase, preset)))
+    _obtain_programs(reporter)
     with reporter.phase("Command line") as phase:
         total.add(_summarise(phase, _pytest()))
     return total
@@ -88,6 +89,19 @@ def _build(reporter: Reporter, preset: str) -> None:
     with reporter.phase(f"Build ({preset})") as phase:
         library = rocksdb.ensure(phase, plugin.sanitizer_of(preset))
         plugin.build(phase, preset, server, library)
+
+
+def _obtain_programs(reporter: Reporter) -> None:
+    """What the command line's own tests run beside the server."""
+    mariadb = prefix.require()
+    with reporter.phase("Programs for tests") as phase:
+        packages.ensure((packages.SERVER, packages.SYSBENCH), phase)
+        try:
+            packages.ensure((packages.BROWSER,), phase)
+        except CairnError:
+            phase.note("no browser can be installed: the report's page is not looked at")
+        prefix.ensure_monitoring(phase, mariadb)
+    sysbench.ensure(mariadb)
 
 
 def _ctest(phase: Phase, preset: str) -> Total:

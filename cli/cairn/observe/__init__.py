@@ -1,0 +1,1 @@
+"""What ./cairn top and ./cairn report share: a server's figures, and what two readings tell."""

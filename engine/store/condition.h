@@ -1,0 +1,13 @@
+// The condition that the store is in now, as figures that monitoring asks for: SHOW STATUS LIKE 'cairn%'.
+#pragma once
+
+#include <vector>
+
+#include "engine/store/counters.h"
+
+namespace cairn {
+
+// Reads them all, one after the other: they need not agree with each other. Names lack "Cairn_".
+std::vector<Counter> ReadCondition(const Database& database);
+
+}  // namespace cairn

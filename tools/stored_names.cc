@@ -1,0 +1,43 @@
+#include "tools/stored_names.h"
+
+#include <memory>
+
+#include "engine/store/auto_increment_merge.h"
+#include "engine/store/column_family_options.h"
+#include "engine/store/comparator.h"
+#include "rocksdb/db.h"
+#include "rocksdb/utilities/object_registry.h"
+
+namespace cairn {
+namespace {
+
+void RegisterComparator(rocksdb::ObjectLibrary* library, const rocksdb::Comparator* comparator) {
+  library->AddFactory<const rocksdb::Comparator>(
+      comparator->Name(),
+      [comparator](const std::string&, std::unique_ptr<const rocksdb::Comparator>*, std::string*) {
+        return comparator;
+      });
+}
+
+}  // namespace
+
+void RegisterOrders() {
+  rocksdb::ObjectLibrary* const library = rocksdb::ObjectLibrary::Default().get();
+  RegisterComparator(library, ForwardComparator());
+  RegisterComparator(library, ReverseComparator());
+}
+
+std::vector<rocksdb::ColumnFamilyDescriptor> StoredColumnFamilies(const std::string& directory) {
+  std::vector<std::string> names;
+  if (!rocksdb::DB::ListColumnFamilies({}, directory, &names).ok()) return {};
+  std::vector<rocksdb::ColumnFamilyDescriptor> families;
+  for (const std::string& name : names) {
+    rocksdb::ColumnFamilyOptions options;
+    options.comparator = IsReverseColumnFamily(name) ? ReverseComparator() : ForwardComparator();
+    if (name == kSystemColumnFamily) options.merge_operator = MakeAutoIncrementMerge();
+    families.emplace_back(name, options);
+  }
+  return families;
+}
+
+}  // namespace cairn
