@@ -333,8 +333,9 @@ void CompactFamilyNow(THD* thd, SysVar*, void*, const void* value) {
         "issuing more manual compactions.");
     return;
   }
-  const auto threads = static_cast<uint32_t>(THDVAR(thd, manual_compaction_threads));
   WithoutVariablesLock unlocked;
+  // The first look at a session's variables takes that lock.
+  const auto threads = static_cast<uint32_t>(THDVAR(thd, manual_compaction_threads));
   const Status compacted =
       WaitBeforeCompaction(thd) ? database.Compact(*family, threads) : Status();
   if (!compacted.ok()) PushError(compacted);
