@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "engine/store/perf_context.h"
 #include "engine/txn/transaction.h"
 
 struct st_mysql_sys_var;
@@ -33,6 +34,8 @@ uint32_t FixedRangeRows(THD* thd, bool forced_index);
 bool SessionVerifiesChecksums(THD* thd);
 bool SessionStoresChecksum(THD* thd);
 bool SessionLocksScannedRows(THD* thd);
+// How much of what the session's statements cost is to be collected.
+PerfLevel SessionPerfLevel(THD* thd);
 
 // For the plug-in's declaration; ends with a null pointer.
 extern st_mysql_sys_var* system_variables[];
