@@ -296,7 +296,9 @@ int ha_rocksdb::info(uint flag) {
       }
     }
   }
-  if (flag & HA_STATUS_TIME) {
+  // A partitioned table asks one partition for the first of these times, with HA_STATUS_CONST, and all of them
+  // for the second.
+  if (flag & (HA_STATUS_TIME | HA_STATUS_CONST)) {
     // The table was made when the server's file was.
     struct stat file;
     const std::string path = std::string(table->s->normalized_path.str) + ".frm";
