@@ -28,9 +28,11 @@ int ha_rocksdb::write_row(const uchar* record) {
   if (table->next_number_field != nullptr && record == table->record[0]) {
     if (const int error = update_auto_increment()) return error;
   }
+  writer_->AppendChecksums(cairn::SessionStoresChecksum(ha_thd()));
+  if (LoadsRows()) return LoadRow(record);
   cairn::Session& session = cairn::Session::Of(ha_thd());
   cairn::ScopedWaitObserver observer(&session);
-  writer_->AppendChecksums(cairn::SessionStoresChecksum(ha_thd()));
+  writer_->TrustUniqueness(cairn::SessionBulkLoads(ha_thd()));
   const Status inserted = writer_->Insert(&transaction(), record);
   if (!inserted.ok()) return OperationError(inserted);
   NoteAutoIncrement(record);
@@ -39,7 +41,7 @@ int ha_rocksdb::write_row(const uchar* record) {
   if (copy_transaction_ != nullptr && ++copied_rows_ % kCopyCommitRows == 0) {
     return CommitCopiedRows(Durability::kDelayed);
   }
-  return 0;
+  return EndChange();
 }
 
 int ha_rocksdb::update_row(const uchar* old_record, const uchar* new_record) {
@@ -48,11 +50,12 @@ int ha_rocksdb::update_row(const uchar* old_record, const uchar* new_record) {
   const auto hidden_key = cursor_->HiddenKey();
   if (!hidden_key.ok()) return OperationError(hidden_key.status());
   writer_->AppendChecksums(cairn::SessionStoresChecksum(ha_thd()));
+  writer_->TrustUniqueness(cairn::SessionBulkLoads(ha_thd()));
   const Status updated = writer_->Update(&transaction(), old_record, new_record, *hidden_key);
   if (!updated.ok()) return OperationError(updated);
   NoteAutoIncrement(new_record);
   CountWrite(Work::kRowsUpdated, Work::kSystemRowsUpdated);
-  return own_transaction_ != nullptr ? CommitSequence() : 0;
+  return own_transaction_ != nullptr ? CommitSequence() : EndChange();
 }
 
 int ha_rocksdb::delete_row(const uchar* record) {
@@ -61,7 +64,7 @@ int ha_rocksdb::delete_row(const uchar* record) {
   const Status deleted = writer_->Delete(&transaction(), record, *hidden_key);
   if (!deleted.ok()) return OperationError(deleted);
   CountWrite(Work::kRowsDeleted, Work::kSystemRowsDeleted);
-  return 0;
+  return EndChange();
 }
 
 void ha_rocksdb::CountWrite(Work user_table, Work system_table) {

@@ -26,6 +26,7 @@ SessionDescription Session::Describe() const {
   description.transaction = transaction_.facts().Describe();
   description.thread_id = thd_get_thread_id(thd_);
   description.is_replication = thd_->slave_thread;
+  description.bulk_loads = bulk_loads_.table_count();
   description.read_only = read_only_.load(std::memory_order_relaxed);
   if (description.transaction.state == TransactionState::kIdle) return description;
   char query[kShownQueryBytes];
@@ -52,6 +53,11 @@ void Session::Close(THD* thd) {
   if (session == nullptr) return;
   RunningEngine()->sessions().Remove(session);
   thd_set_ha_data(thd, rocksdb_hton, nullptr);
+  const Status loaded = session->bulk_loads_.Finish();
+  if (!loaded.ok()) {
+    sql_print_error("RocksDB: Error %d finalizing last SST file while disconnecting: %s",
+                    kErrorBulkLoad, loaded.ToString().c_str());
+  }
   if (session->transaction_.started() && !session->transaction_.prepared()) {
     const Status rolled_back = session->transaction_.Rollback();
     if (!rolled_back.ok()) HandlerError(rolled_back);  // Logs it.

@@ -10,6 +10,7 @@
 #include "engine/store/perf_context.h"
 #include "engine/txn/interruptible_mutex.h"
 #include "engine/txn/transaction.h"
+#include "mariadb/bulk_loads.h"
 #include "mariadb/open_tables.h"
 #include "mariadb/session_list.h"
 
@@ -42,6 +43,8 @@ class Session final : public WaitObserver {
   // A row of this table was written; the table counts as changed once the transaction is committed.
   void NoteChange(const TableDefinition& table);
 
+  BulkLoads& bulk_loads() { return bulk_loads_; }
+
   // A temporary table of this connection is gone: its entries go when the transaction that may have written
   // some of them has ended.
   void DropTemporaryTable(std::shared_ptr<const TableDefinition> table);
@@ -65,6 +68,7 @@ class Session final : public WaitObserver {
   THD* const thd_;
   Transaction transaction_;
   std::vector<std::shared_ptr<const TableDefinition>> forgotten_tables_;
+  BulkLoads bulk_loads_;
   const char* state_before_wait_ = nullptr;
   PerfCollection perf_;
   std::shared_ptr<OpenTable> perf_table_;                       // Of the statement.

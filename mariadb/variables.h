@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "engine/store/perf_context.h"
+#include "engine/table/bulk_load.h"
 #include "engine/txn/transaction.h"
 
 struct st_mysql_sys_var;
@@ -36,6 +37,9 @@ bool SessionStoresChecksum(THD* thd);
 bool SessionLocksScannedRows(THD* thd);
 // How much of what the session's statements cost is to be collected.
 PerfLevel SessionPerfLevel(THD* thd);
+// Whether the session is in bulk-load mode, and how a load that begins now works.
+bool SessionBulkLoads(THD* thd);
+BulkLoadSettings SessionBulkLoadSettings(THD* thd);
 
 // For the plug-in's declaration; ends with a null pointer.
 extern st_mysql_sys_var* system_variables[];

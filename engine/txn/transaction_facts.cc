@@ -6,6 +6,8 @@ void TransactionFacts::Started(const TransactionTraits& traits) {
   std::lock_guard lock(mutex_);
   traits_ = traits;
   SetState(TransactionState::kStarted);
+  SetLockCount(0);
+  SetWriteCount(0);
 }
 
 void TransactionFacts::SetTimeout(int64_t lock_wait_timeout_ms) {
