@@ -469,6 +469,8 @@ int ha_rocksdb::analyze(THD*, HA_CHECK_OPT*) {
     return HA_ADMIN_FAILED;
   }
   shared_->CurrentSizes(&cairn::RunningEngine()->database(), /*refresh=*/true);
+  engine_table_->definition().counters->analysed_us.store(
+      cairn::RunningEngine()->database().NowMicros(), std::memory_order_relaxed);
   return HA_ADMIN_OK;
 }
 

@@ -338,6 +338,16 @@ def acceptance_damage(rounds: int, seed: str | None) -> None:
     sys.exit(command.run(rounds, seed))
 
 
+@acceptance.command("memory")
+@click.option("--rows", type=click.IntRange(1000), default=250_000, show_default=True)
+@click.option("--seconds", type=click.IntRange(10), default=120, show_default=True)
+def acceptance_memory(rows: int, seconds: int) -> None:
+    """Load a server: CAIRN_MEMORY must name what it needs for that."""
+    from cairn.acceptance import memory as command
+
+    sys.exit(command.run(rows, seconds))
+
+
 @acceptance.command("settings")
 @click.option("--starts", type=click.IntRange(0), default=30, show_default=True)
 @click.option("--seed", help="Repeat the values of an earlier run.")

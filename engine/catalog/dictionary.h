@@ -35,7 +35,8 @@ struct TableCounters {
   std::atomic<uint64_t> next_hidden_key{0};
   // When a transaction that changed rows was committed last, in seconds since the epoch; 0: never since the start.
   std::atomic<int64_t> changed_at{0};
-  std::mutex initialise;  // Held while a counter is found in the data.
+  std::atomic<int64_t> analysed_us{0};  // When ANALYZE TABLE ran last, since the epoch.
+  std::mutex initialise;                // Held while a counter is found in the data.
 };
 
 // Immutable but for the counters; shared by the dictionary and all who have the table open.

@@ -66,13 +66,15 @@ Result<std::vector<std::string>> ListFamilies(const DatabaseOptions& options) {
 Database::Database(DatabaseOptions options, ColumnFamilyOptionSource family_options,
                    std::shared_ptr<DroppedIndexes> dropped_indexes, std::shared_ptr<Expiry> expiry,
                    std::shared_ptr<KeyLayouts> key_layouts,
-                   std::shared_ptr<FileStatistics> file_statistics, Log* log)
+                   std::shared_ptr<FileStatistics> file_statistics,
+                   std::shared_ptr<WriteStalls> write_stalls, Log* log)
     : options_(std::move(options)),
       family_options_(std::move(family_options)),
       dropped_indexes_(std::move(dropped_indexes)),
       expiry_(std::move(expiry)),
       key_layouts_(std::move(key_layouts)),
       file_statistics_(std::move(file_statistics)),
+      write_stalls_(std::move(write_stalls)),
       log_(log) {}
 
 Result<std::unique_ptr<Database>> Database::Open(DatabaseOptions options, Log* log) {
@@ -82,11 +84,14 @@ Result<std::unique_ptr<Database>> Database::Open(DatabaseOptions options, Log* l
   expiry->SetHides(options.hide_expired_rows);
   auto key_layouts = std::make_shared<KeyLayouts>();
   auto file_statistics = std::make_shared<FileStatistics>(log);
+  auto write_stalls = std::make_shared<WriteStalls>(
+      [env = options.db.env] { return static_cast<int64_t>(env->NowMicros()); });
   if (options.collect_statistics) {
     options.column_family.table_properties_collector_factories = {
         MakeStatisticsCollectorFactory(options.collector, key_layouts)};
   }
   options.db.listeners.push_back(MakeStatisticsListener(file_statistics));
+  options.db.listeners.push_back(MakeStallListener(write_stalls));
   // A filter turns the entry of a dropped index into a Delete although a SingleDelete of a session may lie
   // above it, and the stock plug-in's does that with expired entries too. Such pairs are no damage.
   options.db.enforce_single_del_contracts = false;
@@ -107,16 +112,18 @@ Result<std::unique_ptr<Database>> Database::Open(DatabaseOptions options, Log* l
       options.db, options.transaction, options.directory, descriptors, &handles, &db);
   if (!opened.ok()) return ExplainOpenFailure(opened, options.directory);
 
-  std::unique_ptr<Database> database(
-      new Database(std::move(options), std::move(family_options), std::move(dropped_indexes),
-                   std::move(expiry), std::move(key_layouts), std::move(file_statistics), log));
+  std::unique_ptr<Database> database(new Database(
+      std::move(options), std::move(family_options), std::move(dropped_indexes), std::move(expiry),
+      std::move(key_layouts), std::move(file_statistics), std::move(write_stalls), log));
   database->db_.reset(db);
   RemoveUnfinishedSortedFiles(database->options_, log);
   database->expiry_->Bind(db);
+  database->write_stalls_->Bind(db);
   for (rocksdb::ColumnFamilyHandle* handle : handles) database->Adopt(handle);
   database->default_family_ = database->FindFamily(kDefaultColumnFamily);
   CAIRN_ASSIGN_OR_RETURN(database->system_family_,
                          database->FindOrCreateFamily(kSystemColumnFamily));
+  database->write_stalls_->List();  // A directory may open with too much to compact.
   return database;
 }
 
@@ -131,6 +138,7 @@ const ColumnFamily* Database::Adopt(rocksdb::ColumnFamilyHandle* handle) {
   family->name = handle->GetName();
   family->id = handle->GetID();
   family->reverse = IsReverseColumnFamily(family->name);
+  write_stalls_->AddFamily(family->name, handle);
   const ColumnFamily* adopted = family.get();
   families_.emplace(family->name, std::move(family));
   return adopted;
@@ -268,6 +276,7 @@ Status Database::Close() {
   if (db_ == nullptr) return Status();
   rocksdb::CancelAllBackgroundWork(db_.get(), /*wait=*/true);
   expiry_->Bind(nullptr);
+  write_stalls_->Bind(nullptr);
   Status result = SyncLog();
   for (auto& [name, family] : families_) {
     const rocksdb::Status destroyed = db_->DestroyColumnFamilyHandle(family->handle);

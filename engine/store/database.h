@@ -19,9 +19,11 @@
 #include "engine/store/dropped_indexes.h"
 #include "engine/store/expiry.h"
 #include "engine/store/file_statistics.h"
+#include "engine/store/memory_account.h"
 #include "engine/store/perf_context.h"
 #include "engine/store/statistics_collector.h"
 #include "engine/store/work_counters.h"
+#include "engine/store/write_stalls.h"
 #include "rocksdb/options.h"
 #include "rocksdb/utilities/transaction_db.h"
 
@@ -60,6 +62,8 @@ class Database {
   ~Database();
 
   rocksdb::TransactionDB* rocksdb() const { return db_.get(); }
+  // What it was opened with.
+  const DatabaseOptions& options() const { return options_; }
   const std::string& directory() const { return options_.directory; }
   rocksdb::Env* env() const { return options_.db.env; }
   Log& log() const { return *log_; }
@@ -75,8 +79,12 @@ class Database {
   // Microseconds that transactions with changes took to commit.
   LatencyHistogram& commit_latency() { return commit_latency_; }
   const LatencyHistogram& commit_latency() const { return commit_latency_; }
+  WriteStalls& write_stalls() const { return *write_stalls_; }
+  MemoryAccounts& memory_accounts() const { return memory_accounts_; }
   // Seconds since the epoch, by the clock that dates snapshots.
   uint64_t NowSeconds() const { return cairn::NowSeconds(db_.get()); }
+  // Microseconds since the epoch.
+  int64_t NowMicros() const { return static_cast<int64_t>(env()->NowMicros()); }
 
   const ColumnFamily& default_family() const { return *default_family_; }
   const ColumnFamily& system_family() const { return *system_family_; }
@@ -124,7 +132,7 @@ class Database {
   Database(DatabaseOptions options, ColumnFamilyOptionSource family_options,
            std::shared_ptr<DroppedIndexes> dropped_indexes, std::shared_ptr<Expiry> expiry,
            std::shared_ptr<KeyLayouts> key_layouts, std::shared_ptr<FileStatistics> file_statistics,
-           Log* log);
+           std::shared_ptr<WriteStalls> write_stalls, Log* log);
 
   const ColumnFamily* Adopt(rocksdb::ColumnFamilyHandle* handle);
 
@@ -137,12 +145,14 @@ class Database {
   WorkCounters work_;
   PerfSums perf_sums_;
   LatencyHistogram commit_latency_;
+  std::shared_ptr<WriteStalls> write_stalls_;
   Log* log_;
   std::unique_ptr<rocksdb::TransactionDB> db_;
   mutable std::shared_mutex families_mutex_;
   std::map<std::string, std::unique_ptr<ColumnFamily>, std::less<>> families_;
   const ColumnFamily* default_family_ = nullptr;
   const ColumnFamily* system_family_ = nullptr;
+  mutable MemoryAccounts memory_accounts_;
   std::atomic<uint64_t> compactions_processed_{0};
   std::atomic<uint64_t> compactions_running_{0};
   std::atomic<uint64_t> next_sorted_file_number_{0};

@@ -1,9 +1,11 @@
 #include "engine/store/file_statistics.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
 #include "engine/store/rocksdb_status.h"
+#include "rocksdb/env.h"
 
 namespace cairn {
 namespace {
@@ -28,6 +30,36 @@ class StatisticsListener final : public rocksdb::EventListener {
  private:
   const std::shared_ptr<FileStatistics> statistics_;
 };
+
+// A file's blocks by index: those that were finished while an index was written are its own, the others
+// are shared by the amount of data.
+void AddDiskBytes(uint32_t family_id, const rocksdb::TableProperties& properties,
+                  const std::vector<IndexStatistics>& entries,
+                  std::map<IndexId, uint64_t>* disk_bytes) {
+  double data = 0;
+  double own = 0;
+  for (const IndexStatistics& entry : entries) {
+    data += static_cast<double>(entry.data_bytes);
+    own += static_cast<double>(entry.disk_bytes);
+  }
+  const double all = static_cast<double>(properties.data_size) +
+                     static_cast<double>(properties.index_size) +
+                     static_cast<double>(properties.filter_size);
+  const double shared = std::max(0.0, all - own);
+  for (const IndexStatistics& entry : entries) {
+    const double share = data > 0 ? static_cast<double>(entry.data_bytes) / data : 0;
+    const double bytes = static_cast<double>(entry.disk_bytes) + share * shared;
+    (*disk_bytes)[IndexId{family_id, entry.id.index_number}] +=
+        static_cast<uint64_t>(std::max(0.0, bytes));
+  }
+}
+
+// Replaces what is known of the indexes of one family.
+void ReplaceFamily(uint32_t family_id, std::map<IndexId, uint64_t> fresh,
+                   std::map<IndexId, uint64_t>* all) {
+  all->erase(all->lower_bound(IndexId{family_id, 0}), all->lower_bound(IndexId{family_id + 1, 0}));
+  all->merge(fresh);
+}
 
 }  // namespace
 
@@ -59,6 +91,7 @@ Status FileStatistics::Refresh(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* fam
     return FromRocksDb(listed);
   }
   std::map<IndexId, IndexStatistics> sums;
+  std::map<IndexId, uint64_t> disk_bytes;
   bool complete = true;
   for (const auto& [path, properties] : files) {
     const auto entries = ReadFileStatistics(*properties);
@@ -72,6 +105,7 @@ Status FileStatistics::Refresh(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* fam
       complete = false;
       continue;
     }
+    AddDiskBytes(family_id, *properties, **entries, &disk_bytes);
     for (const IndexStatistics& entry : **entries) {
       IndexStatistics& sum = sums[IndexId{family_id, entry.id.index_number}];
       sum.id = IndexId{family_id, entry.id.index_number};
@@ -80,6 +114,8 @@ Status FileStatistics::Refresh(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* fam
   }
 
   std::lock_guard lock(mutex_);
+  counted_at_[family_id] = static_cast<int64_t>(db->GetEnv()->NowMicros());
+  ReplaceFamily(family_id, std::move(disk_bytes), &disk_bytes_);
   if (complete) {
     incomplete_.erase(family_id);
   } else {
@@ -111,6 +147,27 @@ std::optional<IndexStatistics> FileStatistics::Find(IndexId id) const {
   return found->second;
 }
 
+IndexInFiles FileStatistics::FindLast(IndexId id) const {
+  std::lock_guard lock(mutex_);
+  IndexInFiles found;
+  const auto sums = sums_.find(id);
+  if (sums != sums_.end()) found.sums = sums->second;
+  const auto disk_bytes = disk_bytes_.find(id);
+  if (disk_bytes != disk_bytes_.end()) {
+    found.disk_bytes = disk_bytes->second;
+  } else if (!counted_at_.contains(id.column_family)) {
+    found.disk_bytes = static_cast<uint64_t>(std::max<int64_t>(0, found.sums.disk_bytes));
+  }
+  return found;
+}
+
+std::optional<int64_t> FileStatistics::CountedAt(uint32_t column_family) const {
+  std::lock_guard lock(mutex_);
+  const auto found = counted_at_.find(column_family);
+  if (found == counted_at_.end()) return std::nullopt;
+  return found->second;
+}
+
 std::vector<IndexStatistics> FileStatistics::TakeChanged() {
   std::lock_guard lock(mutex_);
   std::vector<IndexStatistics> changed;
@@ -125,6 +182,7 @@ std::vector<IndexStatistics> FileStatistics::TakeChanged() {
 void FileStatistics::Remove(IndexId id) {
   std::lock_guard lock(mutex_);
   sums_.erase(id);
+  disk_bytes_.erase(id);
   changed_.erase(id);
 }
 

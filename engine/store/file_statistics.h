@@ -18,6 +18,12 @@
 
 namespace cairn {
 
+// An index as the files showed it when they were counted last.
+struct IndexInFiles {
+  IndexStatistics sums;
+  uint64_t disk_bytes = 0;  // With its share of the blocks that belong to the whole file.
+};
+
 // Thread-safe. A flush, a compaction or an ingestion makes a column family stale; Refresh() sums up its files
 // again, so that no sequence of events can make the sums drift. Mutex: mutex_ guards everything.
 class FileStatistics {
@@ -37,6 +43,11 @@ class FileStatistics {
   // while files without the property are among them.
   std::optional<IndexStatistics> Find(IndexId id) const;
 
+  // The last sums of an index, also when files have changed since; zeros when none are known.
+  IndexInFiles FindLast(IndexId id) const;
+  // When the files of a family were counted last, in microseconds since the epoch; none since the start.
+  std::optional<int64_t> CountedAt(uint32_t column_family) const;
+
   // The indexes whose sums changed since the last call.
   std::vector<IndexStatistics> TakeChanged();
   void Remove(IndexId id);
@@ -45,6 +56,8 @@ class FileStatistics {
   Log* const log_;
   mutable std::mutex mutex_;
   std::map<IndexId, IndexStatistics> sums_;
+  std::map<IndexId, uint64_t> disk_bytes_;  // Of IndexInFiles, as far as counted since the start.
+  std::map<uint32_t, int64_t> counted_at_;  // By family.
   std::set<IndexId> changed_;
   std::set<uint32_t> stale_;       // Families.
   std::set<uint32_t> incomplete_;  // Families with files that have no statistics.

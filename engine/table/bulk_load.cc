@@ -12,7 +12,8 @@ BulkLoad::BulkLoad(Database* database, const Dictionary* dictionary,
       dictionary_(dictionary),
       table_(std::move(table)),
       settings_(std::move(settings)),
-      indexes_(table_->indexes().size()) {
+      indexes_(table_->indexes().size()),
+      memory_(&database->memory_accounts(), MemoryPart::kBulkLoad) {
   CAIRN_ASSERT(!table_->has_hidden_key());
 }
 
@@ -51,6 +52,7 @@ Status BulkLoad::Add(uint32_t index_position, std::string_view key, std::string_
   const Status added =
       index.sorter != nullptr ? index.sorter->Add(key, value) : index.files->Add(key, value);
   buffered_bytes_.fetch_add(held() - before, std::memory_order_relaxed);
+  memory_.Set(buffered_bytes());
   return added;
 }
 
@@ -60,6 +62,7 @@ Status BulkLoad::Finish() {
   const Status finished = FinishFiles();
   indexes_.clear();
   buffered_bytes_ = 0;
+  memory_.Set(0);
   return finished.WithContext("table " + table_->definition().name);
 }
 
@@ -115,6 +118,7 @@ void BulkLoad::Discard() {
   finished_ = true;
   indexes_.clear();
   buffered_bytes_ = 0;
+  memory_.Set(0);
 }
 
 }  // namespace cairn

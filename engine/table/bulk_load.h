@@ -11,6 +11,7 @@
 
 #include "engine/base/status.h"
 #include "engine/store/external_sorter.h"
+#include "engine/store/memory_account.h"
 #include "engine/store/sorted_files.h"
 #include "engine/table/table.h"
 
@@ -74,6 +75,7 @@ class BulkLoad {
   std::vector<Index> indexes_;         // By position; made when the first entry comes.
   std::atomic<bool> finished_{false};  // Written under mutex_.
   std::atomic<uint64_t> buffered_bytes_{0};
+  MemoryCharge memory_;
 };
 
 }  // namespace cairn

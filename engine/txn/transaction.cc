@@ -16,9 +16,19 @@ rocksdb::Slice ToSlice(std::string_view bytes) {
   return rocksdb::Slice(bytes.data(), bytes.size());
 }
 
+// What RocksDB keeps of an entry of a batch beside its bytes: a node of the batch's index.
+constexpr uint64_t kBatchEntryBytes = 72;
+// And of a row lock: an entry in the table of locks and one in the transaction's list, each with the key.
+constexpr uint64_t kRowLockBytes = 288;
+// A finished transaction keeps its buffer for the next one if it is not larger.
+constexpr uint64_t kKeptBatchBytes = 1 << 20;
+
 }  // namespace
 
-Transaction::Transaction(Database* database) : database_(database) {}
+Transaction::Transaction(Database* database)
+    : database_(database),
+      batch_memory_(&database->memory_accounts(), MemoryPart::kWriteBatches),
+      lock_memory_(&database->memory_accounts(), MemoryPart::kRowLocks) {}
 
 Transaction::~Transaction() {
   if (prepared_) {
@@ -76,11 +86,18 @@ void Transaction::ReleaseStatementSnapshot() {
   statement_snapshot_ = nullptr;
 }
 
+// RocksDB would keep the buffer of its batch for as long as the session lives.
+bool Transaction::IsLarge() const {
+  return rocksdb_->GetWriteBatch()->GetWriteBatch()->GetDataSize() > kKeptBatchBytes;
+}
+
 // Everything that ends with the transaction, but for the RocksDB object, which is reused.
 void Transaction::Finish() {
   ReleaseStatementSnapshot();
   // RocksDB would keep it until the object starts again, and an idle session would hold compactions back.
   if (rocksdb_ != nullptr) rocksdb_->ClearSnapshot();
+  batch_memory_.Set(0);
+  lock_memory_.Set(0);
   auto_increment_raises_.clear();
   facts_.Finished();
   ++epoch_;
@@ -108,12 +125,14 @@ Status Transaction::Commit(Durability durability) {
     return Rollback();  // Nothing to log, nothing to sync.
   }
   Status result = prepared_ ? Status() : AddAutoIncrementMerges();
+  const bool large = IsLarge();
   if (result.ok()) result = CommitToRocksDb(durability);
   if (!result.ok()) {
     const rocksdb::Status rolled_back = rocksdb_->Rollback();
     if (!rolled_back.ok()) rocksdb_.reset();  // Its destructor releases the locks.
     result = result.WithContext("the transaction was rolled back");
   }
+  if (large) rocksdb_.reset();
   Finish();
   return result;
 }
@@ -148,6 +167,8 @@ Status Transaction::CommitPiece(Durability durability) {
   }
   // The statement's snapshot stays; iterators that merge the changes would read what is gone.
   BeginRocksDb();
+  CountBatchMemory();
+  CountLockMemory();
   statement_savepoint_ = false;
   ++epoch_;
   return committed.WithContext("the last changes of the statement were rolled back");
@@ -161,8 +182,9 @@ Status Transaction::ReadApart() {
 Status Transaction::Rollback() {
   if (!started_) return Status();
   facts_.SetState(TransactionState::kAwaitingRollback);
+  const bool large = IsLarge();
   const Status result = FromRocksDb(rocksdb_->Rollback());
-  if (!result.ok()) rocksdb_.reset();
+  if (!result.ok() || large) rocksdb_.reset();
   Finish();
   return result;
 }
@@ -211,6 +233,8 @@ Status Transaction::RollbackStatement() {
   if (statement_savepoint_) {
     result = FromRocksDb(rocksdb_->RollbackToSavePoint());
     statement_savepoint_ = false;
+    CountBatchMemory();
+    CountLockMemory();
     PublishWriteCount();
     facts_.SetLockCount(lock_count());
   }
@@ -323,6 +347,7 @@ Status Transaction::GetForUpdateImpl(const ColumnFamily& family, std::string_vie
                              /*exclusive=*/mode == LockMode::kExclusive, /*do_validate=*/true);
   locking_family_ = nullptr;
   facts_.SetLockCount(lock_count());
+  CountLockMemory();
   if (locked.ok()) return Status();
   if (locked.IsTimedOut() && WaitInterrupted()) return Status(StatusCode::kInterrupted);
   Status refused = FromRocksDb(locked);
@@ -369,23 +394,32 @@ rocksdb::WriteBatchWithIndex& Transaction::BatchForWrite() {
   return *rocksdb_->GetWriteBatch();
 }
 
+void Transaction::CountBatchMemory() {
+  const rocksdb::WriteBatch& batch = *rocksdb_->GetWriteBatch()->GetWriteBatch();
+  batch_memory_.Set(batch.GetDataSize() + batch.Count() * kBatchEntryBytes);
+}
+
+void Transaction::CountLockMemory() { lock_memory_.Set(lock_count() * kRowLockBytes); }
+
 Status Transaction::Put(const ColumnFamily& family, std::string_view key, std::string_view value) {
-  const Status written =
-      FromRocksDb(BatchForWrite().Put(family.handle, ToSlice(key), ToSlice(value)));
+  const rocksdb::Status put = BatchForWrite().Put(family.handle, ToSlice(key), ToSlice(value));
+  CountBatchMemory();
   PublishWriteCount();
-  return written;
+  return FromRocksDb(put);
 }
 
 Status Transaction::Delete(const ColumnFamily& family, std::string_view key) {
-  const Status written = FromRocksDb(BatchForWrite().Delete(family.handle, ToSlice(key)));
+  const rocksdb::Status deleted = BatchForWrite().Delete(family.handle, ToSlice(key));
+  CountBatchMemory();
   PublishWriteCount();
-  return written;
+  return FromRocksDb(deleted);
 }
 
 Status Transaction::SingleDelete(const ColumnFamily& family, std::string_view key) {
-  const Status written = FromRocksDb(BatchForWrite().SingleDelete(family.handle, ToSlice(key)));
+  const rocksdb::Status deleted = BatchForWrite().SingleDelete(family.handle, ToSlice(key));
+  CountBatchMemory();
   PublishWriteCount();
-  return written;
+  return FromRocksDb(deleted);
 }
 
 void Transaction::RaiseAutoIncrement(const TableDefinition& table, uint64_t next_value) {

@@ -17,6 +17,7 @@
 #include "engine/base/status.h"
 #include "engine/catalog/dictionary.h"
 #include "engine/store/database.h"
+#include "engine/store/memory_account.h"
 #include "engine/txn/transaction_facts.h"
 #include "engine/txn/transaction_id.h"
 #include "rocksdb/utilities/transaction.h"
@@ -169,6 +170,9 @@ class Transaction {
   Status CommitToRocksDb(Durability durability);
   void PublishWriteCount();
   void CountRefusedLock(const Status& refusal);
+  bool IsLarge() const;
+  void CountBatchMemory();
+  void CountLockMemory();
   void Finish();
 
   struct AutoIncrementRaise {
@@ -185,6 +189,8 @@ class Transaction {
   // What is being locked; valid while it is.
   const ColumnFamily* locking_family_ = nullptr;
   std::string_view locking_key_;
+  MemoryCharge batch_memory_;
+  MemoryCharge lock_memory_;
   uint64_t epoch_ = 0;
   bool started_ = false;
   bool prepared_ = false;

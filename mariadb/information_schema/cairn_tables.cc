@@ -1,9 +1,10 @@
-// information_schema.CAIRN_TABLES: every table of the engine, its state and its format, and what keeps the
-// stock plug-in from opening it.
+// information_schema.CAIRN_TABLES: every table of the engine, its state and its format, what keeps the stock
+// plug-in from opening it, and how large it is.
 #include <algorithm>
 #include <string>
 #include <vector>
 
+#include "engine/catalog/table_figures.h"
 #include "engine/codec/index_feature.h"
 #include "mariadb/information_schema/schema_table.h"
 #include "mariadb/table_name.h"
@@ -24,6 +25,13 @@ ST_FIELD_INFO columns[] = {
     Show::Column("REASON", Show::Varchar(kReasonChars), NULLABLE),
     Show::Column("FORMAT", Show::Varchar(16), NULLABLE),
     Show::Column("OBSTACLES", Show::Varchar(kObstaclesChars), NULLABLE),
+    Show::Column("ESTIMATED_ROWS", Show::ULonglong(), NULLABLE),
+    Show::Column("DISK_BYTES", Show::ULonglong(), NULLABLE),
+    Show::Column("MEMTABLE_BYTES", Show::ULonglong(), NULLABLE),
+    Show::Column("COMPRESSION_RATIO", Show::Decimal(kRatioDigits), NULLABLE),
+    Show::Column("TOMBSTONES", Show::ULonglong(), NULLABLE),
+    Show::Column("PENDING_COMPACTION_BYTES", Show::ULonglong(), NULLABLE),
+    Show::Column("LAST_ANALYSED", Show::Datetime(0), NULLABLE),
     Show::CEnd()};
 
 // The names of the table's keys, in their order, from the server's definition; empty when it cannot be had
@@ -86,19 +94,39 @@ void AddName(std::string_view dictionary_name, SchemaTableWriter* writer) {
   writer->Text(name.schema).Text(name.table).TextOrNull(name.partition);
 }
 
+void AddFigures(const TableFigures& figures, SchemaTableWriter* writer) {
+  writer->Unsigned(figures.rows).Unsigned(figures.disk_bytes).Unsigned(figures.memtable_bytes);
+  if (figures.disk_bytes == 0) {
+    writer->Null();
+  } else {
+    writer->Real(static_cast<double>(figures.data_bytes) / static_cast<double>(figures.disk_bytes));
+  }
+  writer->Unsigned(figures.tombstones).Unsigned(figures.pending_compaction_bytes);
+  if (figures.analysed_us.has_value()) {
+    writer->Time(*figures.analysed_us);
+  } else {
+    writer->Null();
+  }
+}
+
+constexpr int kFigureColumns = 7;
+
 bool Fill(Engine* engine, SchemaTableWriter* writer) {
   THD* const thd = writer->thd();
   if (check_global_access(thd, PROCESS_ACL, /*no_errors=*/true)) return true;
+  TableFigureReader figures(&engine->database());
   for (const auto& table : engine->dictionary().Tables()) {
     AddName(table->name, writer);
     const std::string obstacles = Obstacles(thd, *table);
     writer->Text("ok").Null().Text(obstacles.empty() ? "stock" : "cairn").TextOrNull(obstacles);
+    AddFigures(figures.Read(*table), writer);
     if (!writer->Send()) return false;
   }
   for (const QuarantinedTable& table : engine->dictionary().QuarantinedTables()) {
     AddName(table.name, writer);
     // The stock plug-in does not start with such records at all.
     writer->Text("quarantined").Text(table.reason).Null().Text("quarantined");
+    for (int i = 0; i < kFigureColumns; ++i) writer->Null();
     if (!writer->Send()) return false;
   }
   return true;

@@ -1,5 +1,7 @@
 #include "mariadb/information_schema/schema_table.h"
 
+#include "tztime.h"
+
 namespace cairn {
 
 Field& SchemaTableWriter::NextField() {
@@ -33,6 +35,16 @@ SchemaTableWriter& SchemaTableWriter::Real(double value) {
 
 SchemaTableWriter& SchemaTableWriter::Null() {
   NextField().set_null();
+  return *this;
+}
+
+SchemaTableWriter& SchemaTableWriter::Time(int64_t epoch_us) {
+  constexpr int64_t kSecond = 1'000'000;
+  MYSQL_TIME time;
+  thd_->variables.time_zone->gmt_sec_to_TIME(&time, static_cast<my_time_t>(epoch_us / kSecond));
+  thd_->used |= THD::TIME_ZONE_USED;
+  time.second_part = static_cast<ulong>(epoch_us % kSecond);
+  NextField().store_time(&time);
   return *this;
 }
 

@@ -21,6 +21,7 @@ class SchemaTableWriter {
   SchemaTableWriter& Unsigned(uint64_t value);
   SchemaTableWriter& Real(double value);
   SchemaTableWriter& Null();
+  SchemaTableWriter& Time(int64_t epoch_us);  // In the time zone of the session.
   // NULL when the text is empty.
   SchemaTableWriter& TextOrNull(std::string_view text) {
     return text.empty() ? Null() : Text(text);
@@ -63,6 +64,9 @@ bool ReportSchemaTableError(const Status& status);
 // Widths of text columns that many tables share.
 inline constexpr uint kNameWidth = 193;
 inline constexpr uint kLongWidth = 513;
+// Digits of numbers with a fraction, as the server writes them: 100 times all, plus those behind the point.
+inline constexpr uint kRatioDigits = 1202;
+inline constexpr uint kSecondsDigits = 1803;
 
 #define SCHEMA_TABLE(NAME, Initialise, text) int Initialise(void* plugin);
 #include "mariadb/information_schema/tables.def"
