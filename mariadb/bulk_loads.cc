@@ -35,6 +35,7 @@ Result<std::shared_ptr<BulkLoad>> BulkLoads::For(THD* thd,
   auto load = std::make_shared<BulkLoad>(&engine->database(), &engine->dictionary(), table,
                                          SessionBulkLoadSettings(thd));
   loads_[name] = load;
+  table_count_ = 1;
   return load;
 }
 
@@ -45,6 +46,7 @@ Status BulkLoads::Finish() {
     if (first.ok()) first = std::move(finished);
   }
   table_.clear();
+  table_count_ = 0;
   return first;
 }
 

@@ -2,6 +2,7 @@
 // of the session finish them.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -23,13 +24,14 @@ class BulkLoads {
   Result<std::shared_ptr<BulkLoad>> For(THD* thd, const std::shared_ptr<const Table>& table);
   // Finishes all; the first error is returned, after all are done.
   Status Finish();
-  // Tables that are being loaded.
-  uint64_t table_count() const { return loads_.empty() ? 0 : 1; }
+  // Tables that are being loaded. For any thread.
+  uint32_t table_count() const { return table_count_.load(std::memory_order_relaxed); }
 
  private:
   std::string table_;  // Of all loads, without partitions.
   std::map<std::string, std::shared_ptr<BulkLoad>, std::less<>>
       loads_;  // By name in the dictionary.
+  std::atomic<uint32_t> table_count_{0};
 };
 
 // Reports what kept a load from being finished, or a row from being added, with the server's error for it.

@@ -15,9 +15,19 @@ namespace {
 // Set once, before any session exists.
 StoreOptions store_options;
 
-int MaxOpenFiles() {
-  if (global_variables.max_open_files != -2) return global_variables.max_open_files;
-  return static_cast<int>(std::max<ulong>(open_files_limit / 2, 64));
+// The variable shows what comes out.
+int ChooseMaxOpenFiles() {
+  int& files = global_variables.max_open_files;
+  const auto half = static_cast<int>(open_files_limit / 2);
+  if (files == -2) files = half;
+  if (files > 0 && static_cast<ulong>(files) > open_files_limit) {
+    sql_print_warning(
+        "RocksDB: rocksdb_max_open_files should not be greater than the open_files_limit: %d is "
+        "cut to %d, half of that",
+        files, half);
+    files = half;
+  }
+  return files;
 }
 
 std::string Text(char value) { return value ? "true" : "false"; }
@@ -94,7 +104,7 @@ Result<DatabaseOptions> OptionsFromVariables() {
   settings.block_bytes = variables.block_size;
   settings.cache_index_and_filter_blocks = variables.cache_index_and_filter_blocks;
   settings.write_buffer_bytes = variables.db_write_buffer_size;
-  settings.max_open_files = MaxOpenFiles();
+  settings.max_open_files = ChooseMaxOpenFiles();
   settings.max_log_bytes = variables.max_total_wal_size;
   settings.direct_reads = variables.use_direct_reads;
   settings.direct_writes = variables.use_direct_io_for_flush_and_compaction;
@@ -109,7 +119,7 @@ Result<DatabaseOptions> OptionsFromVariables() {
   settings.write_prepared = variables.write_policy == 1;
   settings.info_log_level = static_cast<int>(variables.info_log_level);
   settings.kept_info_logs = variables.keep_log_file_num;
-  settings.remembered_deadlocks = variables.max_latest_deadlocks;
+  settings.remembered_deadlocks = RememberedDeadlocks();
   settings.info_log_directory = variables.log_dir;
   settings.high_priority_share = variables.cache_high_pri_pool_ratio;
   settings.clock_cache = variables.use_clock_cache;
@@ -134,6 +144,11 @@ Result<DatabaseOptions> OptionsFromVariables() {
   options.hide_expired_rows = variables.enable_ttl_read_filtering;
   options.transaction.custom_mutex_factory = MakeInterruptibleMutexFactory();
   return options;
+}
+
+uint32_t RememberedDeadlocks() {
+  constexpr uint32_t kMost = 100'000;
+  return std::min(global_variables.max_latest_deadlocks, kMost);
 }
 
 void ApplyBlockCacheSize() {

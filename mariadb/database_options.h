@@ -17,5 +17,7 @@ void ApplyDeletionRate();
 // False when the limit cannot become this one while the database is open.
 [[nodiscard]] bool ApplyRateLimit(uint64_t bytes_per_s);
 void ApplyCollectorControl(CollectorControl* control);
+// How many deadlocks are remembered: as many as the user wants, but not without limit.
+uint32_t RememberedDeadlocks();
 
 }  // namespace cairn

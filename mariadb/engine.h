@@ -11,6 +11,8 @@
 #include "engine/store/database.h"
 #include "engine/txn/prepared_locks.h"
 #include "engine/upkeep/upkeep.h"
+#include "mariadb/open_tables.h"
+#include "mariadb/session_list.h"
 
 namespace cairn {
 
@@ -25,9 +27,13 @@ class Engine {
   Dictionary& dictionary() { return *dictionary_; }
   Upkeep& upkeep() { return *upkeep_; }
   PreparedLocks& prepared_locks() { return *prepared_locks_; }
+  SessionList& sessions() { return sessions_; }
+  OpenTables& open_tables() { return open_tables_; }
 
  private:
   Engine() = default;
+  SessionList sessions_;
+  OpenTables open_tables_;
   // In the order of construction.
   std::unique_ptr<Database> database_;
   std::unique_ptr<Dictionary> dictionary_;

@@ -17,6 +17,7 @@
 #include "engine/table/table_check.h"
 #include "engine/table/table_statistics.h"
 #include "engine/table/table_writer.h"
+#include "mariadb/open_tables.h"
 #include "mariadb/server_headers.h"
 #include "mariadb/session.h"
 
@@ -27,8 +28,11 @@ class SharedTable final : public Handler_share {
  public:
   THR_LOCK lock;
   std::shared_ptr<const Table> table;
+  const std::shared_ptr<OpenTable> open;
 
-  SharedTable() { thr_lock_init(&lock); }
+  explicit SharedTable(std::shared_ptr<OpenTable> open_table) : open(std::move(open_table)) {
+    thr_lock_init(&lock);
+  }
   ~SharedTable() override { thr_lock_delete(&lock); }
 
   // Sizes of the table as a whole, measured again when they are old or much changed.
@@ -212,6 +216,10 @@ class ha_rocksdb final : public handler {
   void NoteAutoIncrement(const uchar* record);
   int CommitCopiedRows(cairn::Durability durability);
   int CommitSequence();
+  // Adds the rows read since the last call to the engine's counters.
+  void CountReads();
+  void CountWrite(cairn::Work user_table, cairn::Work system_table);
+  void PrintSnapshotConflict();
   // Whether rows go to a load of the session rather than into its transaction.
   bool LoadsRows() const;
   int LoadRow(const uchar* record);
@@ -239,6 +247,10 @@ class ha_rocksdb final : public handler {
   // Parts of a search key that is a complete primary key; beyond reach when a BLOB part makes search keys
   // less than that.
   uint32_t whole_key_parts_ = UINT32_MAX;
+  // Not counted yet: to count each by itself would be felt in a scan.
+  uint64_t rows_read_ = 0;
+  uint64_t covered_reads_ = 0;
+  bool is_system_table_ = false;  // In a schema of the server's own.
   bool scan_started_ = false;
   bool checks_for_conflict_ = false;  // The scan of the index that the cursor is bound to.
   bool positions_are_images_ = false;

@@ -10,6 +10,7 @@
 using cairn::Durability;
 using cairn::Status;
 using cairn::StatusCode;
+using cairn::Work;
 
 namespace cairn {
 
@@ -56,7 +57,7 @@ int ha_rocksdb::LoadRow(const uchar* record) {
   } while (loaded.code() == StatusCode::kShutdown);  // Another thread closed the table: a new load.
   if (!loaded.ok()) return cairn::ReportBulkLoadError(loaded);
   NoteAutoIncrement(record);
-  shared_->CountChange();
+  CountWrite(Work::kRowsInserted, Work::kSystemRowsInserted);
   return EndChange();
 }
 

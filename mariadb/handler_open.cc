@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <string_view>
 #include <utility>
 
 #include "engine/codec/index_codec.h"
 #include "engine/store/index_range.h"
+#include "engine/store/perf_pause.h"
 #include "engine/table/table_check.h"
 #include "mariadb/cairn_format.h"
 #include "mariadb/engine.h"
@@ -55,6 +57,10 @@ Result<SharedTable::Sizes> MeasureSizes(Database* database, const Table& table) 
   return sizes;
 }
 
+bool IsSystemSchema(std::string_view name) {
+  return name == "mysql" || name == "information_schema" || name == "performance_schema";
+}
+
 }  // namespace
 
 std::shared_ptr<const SharedTable::Sizes> SharedTable::CurrentSizes(Database* database,
@@ -66,6 +72,8 @@ std::shared_ptr<const SharedTable::Sizes> SharedTable::CurrentSizes(Database* da
       AreFresh(now - measured_at_us_, changes - measured_changes_, sizes_->primary.row_count)) {
     return sizes_;
   }
+  const PerfPause
+      pause;  // The optimizer's figures are no work of the statement that happens to need new ones.
   auto measured = MeasureSizes(database, *table);
   if (!measured.ok()) {
     database->log().Write(Severity::kWarning, "measuring table " + table->definition().name + ": " +
@@ -140,7 +148,7 @@ int ha_rocksdb::BindTable() {
   lock_shared_ha_data();
   shared_ = static_cast<cairn::SharedTable*>(get_ha_share_ptr());
   if (shared_ == nullptr) {
-    shared_ = new cairn::SharedTable();
+    shared_ = new cairn::SharedTable(engine->open_tables().Add(dictionary_name_));
     set_ha_share_ptr(shared_);
   }
   auto definition = engine->dictionary().Find(dictionary_name_);
@@ -188,6 +196,7 @@ int ha_rocksdb::open(const char* name, int, uint) {
   if (table->s->table_type == TABLE_TYPE_SEQUENCE) {
     own_transaction_ = std::make_unique<cairn::Transaction>(&cairn::RunningEngine()->database());
   }
+  is_system_table_ = cairn::IsSystemSchema({table->s->db.str, table->s->db.length});
   thr_lock_data_init(&shared_->lock, &lock_data_, nullptr);
   columns_.assign(table->s->fields, false);
   CorrectCoveredColumns();
@@ -240,6 +249,7 @@ void ha_rocksdb::CorrectCoveredColumns() {
 }
 
 int ha_rocksdb::close() {
+  CountReads();
   EndLoad();
   cursor_.reset();
   own_transaction_.reset();
@@ -287,11 +297,15 @@ int ha_rocksdb::info(uint flag) {
       }
     }
   }
-  if (flag & HA_STATUS_TIME) {
+  // A partitioned table asks one partition for the first of these times, with HA_STATUS_CONST, and all of them
+  // for the second.
+  if (flag & (HA_STATUS_TIME | HA_STATUS_CONST)) {
     // The table was made when the server's file was.
     struct stat file;
     const std::string path = std::string(table->s->normalized_path.str) + ".frm";
     if (::stat(path.c_str(), &file) == 0) stats.create_time = file.st_mtime;
+    stats.update_time = static_cast<time_t>(
+        engine_table_->definition().counters->changed_at.load(std::memory_order_relaxed));
   }
   if (flag & HA_STATUS_ERRKEY) {
     errkey = writer_->duplicate_index() < table->s->keys ? writer_->duplicate_index() : MAX_KEY;
@@ -314,6 +328,7 @@ int ha_rocksdb::extra(ha_extra_function operation) {
 }
 
 int ha_rocksdb::reset() {
+  CountReads();
   cursor_->Close();
   writer_->SetUpdatesReplaceRows(false);
   lock_mode_.reset();
@@ -325,7 +340,7 @@ int ha_rocksdb::reset() {
 // --- Statements and locks ------------------------------------------------------------------------------
 
 int ha_rocksdb::BeginStatement(THD* thd) {
-  const Status begun = cairn::Session::Of(thd).BeginStatement();
+  const Status begun = cairn::Session::Of(thd).BeginStatement(shared_->open);
   return begun.ok() ? 0 : HA_ERR_UNSUPPORTED;
 }
 
@@ -356,6 +371,7 @@ THR_LOCK_DATA** ha_rocksdb::store_lock(THD* thd, THR_LOCK_DATA** to, thr_lock_ty
 int ha_rocksdb::external_lock(THD* thd, int lock_type) {
   if (own_transaction_ != nullptr) return BeginOrEndSequence();
   if (lock_type == F_UNLCK) {
+    CountReads();
     // The last row may still be sent; reset() forgets it. HANDLER goes on with its scan later.
     if (inited == NONE) {
       cursor_->EndScan();

@@ -13,9 +13,12 @@
 using cairn::Cursor;
 using cairn::Status;
 using cairn::StatusCode;
+using cairn::Work;
 
 namespace cairn {
 namespace {
+
+constexpr uint64_t kRowsCountedAtOnce = 100;
 
 // How the server's find flags start a read of a cursor.
 Cursor::Start ToStart(ha_rkey_function find_flag) {
@@ -136,11 +139,35 @@ int ha_rocksdb::ReadWith(uint32_t index, ReadFunction read) {
   if (session.Interrupted()) return HA_ERR_ABORTED_BY_USER;
   cairn::ScopedWaitObserver observer(&session);
   if (const int error = PrepareCursor(index)) return error;
-  return OperationError(read());
+  const Status status = read();
+  if (!status.ok()) return OperationError(status);
+  covered_reads_ += cursor_->reads_entries_alone();
+  if (++rows_read_ == cairn::kRowsCountedAtOnce) CountReads();
+  return 0;
+}
+
+void ha_rocksdb::CountReads() {
+  if (rows_read_ == 0) return;
+  cairn::WorkCounters& work = cairn::RunningEngine()->database().work();
+  work.Count(is_system_table_ ? Work::kSystemRowsRead : Work::kRowsRead, rows_read_);
+  if (covered_reads_ != 0) work.Count(Work::kCoveredReads, covered_reads_);
+  rows_read_ = covered_reads_ = 0;
+}
+
+void ha_rocksdb::PrintSnapshotConflict() {
+  char query[1024];
+  thd_query_safe(ha_thd(), query, sizeof(query));
+  const char* const user = ha_thd()->security_ctx->user;
+  sql_print_warning("RocksDB: Got snapshot conflict errors: User: %s Query: %s",
+                    user == nullptr ? "" : user, query);
 }
 
 int ha_rocksdb::OperationError(const Status& status) {
   if (status.ok()) return 0;
+  if (status.code() == StatusCode::kSnapshotConflict &&
+      cairn::global_variables.print_snapshot_conflict_queries) {
+    PrintSnapshotConflict();
+  }
   if (status.code() == StatusCode::kDeadlock) {
     ha_thd()->mark_transaction_to_rollback(/*all=*/true);
   } else if (status.code() == StatusCode::kLockTimeout &&

@@ -9,6 +9,7 @@
 using cairn::Durability;
 using cairn::Status;
 using cairn::StatusCode;
+using cairn::Work;
 
 namespace {
 
@@ -35,7 +36,7 @@ int ha_rocksdb::write_row(const uchar* record) {
   const Status inserted = writer_->Insert(&transaction(), record);
   if (!inserted.ok()) return OperationError(inserted);
   NoteAutoIncrement(record);
-  shared_->CountChange();
+  CountWrite(Work::kRowsInserted, Work::kSystemRowsInserted);
   if (own_transaction_ != nullptr) return CommitSequence();
   if (copy_transaction_ != nullptr && ++copied_rows_ % kCopyCommitRows == 0) {
     return CommitCopiedRows(Durability::kDelayed);
@@ -53,7 +54,7 @@ int ha_rocksdb::update_row(const uchar* old_record, const uchar* new_record) {
   const Status updated = writer_->Update(&transaction(), old_record, new_record, *hidden_key);
   if (!updated.ok()) return OperationError(updated);
   NoteAutoIncrement(new_record);
-  shared_->CountChange();
+  CountWrite(Work::kRowsUpdated, Work::kSystemRowsUpdated);
   return own_transaction_ != nullptr ? CommitSequence() : EndChange();
 }
 
@@ -62,8 +63,16 @@ int ha_rocksdb::delete_row(const uchar* record) {
   if (!hidden_key.ok()) return OperationError(hidden_key.status());
   const Status deleted = writer_->Delete(&transaction(), record, *hidden_key);
   if (!deleted.ok()) return OperationError(deleted);
-  shared_->CountChange();
+  CountWrite(Work::kRowsDeleted, Work::kSystemRowsDeleted);
   return EndChange();
+}
+
+void ha_rocksdb::CountWrite(Work user_table, Work system_table) {
+  shared_->CountChange();
+  cairn::RunningEngine()->database().work().Count(is_system_table_ ? system_table : user_table);
+  if (copy_transaction_ == nullptr && own_transaction_ == nullptr) {
+    cairn::Session::Of(ha_thd()).NoteChange(engine_table_->definition());
+  }
 }
 
 // What a sequence handed out is not taken back, not even by a crash.

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/store/engine_status.h"
 #include "engine/store/rocksdb_status.h"
 #include "mariadb/ddl_recovery.h"
 #include "mariadb/engine.h"
@@ -44,24 +45,32 @@ int CommitError(const Status& status) {
 int Commit(handlerton*, THD* thd, bool all) {
   Session* const session = Session::Find(thd);
   if (session == nullptr) return 0;
-  if (all || !session->in_explicit_transaction()) {
-    const Status committed = session->transaction().Commit(CommitDurability());
-    session->TransactionEnded();
-    return CommitError(committed);
+  if (!all && session->in_explicit_transaction()) {
+    session->transaction().EndStatement();
+    session->EndPerf();
+    return 0;
   }
-  session->transaction().EndStatement();
-  return 0;
+  session->BeginPerf();
+  const Status committed = session->transaction().Commit(CommitDurability());
+  if (committed.ok()) session->TransactionCommitted();
+  session->TransactionEnded();
+  session->EndPerf();
+  return CommitError(committed);
 }
 
 int Rollback(handlerton*, THD* thd, bool all) {
   Session* const session = Session::Find(thd);
   if (session == nullptr) return 0;
+  session->BeginPerf();
+  Status rolled_back;
   if (all || !session->in_explicit_transaction()) {
-    const Status rolled_back = session->transaction().Rollback();
+    rolled_back = session->transaction().Rollback();
     session->TransactionEnded();
-    return CommitError(rolled_back);
+  } else {
+    rolled_back = session->transaction().RollbackStatement();
   }
-  return CommitError(session->transaction().RollbackStatement());
+  session->EndPerf();
+  return CommitError(rolled_back);
 }
 
 // The server prepares when the binary log or another engine takes part, or for XA PREPARE.
@@ -76,7 +85,11 @@ int Prepare(handlerton*, THD* thd, bool all) {
   if (!transaction.started() || !transaction.has_writes()) return 0;
   XID xid;
   thd_get_xid(thd, reinterpret_cast<MYSQL_XID*>(&xid));
-  return CommitError(transaction.Prepare(ToTransactionId(xid), CommitDurability()));
+  // A statement's commit or rollback follows and ends the collection; XA PREPARE is the last for a while.
+  session->BeginPerf();
+  const Status prepared = transaction.Prepare(ToTransactionId(xid), CommitDurability());
+  if (thd_sql_command(thd) == SQLCOM_XA_PREPARE) session->EndPerf();
+  return CommitError(prepared);
 }
 
 int Recover(handlerton*, XID* xids, uint capacity) {
@@ -130,7 +143,7 @@ int StartConsistentSnapshot(handlerton*, THD* thd) {
     my_error(ER_ISOLATION_LEVEL_WITH_CONSISTENT_SNAPSHOT, MYF(0));
     return HA_ERR_UNSUPPORTED;
   }
-  const Status begun = session.BeginStatement();
+  const Status begun = session.BeginStatement(/*table=*/nullptr);
   if (!begun.ok()) return HandlerError(begun);
   session.transaction().PinSnapshot();
   return 0;
@@ -164,17 +177,8 @@ bool ShowStatus(handlerton*, THD* thd, stat_print_fn* print, enum ha_stat_type t
     return print(thd, kind.data(), static_cast<uint>(kind.size()), name.data(),
                  static_cast<uint>(name.size()), text.data(), static_cast<uint>(text.size()));
   };
-  std::string text;
-  Database& database = engine->database();
-  if (database.rocksdb()->GetProperty("rocksdb.dbstats", &text) &&
-      row("DBSTATS", "rocksdb", text)) {
-    return true;
-  }
-  for (const ColumnFamily* family : database.Families()) {
-    if (database.rocksdb()->GetProperty(family->handle, "rocksdb.cfstats", &text) &&
-        row("CF_COMPACTION", family->name, text)) {
-      return true;
-    }
+  for (const StatusSection& section : DescribeEngineStatus(engine->database())) {
+    if (row(section.type, section.name, section.text)) return true;
   }
   return false;
 }

@@ -1,5 +1,7 @@
 #include "mariadb/session.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "mariadb/engine.h"
@@ -8,10 +10,29 @@
 #include "mariadb/variables.h"
 
 namespace cairn {
+namespace {
+
+// As much of a statement as ROCKSDB_TRX has room for, whatever its characters.
+constexpr size_t kShownQueryBytes = 193 * 4 + 1;
+
+}  // namespace
 
 handlerton* rocksdb_hton = nullptr;
 
 Session::Session(THD* thd) : thd_(thd), transaction_(&RunningEngine()->database()) {}
+
+SessionDescription Session::Describe() const {
+  SessionDescription description;
+  description.transaction = transaction_.facts().Describe();
+  description.thread_id = thd_get_thread_id(thd_);
+  description.is_replication = thd_->slave_thread;
+  description.bulk_loads = bulk_loads_.table_count();
+  description.read_only = read_only_.load(std::memory_order_relaxed);
+  if (description.transaction.state == TransactionState::kIdle) return description;
+  char query[kShownQueryBytes];
+  description.query.assign(query, thd_query_safe(thd_, query, sizeof(query)));
+  return description;
+}
 
 Session* Session::Find(THD* thd) {
   return static_cast<Session*>(thd_get_ha_data(thd, rocksdb_hton));
@@ -21,6 +42,7 @@ Session& Session::Of(THD* thd) {
   Session* session = Find(thd);
   if (session == nullptr) {
     session = new Session(thd);
+    RunningEngine()->sessions().Add(session);
     thd_set_ha_data(thd, rocksdb_hton, session);
   }
   return *session;
@@ -29,6 +51,7 @@ Session& Session::Of(THD* thd) {
 void Session::Close(THD* thd) {
   Session* const session = Find(thd);
   if (session == nullptr) return;
+  RunningEngine()->sessions().Remove(session);
   thd_set_ha_data(thd, rocksdb_hton, nullptr);
   const Status loaded = session->bulk_loads_.Finish();
   if (!loaded.ok()) {
@@ -48,7 +71,28 @@ void Session::DropTemporaryTable(std::shared_ptr<const TableDefinition> table) {
   if (!transaction_.has_writes()) TransactionEnded();
 }
 
+void Session::NoteChange(const TableDefinition& table) {
+  if (!changed_tables_.empty() && changed_tables_.back() == table.counters) return;
+  const auto known = std::find(changed_tables_.begin(), changed_tables_.end(), table.counters);
+  if (known == changed_tables_.end()) {
+    changed_tables_.push_back(table.counters);
+  } else {
+    std::iter_swap(known, std::prev(changed_tables_.end()));
+  }
+}
+
+void Session::TransactionCommitted() {
+  if (!changed_tables_.empty()) {
+    const int64_t now = static_cast<int64_t>(my_time(0));
+    for (const auto& table : changed_tables_) {
+      table->changed_at.store(now, std::memory_order_relaxed);
+    }
+  }
+  TransactionEnded();
+}
+
 void Session::TransactionEnded() {
+  changed_tables_.clear();
   if (forgotten_tables_.empty()) return;
   Engine* const engine = RunningEngine();
   for (const auto& table : forgotten_tables_) {
@@ -70,16 +114,37 @@ bool Session::in_explicit_transaction() const {
 bool Session::Interrupted() { return thd_killed(thd_) != 0; }
 
 // Shown by SHOW PROCESSLIST.
-void Session::WaitBegins() { state_before_wait_ = thd_proc_info(thd_, "Waiting for row lock"); }
+void Session::WaitBegins() {
+  state_before_wait_ = thd_proc_info(thd_, "Waiting for row lock");
+  transaction_.WaitBegins();
+}
 
-void Session::WaitEnds() { thd_proc_info(thd_, state_before_wait_); }
+void Session::WaitEnds() {
+  transaction_.WaitEnds();
+  thd_proc_info(thd_, state_before_wait_);
+}
 
-Status Session::BeginStatement() {
+void Session::BeginPerf() {
+  if (!perf_.collects()) perf_.Begin(SessionPerfLevel(thd_));
+}
+
+void Session::EndPerf() {
+  if (!perf_.collects()) return;
+  const PerfFigures figures = perf_.End();
+  RunningEngine()->database().perf_sums().Add(figures);
+  if (perf_table_ != nullptr) perf_table_->perf.Add(figures);
+  perf_table_.reset();
+}
+
+Status Session::BeginStatement(const std::shared_ptr<OpenTable>& table) {
   const int level = thd_tx_isolation(thd_);
   if (level != ISO_READ_COMMITTED && level != ISO_REPEATABLE_READ) {
     my_error(ER_ISOLATION_MODE_NOT_SUPPORTED, MYF(0), tx_isolation_names[level]);
     return Status(StatusCode::kNotSupported);
   }
+  BeginPerf();
+  if (perf_.collects() && perf_table_ == nullptr) perf_table_ = table;
+  read_only_.store(thd_->tx_read_only, std::memory_order_relaxed);
   TransactionSettings settings = SessionTransactionSettings(thd_);
   settings.isolation = level == ISO_READ_COMMITTED ? IsolationLevel::kReadCommitted
                                                    : IsolationLevel::kRepeatableRead;

@@ -1,14 +1,18 @@
 // What the engine keeps for each connection: its transaction, and how it is bound to the server's.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <vector>
 
 #include "engine/base/status.h"
 #include "engine/catalog/dictionary.h"
+#include "engine/store/perf_context.h"
 #include "engine/txn/interruptible_mutex.h"
 #include "engine/txn/transaction.h"
 #include "mariadb/bulk_loads.h"
+#include "mariadb/open_tables.h"
+#include "mariadb/session_list.h"
 
 class THD;
 struct handlerton;
@@ -28,20 +32,32 @@ class Session final : public WaitObserver {
   Transaction& transaction() { return transaction_; }
 
   // A statement is about to use tables of the engine: registers with the server's transaction and starts
-  // ours. Errors: kNotSupported for an isolation level that the engine does not have, already reported.
-  Status BeginStatement();
+  // ours. What the statement costs is added to the sums of its first table, `table` if it is that; null: of
+  // none. Errors: kNotSupported for an isolation level that the engine does not have, already reported.
+  Status BeginStatement(const std::shared_ptr<OpenTable>& table);
+
+  // What the session's thread costs from here on is collected, if the user wants that; a statement that has
+  // begun goes on. The end adds it up.
+  void BeginPerf();
+  void EndPerf();
+  // A row of this table was written; the table counts as changed once the transaction is committed.
+  void NoteChange(const TableDefinition& table);
 
   BulkLoads& bulk_loads() { return bulk_loads_; }
 
   // A temporary table of this connection is gone: its entries go when the transaction that may have written
   // some of them has ended.
   void DropTemporaryTable(std::shared_ptr<const TableDefinition> table);
+  void TransactionCommitted();
   void TransactionEnded();
 
   // Bound while a handler call runs, so that waits for row locks end when the statement is killed.
   bool Interrupted() override;
   void WaitBegins() override;
   void WaitEnds() override;
+
+  // For any thread, while the session is in its list.
+  SessionDescription Describe() const;
 
   // Whether the server's current transaction spans statements.
   bool in_explicit_transaction() const;
@@ -54,6 +70,10 @@ class Session final : public WaitObserver {
   std::vector<std::shared_ptr<const TableDefinition>> forgotten_tables_;
   BulkLoads bulk_loads_;
   const char* state_before_wait_ = nullptr;
+  PerfCollection perf_;
+  std::shared_ptr<OpenTable> perf_table_;                       // Of the statement.
+  std::vector<std::shared_ptr<TableCounters>> changed_tables_;  // By the transaction.
+  std::atomic<bool> read_only_{false};
 };
 
 extern handlerton* rocksdb_hton;

@@ -130,8 +130,7 @@ void SetCollector(THD*, SysVar* variable, void* to, const void* value) {
 void SetRememberedDeadlocks(THD*, SysVar*, void* variable, const void* value) {
   Store<unsigned int>(variable, value);
   if (Engine* engine = RunningEngine()) {
-    engine->database().rocksdb()->SetDeadlockInfoBufferSize(
-        *static_cast<const unsigned int*>(value));
+    engine->database().rocksdb()->SetDeadlockInfoBufferSize(RememberedDeadlocks());
   }
 }
 
@@ -380,8 +379,9 @@ void CompactFamilyNow(THD* thd, SysVar*, void*, const void* value) {
         "issuing more manual compactions.");
     return;
   }
-  const auto threads = static_cast<uint32_t>(THDVAR(thd, manual_compaction_threads));
   WithoutVariablesLock unlocked;
+  // The first look at a session's variables takes that lock.
+  const auto threads = static_cast<uint32_t>(THDVAR(thd, manual_compaction_threads));
   const Status compacted =
       WaitBeforeCompaction(thd) ? database.Compact(*family, threads) : Status();
   if (!compacted.ok()) PushError(compacted);
@@ -454,5 +454,12 @@ bool SessionStoresChecksum(THD* thd) {
 }
 
 bool SessionLocksScannedRows(THD* thd) { return THDVAR(thd, lock_scanned_rows); }
+
+// 0 leaves the choice to the global variable, and there to the engine, which collects nothing.
+PerfLevel SessionPerfLevel(THD* thd) {
+  int level = THDVAR(thd, perf_context_level);
+  if (level == 0) level = THDVAR(nullptr, perf_context_level);
+  return level == 0 ? PerfLevel::kOff : static_cast<PerfLevel>(level);
+}
 
 }  // namespace cairn

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "engine/store/perf_context.h"
 #include "engine/table/bulk_load.h"
 #include "engine/txn/transaction.h"
 
@@ -34,6 +35,8 @@ uint32_t FixedRangeRows(THD* thd, bool forced_index);
 bool SessionVerifiesChecksums(THD* thd);
 bool SessionStoresChecksum(THD* thd);
 bool SessionLocksScannedRows(THD* thd);
+// How much of what the session's statements cost is to be collected.
+PerfLevel SessionPerfLevel(THD* thd);
 // Whether the session is in bulk-load mode, and how a load that begins now works.
 bool SessionBulkLoads(THD* thd);
 BulkLoadSettings SessionBulkLoadSettings(THD* thd);

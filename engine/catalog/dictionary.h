@@ -33,6 +33,8 @@ struct IndexEntry {
 struct TableCounters {
   std::atomic<uint64_t> next_auto_increment{0};
   std::atomic<uint64_t> next_hidden_key{0};
+  // When a transaction that changed rows was committed last, in seconds since the epoch; 0: never since the start.
+  std::atomic<int64_t> changed_at{0};
   std::atomic<int64_t> analysed_us{0};  // When ANALYZE TABLE ran last, since the epoch.
   std::mutex initialise;                // Held while a counter is found in the data.
 };

@@ -53,6 +53,7 @@ std::vector<Counter> ReadCounters(const Database& database) {
   std::map<std::string, uint64_t> stalls = StallCounts(database);
   using Keys = rocksdb::WriteStallStatsMapKeys;
   return {
+#define WORK(name, kind) {#name, database.work().Total(Work::kind)},
 #define TICKER(name, number) {#name, ticker(rocksdb::number)},
 #define STALL(name, key) {#name, stalls[Keys::key]},
 #define GAUGE(name, expression) {#name, expression},

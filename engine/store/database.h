@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/base/latency_histogram.h"
 #include "engine/base/log.h"
 #include "engine/base/status.h"
 #include "engine/store/column_family_options.h"
@@ -19,7 +20,9 @@
 #include "engine/store/expiry.h"
 #include "engine/store/file_statistics.h"
 #include "engine/store/memory_account.h"
+#include "engine/store/perf_context.h"
 #include "engine/store/statistics_collector.h"
+#include "engine/store/work_counters.h"
 #include "engine/store/write_stalls.h"
 #include "rocksdb/options.h"
 #include "rocksdb/utilities/transaction_db.h"
@@ -65,10 +68,17 @@ class Database {
   rocksdb::Env* env() const { return options_.db.env; }
   Log& log() const { return *log_; }
   DroppedIndexes& dropped_indexes() { return *dropped_indexes_; }
-  Expiry& expiry() { return *expiry_; }
+  Expiry& expiry() const { return *expiry_; }
   KeyLayouts& key_layouts() { return *key_layouts_; }
   CollectorControl& collector() const { return *options_.collector; }
   FileStatistics& file_statistics() { return *file_statistics_; }
+  WorkCounters& work() { return work_; }
+  const WorkCounters& work() const { return work_; }
+  // What all statements together cost, as far as it was collected.
+  PerfSums& perf_sums() { return perf_sums_; }
+  // Microseconds that transactions with changes took to commit.
+  LatencyHistogram& commit_latency() { return commit_latency_; }
+  const LatencyHistogram& commit_latency() const { return commit_latency_; }
   WriteStalls& write_stalls() const { return *write_stalls_; }
   MemoryAccounts& memory_accounts() const { return memory_accounts_; }
   // Seconds since the epoch, by the clock that dates snapshots.
@@ -132,6 +142,9 @@ class Database {
   std::shared_ptr<Expiry> expiry_;
   std::shared_ptr<KeyLayouts> key_layouts_;
   std::shared_ptr<FileStatistics> file_statistics_;
+  WorkCounters work_;
+  PerfSums perf_sums_;
+  LatencyHistogram commit_latency_;
   std::shared_ptr<WriteStalls> write_stalls_;
   Log* log_;
   std::unique_ptr<rocksdb::TransactionDB> db_;

@@ -63,6 +63,8 @@ class Cursor {
   // Wants other columns from the next row on; the position stays.
   Status ChangeColumns(const ColumnSet* columns);
   // Whether reads go on where the last one was.
+  // Whether rows are read from the entries of the index alone.
+  bool reads_entries_alone() const { return entry_plan_ != nullptr; }
   bool is_open() const { return transaction_ != nullptr && !scan_ended_; }
   uint32_t index() const { return access_.index; }
   // The statement is over but the scan is not (HANDLER): the iterator goes, the place is remembered. After

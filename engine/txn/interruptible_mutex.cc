@@ -1,6 +1,7 @@
 #include "engine/txn/interruptible_mutex.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
@@ -57,13 +58,16 @@ class Condition final : public rocksdb::TransactionDBCondVar {
     const Clock::time_point deadline = Clock::now() + microseconds(endless ? 0 : timeout_us);
     std::unique_lock<std::timed_mutex> lock(timed_mutex, std::adopt_lock);
     rocksdb::Status result = rocksdb::Status::TimedOut(rocksdb::Status::SubCode::kMutexTimeout);
+    const uint64_t seen = notifications_.load();
     if (observer != nullptr) observer->WaitBegins();
     while (observer == nullptr || !observer->Interrupted()) {
       const Clock::time_point now = Clock::now();
       if (!endless && now >= deadline) break;
       Clock::time_point next_check = now + kInterruptCheckInterval;
       if (!endless) next_check = std::min(next_check, deadline);
-      if (condition_.wait_until(lock, next_check) == std::cv_status::no_timeout) {
+      // What is told while this thread is between two waits would be lost, were it not counted.
+      if (condition_.wait_until(lock, next_check) == std::cv_status::no_timeout ||
+          notifications_.load() != seen) {
         result = rocksdb::Status::OK();
         break;
       }
@@ -73,11 +77,18 @@ class Condition final : public rocksdb::TransactionDBCondVar {
     return result;
   }
 
-  void Notify() override { condition_.notify_one(); }
-  void NotifyAll() override { condition_.notify_all(); }
+  void Notify() override {
+    notifications_.fetch_add(1);
+    condition_.notify_one();
+  }
+  void NotifyAll() override {
+    notifications_.fetch_add(1);
+    condition_.notify_all();
+  }
 
  private:
   std::condition_variable_any condition_;
+  std::atomic<uint64_t> notifications_{0};
 };
 
 class Factory final : public rocksdb::TransactionDBMutexFactory {

@@ -1,6 +1,7 @@
 #include "engine/txn/transaction.h"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "engine/base/bytes.h"
@@ -47,6 +48,7 @@ void Transaction::Start(const TransactionSettings& settings) {
     if (settings_.lock_wait_timeout_ms != settings.lock_wait_timeout_ms) {
       settings_.lock_wait_timeout_ms = settings.lock_wait_timeout_ms;
       rocksdb_->SetLockTimeout(settings.lock_wait_timeout_ms);
+      facts_.SetTimeout(settings.lock_wait_timeout_ms);
     }
     return;
   }
@@ -66,6 +68,7 @@ void Transaction::BeginRocksDb() {
   write_options.disableWAL = !settings_.write_log;
   rocksdb_.reset(
       database_->rocksdb()->BeginTransaction(write_options, options, rocksdb_.release()));
+  facts_.Started({rocksdb_->GetID(), settings_.lock_wait_timeout_ms, settings_.deadlock_detect});
 }
 
 bool Transaction::has_writes() const {
@@ -96,6 +99,7 @@ void Transaction::Finish() {
   batch_memory_.Set(0);
   lock_memory_.Set(0);
   auto_increment_raises_.clear();
+  facts_.Finished();
   ++epoch_;
   started_ = prepared_ = rollback_only_ = in_statement_ = statement_savepoint_ = false;
   statement_wrote_ = false;
@@ -122,11 +126,7 @@ Status Transaction::Commit(Durability durability) {
   }
   Status result = prepared_ ? Status() : AddAutoIncrementMerges();
   const bool large = IsLarge();
-  if (result.ok()) {
-    rocksdb::WriteOptions* const options = rocksdb_->GetWriteOptions();
-    options->sync = durability == Durability::kSync && !options->disableWAL;
-    result = FromRocksDb(rocksdb_->Commit());
-  }
+  if (result.ok()) result = CommitToRocksDb(durability);
   if (!result.ok()) {
     const rocksdb::Status rolled_back = rocksdb_->Rollback();
     if (!rolled_back.ok()) rocksdb_.reset();  // Its destructor releases the locks.
@@ -135,6 +135,19 @@ Status Transaction::Commit(Durability durability) {
   if (large) rocksdb_.reset();
   Finish();
   return result;
+}
+
+Status Transaction::CommitToRocksDb(Durability durability) {
+  using std::chrono::steady_clock;
+  facts_.SetState(TransactionState::kAwaitingCommit);
+  const steady_clock::time_point begin = steady_clock::now();
+  rocksdb::WriteOptions* const options = rocksdb_->GetWriteOptions();
+  options->sync = durability == Durability::kSync && !options->disableWAL;
+  const Status committed = FromRocksDb(rocksdb_->Commit());
+  const auto took =
+      std::chrono::duration_cast<std::chrono::microseconds>(steady_clock::now() - begin);
+  database_->commit_latency().Add(static_cast<uint64_t>(took.count()));
+  return committed;
 }
 
 Status Transaction::EndPiece(Durability durability) {
@@ -147,9 +160,7 @@ Status Transaction::EndPiece(Durability durability) {
 
 Status Transaction::CommitPiece(Durability durability) {
   CAIRN_RETURN_IF_ERROR(AddAutoIncrementMerges());
-  rocksdb::WriteOptions* const options = rocksdb_->GetWriteOptions();
-  options->sync = durability == Durability::kSync && !options->disableWAL;
-  const Status committed = FromRocksDb(rocksdb_->Commit());
+  const Status committed = CommitToRocksDb(durability);
   if (!committed.ok()) {
     const rocksdb::Status rolled_back = rocksdb_->Rollback();
     if (!rolled_back.ok()) rocksdb_.reset();
@@ -170,6 +181,7 @@ Status Transaction::ReadApart() {
 
 Status Transaction::Rollback() {
   if (!started_) return Status();
+  facts_.SetState(TransactionState::kAwaitingRollback);
   const bool large = IsLarge();
   const Status result = FromRocksDb(rocksdb_->Rollback());
   if (!result.ok() || large) rocksdb_.reset();
@@ -181,12 +193,16 @@ Status Transaction::Prepare(const TransactionId& id, Durability durability) {
   CAIRN_ASSERT(started_ && !prepared_);
   if (rollback_only_) return Status(StatusCode::kRollbackOnly);
   CAIRN_RETURN_IF_ERROR(AddAutoIncrementMerges());
-  CAIRN_RETURN_IF_ERROR(FromRocksDb(rocksdb_->SetName(EncodeTransactionName(id))));
+  const std::string name = EncodeTransactionName(id);
+  CAIRN_RETURN_IF_ERROR(FromRocksDb(rocksdb_->SetName(name)));
+  facts_.SetName(name);
+  facts_.SetState(TransactionState::kAwaitingPrepare);
   // The decision follows into the log what was prepared there.
   rocksdb_->GetWriteOptions()->disableWAL = false;
   rocksdb_->GetWriteOptions()->sync = durability == Durability::kSync;
   CAIRN_RETURN_IF_ERROR(FromRocksDb(rocksdb_->Prepare()));
   prepared_ = true;
+  facts_.SetState(TransactionState::kPrepared);
   return Status();
 }
 
@@ -219,6 +235,8 @@ Status Transaction::RollbackStatement() {
     statement_savepoint_ = false;
     CountBatchMemory();
     CountLockMemory();
+    PublishWriteCount();
+    facts_.SetLockCount(lock_count());
   }
   EndStatement();
   return result;
@@ -255,6 +273,7 @@ bool Transaction::HidesExpiredImpl(std::string_view value, uint64_t ttl_seconds)
 
 Status Transaction::Get(const ColumnFamily& family, std::string_view key, View view,
                         rocksdb::PinnableSlice* value) {
+  database_->work().Count(Work::kPointReads);
   rocksdb::ReadOptions options;
   options.fill_cache = settings_.fill_block_cache;
   bool merges_writes = has_writes();
@@ -275,6 +294,7 @@ Status Transaction::Get(const ColumnFamily& family, std::string_view key, View v
 std::unique_ptr<rocksdb::Iterator> Transaction::NewIterator(const ColumnFamily& family,
                                                             rocksdb::ReadOptions options,
                                                             View view) {
+  database_->work().Count(Work::kRangeReads);
   options.fill_cache = options.fill_cache && settings_.fill_block_cache;
   bool merges_writes = has_writes();
   if (view == View::kSnapshot) {
@@ -319,17 +339,46 @@ Status Transaction::GetForUpdateImpl(const ColumnFamily& family, std::string_vie
   // snapshot of its own only then.
   rocksdb::ReadOptions options;
   options.fill_cache = settings_.fill_block_cache;
+  if (value != nullptr) database_->work().Count(Work::kPointReads);
+  locking_family_ = &family;
+  locking_key_ = key;
   const rocksdb::Status locked =
       rocksdb_->GetForUpdate(options, family.handle, ToSlice(key), value,
                              /*exclusive=*/mode == LockMode::kExclusive, /*do_validate=*/true);
+  locking_family_ = nullptr;
+  facts_.SetLockCount(lock_count());
   CountLockMemory();
+  if (locked.ok()) return Status();
   if (locked.IsTimedOut() && WaitInterrupted()) return Status(StatusCode::kInterrupted);
-  return FromRocksDb(locked);
+  Status refused = FromRocksDb(locked);
+  CountRefusedLock(refused);
+  return refused;
+}
+
+void Transaction::CountRefusedLock(const Status& refusal) {
+  if (refusal.code() == StatusCode::kDeadlock) database_->work().Count(Work::kDeadlocks);
+  if (refusal.code() == StatusCode::kLockTimeout) database_->work().Count(Work::kLockTimeouts);
+  if (refusal.code() == StatusCode::kSnapshotConflict) {
+    database_->work().Count(Work::kSnapshotConflicts);
+  }
+}
+
+void Transaction::WaitBegins() {
+  if (locking_family_ != nullptr) facts_.WaitBegins(locking_family_->id, locking_key_);
+}
+
+void Transaction::WaitEnds() {
+  if (locking_family_ != nullptr) facts_.WaitEnds();
 }
 
 void Transaction::Unlock(const ColumnFamily& family, std::string_view key) {
   if (!started_) return;
   rocksdb_->UndoGetForUpdate(family.handle, ToSlice(key));
+  facts_.SetLockCount(lock_count());
+}
+
+void Transaction::PublishWriteCount() {
+  facts_.SetWriteCount(rocksdb_->GetWriteBatch()->GetWriteBatch()->Count());
 }
 
 rocksdb::WriteBatchWithIndex& Transaction::BatchForWrite() {
@@ -355,18 +404,21 @@ void Transaction::CountLockMemory() { lock_memory_.Set(lock_count() * kRowLockBy
 Status Transaction::Put(const ColumnFamily& family, std::string_view key, std::string_view value) {
   const rocksdb::Status put = BatchForWrite().Put(family.handle, ToSlice(key), ToSlice(value));
   CountBatchMemory();
+  PublishWriteCount();
   return FromRocksDb(put);
 }
 
 Status Transaction::Delete(const ColumnFamily& family, std::string_view key) {
   const rocksdb::Status deleted = BatchForWrite().Delete(family.handle, ToSlice(key));
   CountBatchMemory();
+  PublishWriteCount();
   return FromRocksDb(deleted);
 }
 
 Status Transaction::SingleDelete(const ColumnFamily& family, std::string_view key) {
   const rocksdb::Status deleted = BatchForWrite().SingleDelete(family.handle, ToSlice(key));
   CountBatchMemory();
+  PublishWriteCount();
   return FromRocksDb(deleted);
 }
 

@@ -18,6 +18,7 @@
 #include "engine/catalog/dictionary.h"
 #include "engine/store/database.h"
 #include "engine/store/memory_account.h"
+#include "engine/txn/transaction_facts.h"
 #include "engine/txn/transaction_id.h"
 #include "rocksdb/utilities/transaction.h"
 #include "rocksdb/utilities/write_batch_with_index.h"
@@ -147,6 +148,12 @@ class Transaction {
   // Keys that the transaction has locked.
   uint64_t lock_count() const { return started_ ? rocksdb_->GetNumKeys() : 0; }
 
+  // What other threads may know of the transaction, as long as this object lives.
+  const TransactionFacts& facts() const { return facts_; }
+  // A lock that this object asked for makes its thread wait, and no longer does (WaitObserver).
+  void WaitBegins();
+  void WaitEnds();
+
  private:
   Status GetForUpdateImpl(const ColumnFamily& family, std::string_view key, LockMode mode,
                           rocksdb::PinnableSlice* value);
@@ -160,6 +167,9 @@ class Transaction {
   // Whether reads at the snapshot leave out what the transaction has written.
   bool reads_apart() const { return settings_.changes_per_piece != 0; }
   void ReleaseStatementSnapshot();
+  Status CommitToRocksDb(Durability durability);
+  void PublishWriteCount();
+  void CountRefusedLock(const Status& refusal);
   bool IsLarge() const;
   void CountBatchMemory();
   void CountLockMemory();
@@ -175,6 +185,10 @@ class Transaction {
   TransactionSettings settings_;
   const rocksdb::Snapshot* statement_snapshot_ = nullptr;
   std::vector<AutoIncrementRaise> auto_increment_raises_;
+  TransactionFacts facts_;
+  // What is being locked; valid while it is.
+  const ColumnFamily* locking_family_ = nullptr;
+  std::string_view locking_key_;
   MemoryCharge batch_memory_;
   MemoryCharge lock_memory_;
   uint64_t epoch_ = 0;

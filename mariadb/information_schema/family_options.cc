@@ -1,4 +1,7 @@
 // information_schema.ROCKSDB_CF_OPTIONS: the options that each column family has now.
+#include <algorithm>
+#include <vector>
+
 #include "engine/store/inspection.h"
 #include "mariadb/information_schema/schema_table.h"
 
@@ -12,7 +15,10 @@ ST_FIELD_INFO columns[] = {Show::Column("CF_NAME", Show::Varchar(kNameWidth), NO
 
 bool Fill(Engine* engine, SchemaTableWriter* writer) {
   const Database& database = engine->database();
-  for (const ColumnFamily* family : database.Families()) {
+  std::vector<const ColumnFamily*> families = database.Families();
+  std::sort(families.begin(), families.end(),
+            [](const ColumnFamily* a, const ColumnFamily* b) { return a->name < b->name; });
+  for (const ColumnFamily* family : families) {
     for (const auto& [name, value] : DescribeFamilyOptions(database, *family)) {
       if (!writer->Text(family->name).Text(name).Text(value).Send()) return false;
     }

@@ -1,0 +1,68 @@
+// What is known of a transaction while it runs: written by the thread that runs it, read by any.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+namespace cairn {
+
+enum class TransactionState : uint8_t {
+  kIdle,  // Not started: there is none.
+  kStarted,
+  kAwaitingPrepare,
+  kPrepared,
+  kAwaitingCommit,
+  kAwaitingRollback,
+};
+
+// What does not change while a transaction runs, but for the time-out.
+struct TransactionTraits {
+  uint64_t id = 0;
+  int64_t lock_wait_timeout_ms = 0;
+  bool deadlock_detect = false;
+};
+
+// A copy, for people.
+struct TransactionDescription {
+  TransactionState state = TransactionState::kIdle;
+  TransactionTraits traits;
+  uint64_t lock_count = 0;   // Locks that it holds.
+  uint64_t write_count = 0;  // Entries that it would write.
+  std::string name;          // Of a prepared transaction, as RocksDB knows it.
+  std::string waiting_key;   // Of the row lock that it waits for; empty when it does not wait.
+  uint32_t waiting_family = 0;
+};
+
+// Thread-safe. Mutex: mutex_ guards traits_, name_ and what is waited for; it is held for moments, nothing is
+// called under it.
+class TransactionFacts {
+ public:
+  // By the transaction's own thread.
+  void Started(const TransactionTraits& traits);
+  void SetTimeout(int64_t lock_wait_timeout_ms);
+  void SetState(TransactionState state) { state_.store(state, std::memory_order_relaxed); }
+  void SetName(std::string_view name);
+  void SetLockCount(uint64_t count) { lock_count_.store(count, std::memory_order_relaxed); }
+  void SetWriteCount(uint64_t count) { write_count_.store(count, std::memory_order_relaxed); }
+  void WaitBegins(uint32_t family, std::string_view key);
+  void WaitEnds();
+  void Finished();
+
+  // By any thread.
+  TransactionDescription Describe() const;
+
+ private:
+  std::atomic<TransactionState> state_{TransactionState::kIdle};
+  std::atomic<uint64_t> lock_count_{0};
+  std::atomic<uint64_t> write_count_{0};
+  mutable std::mutex mutex_;
+  TransactionTraits traits_;
+  std::string name_;
+  std::string waiting_key_;
+  uint32_t waiting_family_ = 0;
+};
+
+}  // namespace cairn

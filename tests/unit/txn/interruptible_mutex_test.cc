@@ -1,0 +1,51 @@
+#include "engine/txn/interruptible_mutex.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+
+namespace cairn {
+namespace {
+
+constexpr int64_t kLongUs = 20'000'000;
+
+// Is asked whenever a wait looks up; tells the condition while the waiting thread is not listening.
+class TellsBetweenWaits final : public WaitObserver {
+ public:
+  explicit TellsBetweenWaits(rocksdb::TransactionDBCondVar* condition) : condition_(condition) {}
+  bool Interrupted() override {
+    if (++asked_ == 2) condition_->NotifyAll();
+    return false;
+  }
+  void WaitBegins() override {}
+  void WaitEnds() override {}
+
+ private:
+  rocksdb::TransactionDBCondVar* const condition_;
+  int asked_ = 0;
+};
+
+TEST(InterruptibleMutex, WhatIsToldBetweenTwoLooksIsNotLost) {
+  const auto factory = MakeInterruptibleMutexFactory();
+  const auto mutex = factory->AllocateMutex();
+  const auto condition = factory->AllocateCondVar();
+  TellsBetweenWaits observer(condition.get());
+  ScopedWaitObserver scope(&observer);
+  ASSERT_TRUE(mutex->Lock().ok());
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_TRUE(condition->WaitFor(mutex, kLongUs).ok());
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::microseconds(kLongUs));
+  mutex->UnLock();
+}
+
+TEST(InterruptibleMutex, AWaitThatNobodyEndsTimesOut) {
+  const auto factory = MakeInterruptibleMutexFactory();
+  const auto mutex = factory->AllocateMutex();
+  const auto condition = factory->AllocateCondVar();
+  ASSERT_TRUE(mutex->Lock().ok());
+  EXPECT_TRUE(condition->WaitFor(mutex, 1000).IsTimedOut());
+  mutex->UnLock();
+}
+
+}  // namespace
+}  // namespace cairn
