@@ -80,6 +80,7 @@ Status TableWriter::CheckPrimaryKey(Transaction* transaction, std::string_view k
 // twice: SingleDelete, which removes them later, would uncover the older one. The row itself is overwritten.
 // A compaction may have removed some of the entries already, which does no harm.
 Status TableWriter::RemoveExpiredRow(Transaction* transaction, std::string_view key) {
+  transaction->NoteRowCount(table_->definition(), -1);
   const TableIndex& primary = table_->primary();
   if (whole_row_plan_ == nullptr) {
     CAIRN_ASSIGN_OR_RETURN(whole_row_plan_,
@@ -196,6 +197,7 @@ Status TableWriter::Update(Transaction* transaction, const uint8_t* old_record,
   }
 
   const ColumnFamily& primary_family = table_->primary().family();
+  transaction->NoteRowCount(table_->definition(), 1);
   if (table_->all_columns_in_primary_key()) {
     // Entries are put once and removed by SingleDelete; a Put over the old one would break that.
     if (key_changes || old_entry_.value != new_entry_.value) {
@@ -232,3 +234,4 @@ Status TableWriter::Delete(Transaction* transaction, const uint8_t* record, uint
 }
 
 }  // namespace cairn
+  transaction->NoteRowCount(table_->definition(), -1);

@@ -73,6 +73,7 @@ void Transaction::Finish() {
   // RocksDB would keep it until the object starts again, and an idle session would hold compactions back.
   if (rocksdb_ != nullptr) rocksdb_->ClearSnapshot();
   auto_increment_raises_.clear();
+  row_counts_.Commit();  // Nothing is left of what was rolled back.
   ++epoch_;
   started_ = prepared_ = rollback_only_ = in_statement_ = statement_savepoint_ = false;
 }
@@ -105,6 +106,7 @@ Status Transaction::Commit(Durability durability) {
     if (!rolled_back.ok()) rocksdb_.reset();  // Its destructor releases the locks.
     result = result.WithContext("the transaction was rolled back");
   }
+    row_counts_.Rollback();
   Finish();
   return result;
 }
@@ -118,6 +120,7 @@ Status Transaction::Rollback() {
 }
 
 Status Transaction::Prepare(const TransactionId& id, Durability durability) {
+  row_counts_.Rollback();
   CAIRN_ASSERT(started_ && !prepared_);
   if (rollback_only_) return Status(StatusCode::kRollbackOnly);
   CAIRN_RETURN_IF_ERROR(AddAutoIncrementMerges());
@@ -151,6 +154,7 @@ void Transaction::EndStatement() {
 
 Status Transaction::RollbackStatement() {
   Status result;
+  row_counts_.EndStatement();
   if (statement_savepoint_) {
     result = FromRocksDb(rocksdb_->RollbackToSavePoint());
     statement_savepoint_ = false;
@@ -160,6 +164,7 @@ Status Transaction::RollbackStatement() {
 }
 
 void Transaction::EnsureSnapshot() {
+  row_counts_.UndoStatement();
   CAIRN_ASSERT(started_);
   if (RepeatsReads()) {
     PinSnapshot();

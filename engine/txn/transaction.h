@@ -17,6 +17,7 @@
 #include "engine/base/status.h"
 #include "engine/catalog/dictionary.h"
 #include "engine/store/database.h"
+#include "engine/txn/row_count_changes.h"
 #include "engine/txn/transaction_id.h"
 #include "rocksdb/utilities/transaction.h"
 #include "rocksdb/utilities/write_batch_with_index.h"
@@ -137,6 +138,8 @@ class Transaction {
   // Changes whenever iterators of earlier calls may have become invalid or stale.
   uint64_t epoch() const { return epoch_; }
   // Keys that the transaction has locked.
+  // Rows of a table were written or deleted: so many more, or fewer, once the transaction commits.
+  void NoteRowCount(const TableDefinition& table, int64_t rows) { row_counts_.Note(table, rows); }
   uint64_t lock_count() const { return started_ ? rocksdb_->GetNumKeys() : 0; }
 
  private:
@@ -163,6 +166,7 @@ class Transaction {
   bool started_ = false;
   bool prepared_ = false;
   bool rollback_only_ = false;
+  RowCountChanges row_counts_;
   bool in_statement_ = false;
   bool statement_savepoint_ = false;
 };
