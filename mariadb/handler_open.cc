@@ -504,6 +504,10 @@ int ha_rocksdb::check(THD* thd, HA_CHECK_OPT*) {
 bool ha_rocksdb::get_error_message(int error, String* buffer) {
   const std::string kept = cairn::TakeErrorMessage();
   const char* const general = cairn::HandlerErrorText(error);
+  for (const std::string& warning : report->warnings) {
+    sql_print_warning("RocksDB: CHECK TABLE %s: %s", dictionary_name_.c_str(), warning.c_str());
+    push_warning(thd, Sql_condition::WARN_LEVEL_WARN, ER_GET_ERRMSG, warning.c_str());
+  }
   if (!kept.empty()) {
     buffer->append(kept.data(), kept.size());
   } else if (general != nullptr) {
