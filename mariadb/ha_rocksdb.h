@@ -218,6 +218,7 @@ class ha_rocksdb final : public handler {
   // Of a SEQUENCE: each change is committed at once, whatever becomes of the statement.
   std::unique_ptr<cairn::Transaction> own_transaction_;
   std::optional<cairn::LockMode> lock_mode_;
+  bool skip_locked_ = false;
   cairn::ColumnSet columns_;     // Wanted by the statement.
   bool columns_changed_ = true;  // The server's column sets may differ from columns_.
   PushedCondition pushed_condition_{this};

@@ -12,6 +12,7 @@
 #include "mariadb/engine.h"
 #include "mariadb/error.h"
 #include "mariadb/ha_rocksdb.h"
+#include "mariadb/lock_wait.h"
 #include "mariadb/table_description.h"
 #include "mariadb/variables.h"
 
@@ -96,7 +97,7 @@ ulonglong ha_rocksdb::table_flags() const {
          HA_TABLE_SCAN_ON_INDEX | HA_PRIMARY_KEY_IN_READ_INDEX |
          HA_PRIMARY_KEY_REQUIRED_FOR_POSITION | HA_BINLOG_ROW_CAPABLE | HA_REUSES_FILE_NAMES |
          HA_CAN_SQL_HANDLER | HA_CAN_VIRTUAL_COLUMNS | HA_CAN_TABLES_WITHOUT_ROLLBACK |
-         HA_CAN_GEOMETRY |
+         HA_CAN_GEOMETRY | HA_CAN_SKIP_LOCKED |
          // The entries of an old row are made from its virtual columns.
          (table_share != nullptr && table_share->virtual_fields != 0
               ? HA_REQUIRES_KEY_COLUMNS_FOR_DELETE
@@ -329,6 +330,7 @@ int ha_rocksdb::reset() {
   cursor_->Close();
   writer_->SetUpdatesReplaceRows(false);
   lock_mode_.reset();
+  skip_locked_ = false;
   columns_changed_ = true;
   cancel_pushed_idx_cond();
   return 0;
@@ -344,11 +346,16 @@ int ha_rocksdb::BeginStatement(THD* thd) {
 THR_LOCK_DATA** ha_rocksdb::store_lock(THD* thd, THR_LOCK_DATA** to, thr_lock_type lock_type) {
   if (lock_type != TL_IGNORE && lock_data_.type == TL_UNLOCK) {
     const bool locks_tables = thd_in_lock_tables(thd);
+    skip_locked_ = lock_type == TL_READ_SKIP_LOCKED || lock_type == TL_WRITE_SKIP_LOCKED;
+    if (lock_type == TL_READ_SKIP_LOCKED) lock_type = TL_READ_WITH_SHARED_LOCKS;
+    if (lock_type == TL_WRITE_SKIP_LOCKED) lock_type = TL_WRITE;
+    const bool feeds_changes =
+        lock_type == TL_READ_NO_INSERT || (lock_type == TL_READ && cairn::ChangesData(thd));
     if (lock_type >= TL_WRITE_ALLOW_WRITE) {
       lock_mode_ = cairn::LockMode::kExclusive;
     } else if (lock_type == TL_READ_WITH_SHARED_LOCKS) {
       lock_mode_ = cairn::LockMode::kShared;
-    } else if (cairn::SessionLocksScannedRows(thd) && lock_type == TL_READ_NO_INSERT) {
+    } else if (feeds_changes && cairn::SessionLocksScannedRows(thd)) {
       lock_mode_ = cairn::LockMode::kShared;
     } else {
       lock_mode_.reset();
@@ -392,9 +399,10 @@ int ha_rocksdb::BeginOrEndSequence() {
 
 int ha_rocksdb::start_stmt(THD* thd, thr_lock_type lock_type) {
   if (own_transaction_ != nullptr) return BeginOrEndSequence();
+  skip_locked_ = lock_type == TL_READ_SKIP_LOCKED || lock_type == TL_WRITE_SKIP_LOCKED;
   if (lock_type >= TL_WRITE_ALLOW_WRITE) {
     lock_mode_ = cairn::LockMode::kExclusive;
-  } else if (lock_type == TL_READ_WITH_SHARED_LOCKS) {
+  } else if (lock_type == TL_READ_WITH_SHARED_LOCKS || lock_type == TL_READ_SKIP_LOCKED) {
     lock_mode_ = cairn::LockMode::kShared;
   }
   return BeginStatement(thd);

@@ -226,8 +226,11 @@ Status Transaction::Lock(const ColumnFamily& family, std::string_view key, LockM
 }
 
 Status Transaction::GetForUpdate(const ColumnFamily& family, std::string_view key, LockMode mode,
-                                 rocksdb::PinnableSlice* value) {
-  CAIRN_RETURN_IF_ERROR(GetForUpdateImpl(family, key, mode, value));
+                                 rocksdb::PinnableSlice* value, LockWait wait) {
+  if (wait == LockWait::kRefuse) rocksdb_->SetLockTimeout(0);
+  const Status locked = GetForUpdateImpl(family, key, mode, value);
+  if (wait == LockWait::kRefuse) rocksdb_->SetLockTimeout(settings_.lock_wait_timeout_ms);
+  CAIRN_RETURN_IF_ERROR(locked);
   // In REPEATABLE READ a first statement that locks sees the row as it is now, and so does every later
   // read: the snapshot follows the lock.
   if (RepeatsReads()) PinSnapshot();

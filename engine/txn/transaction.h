@@ -26,6 +26,7 @@ namespace cairn {
 
 enum class IsolationLevel : uint8_t { kReadCommitted, kRepeatableRead };
 enum class LockMode : uint8_t { kShared, kExclusive };
+enum class LockWait : uint8_t { kWait, kRefuse };
 enum class Durability : uint8_t {
   kSync,     // The log is on disk when Commit returns.
   kDelayed,  // The log reaches the disk within about a second (upkeep/).
@@ -119,9 +120,10 @@ class Transaction {
   // Locks a key without reading it. Errors: kLockTimeout, kDeadlock, kSnapshotConflict, kLockLimit,
   // kInterrupted when the thread's WaitObserver says so.
   Status Lock(const ColumnFamily& family, std::string_view key, LockMode mode);
-  // Locks a key and reads its latest version. With kNotFound the lock is held too.
+  // Locks a key and reads its latest version. With kNotFound the lock is held too. A lock that others hold is
+  // waited for, or gives kLockTimeout at once.
   Status GetForUpdate(const ColumnFamily& family, std::string_view key, LockMode mode,
-                      rocksdb::PinnableSlice* value);
+                      rocksdb::PinnableSlice* value, LockWait wait = LockWait::kWait);
   // Releases a lock that the current statement took, if nothing was written under it.
   void Unlock(const ColumnFamily& family, std::string_view key);
 
