@@ -525,10 +525,11 @@ bool ha_rocksdb::get_error_message(int error, String* buffer) {
 }
 
 void ha_rocksdb::print_error(int error, myf error_flag) {
-  // RefuseQuarantined has said it already, with the reason.
-  if (error == cairn::kErrorCorruption && ha_thd()->is_error() &&
-      ha_thd()->get_stmt_da()->sql_errno() == ER_GET_ERRMSG) {
-    return;
+  // RefuseQuarantined and RefuseToReplaceUnchecked have said it already, with the reason.
+  if (ha_thd()->is_error()) {
+    const uint said = ha_thd()->get_stmt_da()->sql_errno();
+    if (error == cairn::kErrorCorruption && said == ER_GET_ERRMSG) return;
+    if (error == HA_ERR_UNSUPPORTED && said == ER_ON_DUPLICATE_DISABLED) return;
   }
   if (error == HA_ERR_LOCK_DEADLOCK && cairn::TakeErrorMessage() == "snapshot conflict") {
     my_printf_error(ER_LOCK_DEADLOCK, "%s (snapshot conflict)", error_flag,

@@ -4,6 +4,7 @@
 #include "mariadb/engine.h"
 #include "mariadb/error.h"
 #include "mariadb/ha_rocksdb.h"
+#include "mariadb/unique_checks.h"
 #include "mariadb/variables.h"
 
 using cairn::Durability;
@@ -24,13 +25,21 @@ bool IsCopyTarget(const cairn::TableDefinition& table) {
 }  // namespace
 
 int ha_rocksdb::write_row(const uchar* record) {
+  // A copy of a table may get a new key, whose values nobody has checked.
+  const bool unchecked =
+      copy_transaction_ == nullptr && cairn::UniqueChecksAreOff(ha_thd(), *engine_table_);
+  if (unchecked) {
+    if (const int error = cairn::RefuseToReplaceUnchecked(ha_thd())) return error;
+  }
   if (table->next_number_field != nullptr && record == table->record[0]) {
     if (const int error = update_auto_increment()) return error;
   }
   cairn::Session& session = cairn::Session::Of(ha_thd());
   cairn::ScopedWaitObserver observer(&session);
   writer_->AppendChecksums(cairn::SessionStoresChecksum(ha_thd()));
-  const Status inserted = writer_->Insert(&transaction(), record);
+  const Status inserted = writer_->Insert(
+      &transaction(), record,
+      unchecked ? cairn::TableWriter::UniqueChecks::kSkip : cairn::TableWriter::UniqueChecks::kDo);
   if (!inserted.ok()) return OperationError(inserted);
   NoteAutoIncrement(record);
   shared_->CountChange();

@@ -152,7 +152,24 @@ Status TableWriter::CheckUniqueIndexes(Transaction* transaction, const uint8_t* 
   return Status();
 }
 
-Status TableWriter::Insert(Transaction* transaction, const uint8_t* record) {
+// Puts the new entry where a row may be already.
+Status TableWriter::InsertUnchecked(Transaction* transaction) {
+  const ColumnFamily& family = table_->primary().family();
+  if (table_->has_hidden_key()) return transaction->Put(family, new_entry_.key, new_entry_.value);
+  if (!table_->all_columns_in_primary_key()) {
+    CAIRN_RETURN_IF_ERROR(transaction->Lock(family, new_entry_.key, LockMode::kExclusive));
+    return transaction->Put(family, new_entry_.key, new_entry_.value);
+  }
+  // Such an entry must not be put twice, because one SingleDelete removes it; and the row that is there is the same.
+  rocksdb::PinnableSlice existing;
+  const Status read =
+      transaction->GetForUpdate(family, new_entry_.key, LockMode::kExclusive, &existing);
+  if (read.code() != StatusCode::kNotFound) return read;
+  return transaction->Put(family, new_entry_.key, new_entry_.value);
+}
+
+Status TableWriter::Insert(Transaction* transaction, const uint8_t* record,
+                           UniqueChecks unique_checks) {
   uint64_t hidden_key = 0;
   if (table_->has_hidden_key()) {
     CAIRN_ASSIGN_OR_RETURN(hidden_key, table_->NextHiddenKey(database_));
@@ -160,6 +177,11 @@ Status TableWriter::Insert(Transaction* transaction, const uint8_t* record) {
   const uint64_t ttl_stamp = StampOfNewRow(record);
   EncodeRow(record, hidden_key, ttl_stamp, &new_entry_);
   meets_expired_row_ = false;
+  if (unique_checks == UniqueChecks::kSkip && table_->indexes().size() == 1) {
+    CAIRN_RETURN_IF_ERROR(InsertUnchecked(transaction));
+    transaction->NoteRowCount(table_->definition(), 1);
+    return Status();
+  }
   if (!table_->has_hidden_key()) {
     CAIRN_RETURN_IF_ERROR(CheckPrimaryKey(transaction, new_entry_.key));
   }
@@ -175,6 +197,7 @@ Status TableWriter::Insert(Transaction* transaction, const uint8_t* record) {
     EncodeSecondary(index, record, hidden_key, ttl_stamp, &new_entry_);
     CAIRN_RETURN_IF_ERROR(transaction->Put(index.family(), new_entry_.key, new_entry_.value));
   }
+  transaction->NoteRowCount(table_->definition(), 1);
   return Status();
 }
 
@@ -197,7 +220,6 @@ Status TableWriter::Update(Transaction* transaction, const uint8_t* old_record,
   }
 
   const ColumnFamily& primary_family = table_->primary().family();
-  transaction->NoteRowCount(table_->definition(), 1);
   if (table_->all_columns_in_primary_key()) {
     // Entries are put once and removed by SingleDelete; a Put over the old one would break that.
     if (key_changes || old_entry_.value != new_entry_.value) {
@@ -230,8 +252,8 @@ Status TableWriter::Delete(Transaction* transaction, const uint8_t* record, uint
     index.codec->EncodeKey(record, hidden_key, &old_entry_.key, &old_entry_.unpack_info);
     CAIRN_RETURN_IF_ERROR(transaction->SingleDelete(index.family(), old_entry_.key));
   }
+  transaction->NoteRowCount(table_->definition(), -1);
   return Status();
 }
 
 }  // namespace cairn
-  transaction->NoteRowCount(table_->definition(), -1);

@@ -22,7 +22,11 @@ class TableWriter {
   // Errors: kDuplicateKey (duplicate_index() says where), kLockTimeout, kDeadlock, kSnapshotConflict,
   // kLockLimit, kInterrupted, kAborted (the write batch is full), kIoError. A row that has expired is no duplicate: it
   // is removed with its entries.
-  Status Insert(Transaction* transaction, const uint8_t* record);
+  // Without unique checks, which only a table with a single index can do without, it overwrites a row that has its
+  // key.
+  enum class UniqueChecks : uint8_t { kDo, kSkip };
+  Status Insert(Transaction* transaction, const uint8_t* record,
+                UniqueChecks unique_checks = UniqueChecks::kDo);
 
   // `old_record` is the row as it is now, complete and locked by this transaction; `hidden_key` is its
   // key in a table without primary key. Errors as Insert, and kUnchanged when nothing is to be written.
@@ -49,6 +53,7 @@ class TableWriter {
     std::string unpack_info;
   };
 
+  Status InsertUnchecked(Transaction* transaction);
   Status CheckPrimaryKey(Transaction* transaction, std::string_view key);
   Status CheckUnique(Transaction* transaction, uint32_t position, const uint8_t* record,
                      const uint8_t* old_record, uint64_t hidden_key);
