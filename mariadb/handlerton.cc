@@ -20,10 +20,6 @@ constexpr int kXaOk = 0;
 constexpr int kXaResourceManagerError = -3;
 constexpr int kXaUnknownId = -4;
 
-Durability CommitDurability() {
-  return global_variables.flush_log_at_trx_commit == 1 ? Durability::kSync : Durability::kDelayed;
-}
-
 TransactionId ToTransactionId(const XID& xid) {
   return TransactionId{
       xid.formatID, std::string(xid.data, static_cast<size_t>(xid.gtrid_length)),

@@ -101,13 +101,18 @@ Status Transaction::Commit(Durability durability) {
     options->sync = durability == Durability::kSync && !options->disableWAL;
     result = FromRocksDb(rocksdb_->Commit());
   }
+  const bool writes_log =
+      durability == Durability::kWritten && !rocksdb_->GetWriteOptions()->disableWAL;
   if (!result.ok()) {
     const rocksdb::Status rolled_back = rocksdb_->Rollback();
     if (!rolled_back.ok()) rocksdb_.reset();  // Its destructor releases the locks.
+    row_counts_.Rollback();
     result = result.WithContext("the transaction was rolled back");
   }
-    row_counts_.Rollback();
   Finish();
+  if (result.ok() && writes_log) {
+    result = database_->WriteLog().WithContext("the transaction is committed but may not last");
+  }
   return result;
 }
 
@@ -115,12 +120,12 @@ Status Transaction::Rollback() {
   if (!started_) return Status();
   const Status result = FromRocksDb(rocksdb_->Rollback());
   if (!result.ok()) rocksdb_.reset();
+  row_counts_.Rollback();
   Finish();
   return result;
 }
 
 Status Transaction::Prepare(const TransactionId& id, Durability durability) {
-  row_counts_.Rollback();
   CAIRN_ASSERT(started_ && !prepared_);
   if (rollback_only_) return Status(StatusCode::kRollbackOnly);
   CAIRN_RETURN_IF_ERROR(AddAutoIncrementMerges());
@@ -130,7 +135,7 @@ Status Transaction::Prepare(const TransactionId& id, Durability durability) {
   rocksdb_->GetWriteOptions()->sync = durability == Durability::kSync;
   CAIRN_RETURN_IF_ERROR(FromRocksDb(rocksdb_->Prepare()));
   prepared_ = true;
-  return Status();
+  return durability == Durability::kWritten ? database_->WriteLog() : Status();
 }
 
 void Transaction::Detach() {
@@ -149,22 +154,22 @@ void Transaction::EndStatement() {
   }
   in_statement_ = false;
   ReleaseStatementSnapshot();
+  row_counts_.EndStatement();
   ++epoch_;
 }
 
 Status Transaction::RollbackStatement() {
   Status result;
-  row_counts_.EndStatement();
   if (statement_savepoint_) {
     result = FromRocksDb(rocksdb_->RollbackToSavePoint());
     statement_savepoint_ = false;
   }
+  row_counts_.UndoStatement();
   EndStatement();
   return result;
 }
 
 void Transaction::EnsureSnapshot() {
-  row_counts_.UndoStatement();
   CAIRN_ASSERT(started_);
   if (RepeatsReads()) {
     PinSnapshot();

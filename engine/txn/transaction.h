@@ -29,7 +29,9 @@ enum class LockMode : uint8_t { kShared, kExclusive };
 enum class LockWait : uint8_t { kWait, kRefuse };
 enum class Durability : uint8_t {
   kSync,     // The log is on disk when Commit returns.
-  kDelayed,  // The log reaches the disk within about a second (upkeep/).
+  kWritten,  // It is with the operating system, which the death of the process leaves alone, and reaches the disk
+             // within about a second.
+  kDelayed,  // It leaves the process, and reaches the disk, within about a second (upkeep/).
 };
 
 struct TransactionSettings {
@@ -64,7 +66,7 @@ class Transaction {
   bool has_writes() const;
 
   // Ends the transaction; locks and snapshots are released whatever happens. After an error of
-  // Commit() everything is rolled back.
+  // Commit() everything is rolled back, unless it says otherwise.
   Status Commit(Durability durability);
   Status Rollback();
 
@@ -136,12 +138,12 @@ class Transaction {
 
   // Raises the stored auto-increment value of a table at commit.
   void RaiseAutoIncrement(const TableDefinition& table, uint64_t next_value);
+  // Rows of a table were written or deleted: so many more, or fewer, once the transaction commits.
+  void NoteRowCount(const TableDefinition& table, int64_t rows) { row_counts_.Note(table, rows); }
 
   // Changes whenever iterators of earlier calls may have become invalid or stale.
   uint64_t epoch() const { return epoch_; }
   // Keys that the transaction has locked.
-  // Rows of a table were written or deleted: so many more, or fewer, once the transaction commits.
-  void NoteRowCount(const TableDefinition& table, int64_t rows) { row_counts_.Note(table, rows); }
   uint64_t lock_count() const { return started_ ? rocksdb_->GetNumKeys() : 0; }
 
  private:
@@ -164,11 +166,11 @@ class Transaction {
   TransactionSettings settings_;
   const rocksdb::Snapshot* statement_snapshot_ = nullptr;
   std::vector<AutoIncrementRaise> auto_increment_raises_;
+  RowCountChanges row_counts_;
   uint64_t epoch_ = 0;
   bool started_ = false;
   bool prepared_ = false;
   bool rollback_only_ = false;
-  RowCountChanges row_counts_;
   bool in_statement_ = false;
   bool statement_savepoint_ = false;
 };
