@@ -49,7 +49,6 @@ Result<SharedTable::Sizes> MeasureSizes(Database* database, const Table& table) 
     if (indexes.size() - 1 != table.primary_position()) {
       sizes.secondary_bytes += size.file_bytes + size.memtable_bytes;
     }
-    CAIRN_ASSIGN_OR_RETURN(sizes.rows_per_prefix.emplace_back(),
   }
   sizes.primary = indexes[table.primary_position()];
   if (memtable_rows == MemtableRows::kCount) {
@@ -57,6 +56,7 @@ Result<SharedTable::Sizes> MeasureSizes(Database* database, const Table& table) 
     sizes.primary.row_count = table.definition().counters->row_count.Settle(stored);
   }
   for (const TableIndex& index : table.indexes()) {
+    CAIRN_ASSIGN_OR_RETURN(sizes.rows_per_prefix.emplace_back(),
                            SampleRowsPerPrefix(database, index, sizes.primary.row_count));
   }
   return sizes;
@@ -254,13 +254,13 @@ int ha_rocksdb::close() {
   return 0;
 }
 
-int ha_rocksdb::info(uint flag) {
 // The number of rows, by those sizes and by what happened since.
 ha_rows ha_rocksdb::KnownRows(const cairn::SharedTable::Sizes& sizes) const {
   if (!cairn::global_variables.force_compute_memtable_stats) return sizes.primary.row_count;
   return engine_table_->definition().counters->row_count.value().value_or(sizes.primary.row_count);
 }
 
+int ha_rocksdb::info(uint flag) {
   cairn::Database* const database = &cairn::RunningEngine()->database();
   if (flag & (HA_STATUS_VARIABLE | HA_STATUS_CONST)) {
     const auto sizes = shared_->CurrentSizes(database, /*refresh=*/false);
@@ -504,6 +504,10 @@ int ha_rocksdb::check(THD* thd, HA_CHECK_OPT*) {
     sql_print_error("RocksDB: CHECK TABLE %s: %s", dictionary_name_.c_str(), problem.c_str());
     push_warning(thd, Sql_condition::WARN_LEVEL_WARN, ER_GET_ERRMSG, problem.c_str());
   }
+  for (const std::string& warning : report->warnings) {
+    sql_print_warning("RocksDB: CHECK TABLE %s: %s", dictionary_name_.c_str(), warning.c_str());
+    push_warning(thd, Sql_condition::WARN_LEVEL_WARN, ER_GET_ERRMSG, warning.c_str());
+  }
   return report->problems.empty() ? HA_ADMIN_OK : HA_ADMIN_CORRUPT;
 }
 
@@ -512,10 +516,6 @@ int ha_rocksdb::check(THD* thd, HA_CHECK_OPT*) {
 bool ha_rocksdb::get_error_message(int error, String* buffer) {
   const std::string kept = cairn::TakeErrorMessage();
   const char* const general = cairn::HandlerErrorText(error);
-  for (const std::string& warning : report->warnings) {
-    sql_print_warning("RocksDB: CHECK TABLE %s: %s", dictionary_name_.c_str(), warning.c_str());
-    push_warning(thd, Sql_condition::WARN_LEVEL_WARN, ER_GET_ERRMSG, warning.c_str());
-  }
   if (!kept.empty()) {
     buffer->append(kept.data(), kept.size());
   } else if (general != nullptr) {

@@ -66,6 +66,7 @@ int Prepare(handlerton*, THD* thd, bool all) {
   if (session == nullptr) return 0;
   Transaction& transaction = session->transaction();
   if (!all && session->in_explicit_transaction()) {
+    if (transaction.rollback_only()) return CommitError(Status(StatusCode::kRollbackOnly));
     transaction.EndStatement();
     return 0;
   }
