@@ -247,6 +247,7 @@ void ha_rocksdb::CorrectCoveredColumns() {
 }
 
 int ha_rocksdb::close() {
+  EndLoad();
   cursor_.reset();
   own_transaction_.reset();
   writer_.reset();
@@ -383,6 +384,7 @@ int ha_rocksdb::external_lock(THD* thd, int lock_type) {
     }
     return 0;
   }
+  if (const int error = FinishLoadsForAlter(thd)) return error;
   if (lock_type == F_WRLCK) lock_mode_ = cairn::LockMode::kExclusive;
   return BeginStatement(thd);
 }

@@ -28,15 +28,18 @@ int ha_rocksdb::write_row(const uchar* record) {
   // A copy of a table may get a new key, whose values nobody has checked.
   const bool unchecked =
       copy_transaction_ == nullptr && cairn::UniqueChecksAreOff(ha_thd(), *engine_table_);
-  if (unchecked) {
+  const bool loads = cairn::SessionBulkLoads(ha_thd());
+  if (unchecked || (loads && copy_transaction_ == nullptr)) {
     if (const int error = cairn::RefuseToReplaceUnchecked(ha_thd())) return error;
   }
   if (table->next_number_field != nullptr && record == table->record[0]) {
     if (const int error = update_auto_increment()) return error;
   }
+  writer_->AppendChecksums(cairn::SessionStoresChecksum(ha_thd()));
+  if (LoadsRows()) return LoadRow(record);
   cairn::Session& session = cairn::Session::Of(ha_thd());
   cairn::ScopedWaitObserver observer(&session);
-  writer_->AppendChecksums(cairn::SessionStoresChecksum(ha_thd()));
+  writer_->TrustUniqueness(loads);
   const Status inserted = writer_->Insert(
       &transaction(), record,
       unchecked ? cairn::TableWriter::UniqueChecks::kSkip : cairn::TableWriter::UniqueChecks::kDo);
@@ -47,7 +50,7 @@ int ha_rocksdb::write_row(const uchar* record) {
   if (copy_transaction_ != nullptr && ++copied_rows_ % kCopyCommitRows == 0) {
     return CommitCopiedRows(Durability::kDelayed);
   }
-  return 0;
+  return EndChange();
 }
 
 int ha_rocksdb::update_row(const uchar* old_record, const uchar* new_record) {
@@ -56,11 +59,12 @@ int ha_rocksdb::update_row(const uchar* old_record, const uchar* new_record) {
   const auto hidden_key = cursor_->HiddenKey();
   if (!hidden_key.ok()) return OperationError(hidden_key.status());
   writer_->AppendChecksums(cairn::SessionStoresChecksum(ha_thd()));
+  writer_->TrustUniqueness(cairn::SessionBulkLoads(ha_thd()));
   const Status updated = writer_->Update(&transaction(), old_record, new_record, *hidden_key);
   if (!updated.ok()) return OperationError(updated);
   NoteAutoIncrement(new_record);
   shared_->CountChange();
-  return own_transaction_ != nullptr ? CommitSequence() : 0;
+  return own_transaction_ != nullptr ? CommitSequence() : EndChange();
 }
 
 int ha_rocksdb::delete_row(const uchar* record) {
@@ -69,7 +73,7 @@ int ha_rocksdb::delete_row(const uchar* record) {
   const Status deleted = writer_->Delete(&transaction(), record, *hidden_key);
   if (!deleted.ok()) return OperationError(deleted);
   shared_->CountChange();
-  return 0;
+  return EndChange();
 }
 
 // What a sequence handed out is not taken back, not even by a crash.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/base/status.h"
+#include "engine/table/bulk_load.h"
 #include "engine/table/table.h"
 #include "engine/txn/transaction.h"
 
@@ -27,6 +28,14 @@ class TableWriter {
   enum class UniqueChecks : uint8_t { kDo, kSkip };
   Status Insert(Transaction* transaction, const uint8_t* record,
                 UniqueChecks unique_checks = UniqueChecks::kDo);
+
+  // Adds the row to a load instead. Errors: those of BulkLoad::Add; kShutdown when another thread has finished
+  // the load.
+  Status Load(BulkLoad* load, const uint8_t* record);
+
+  // Whether the rows that follow are inserted and updated without a look for others with the same unique values:
+  // who asks for that answers for them.
+  void TrustUniqueness(bool trust) { trusts_uniqueness_ = trust; }
 
   // `old_record` is the row as it is now, complete and locked by this transaction; `hidden_key` is its
   // key in a table without primary key. Errors as Insert, and kUnchanged when nothing is to be written.
@@ -73,6 +82,7 @@ class TableWriter {
   const Table* const table_;
   uint32_t duplicate_index_ = 0;
   bool append_checksums_ = false;
+  bool trusts_uniqueness_ = false;
   Entry new_entry_;
   Entry old_entry_;
   std::string unique_prefix_;
