@@ -112,8 +112,7 @@ TEST_F(FileStatisticsTest, FollowFlushesAndCompactions) {
 TEST_F(FileStatisticsTest, TellHowManyRowsShareAValueInTheMiddleOfALargeIndex) {
   Table::RegisterKeyLayouts(table_, database_.get());
   InsertRows(1, 5000, 2);
-  EXPECT_THAT(*SampleRowsPerPrefix(database_.get(), table().index(kByA), 5000),
-              ElementsAre(2500));
+  EXPECT_THAT(*SampleRowsPerPrefix(database_.get(), table().index(kByA), 5000), ElementsAre(2500));
   Refresh();
   EXPECT_THAT(*SampleRowsPerPrefix(database_.get(), table().index(kByA), 5000),
               Each(::testing::Ge(2000)));
