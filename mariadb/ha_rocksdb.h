@@ -39,7 +39,6 @@ class SharedTable final : public Handler_share {
   struct Sizes {
     IndexSize primary;
     uint64_t secondary_bytes = 0;
-    std::vector<IndexSize> indexes;
     std::vector<std::vector<double>> rows_per_prefix;  // By index and own part.
   };
   std::shared_ptr<const Sizes> CurrentSizes(Database* database, bool refresh);
@@ -193,6 +192,7 @@ class ha_rocksdb final : public handler {
   // Whether this read asks for rows that keep another one out of a key that the server itself checks.
   bool ChecksForConflict(const uchar* key) const;
   int LockForConflictCheck(const uchar* key);
+  ha_rows KnownRows(const cairn::SharedTable::Sizes& sizes) const;
   // The number of rows, which is exact when they are few.
   ha_rows CountFewRows(ha_rows estimate);
   // How the columns of a key in `record` compare with a search key: negative when they come before it.
@@ -240,6 +240,7 @@ class ha_rocksdb final : public handler {
   // Of a SEQUENCE: each change is committed at once, whatever becomes of the statement.
   std::unique_ptr<cairn::Transaction> own_transaction_;
   std::optional<cairn::LockMode> lock_mode_;
+  bool skip_locked_ = false;
   cairn::ColumnSet columns_;     // Wanted by the statement.
   bool columns_changed_ = true;  // The server's column sets may differ from columns_.
   PushedCondition pushed_condition_{this};

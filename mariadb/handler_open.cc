@@ -14,6 +14,7 @@
 #include "mariadb/engine.h"
 #include "mariadb/error.h"
 #include "mariadb/ha_rocksdb.h"
+#include "mariadb/lock_wait.h"
 #include "mariadb/table_description.h"
 #include "mariadb/variables.h"
 
@@ -42,17 +43,23 @@ Result<SharedTable::Sizes> MeasureSizes(Database* database, const Table& table) 
   const MemtableRows memtable_rows =
       global_variables.force_compute_memtable_stats ? MemtableRows::kCount : MemtableRows::kIgnore;
   SharedTable::Sizes sizes;
-  for (uint32_t i = 0; i < table.indexes().size(); ++i) {
+  std::vector<IndexSize> indexes;
+  for (const TableIndex& index : table.indexes()) {
     CAIRN_ASSIGN_OR_RETURN(const IndexSize& size,
-                           EstimateIndexSize(database, table.index(i), memtable_rows));
-    sizes.indexes.push_back(size);
-    if (i == table.primary_position()) {
-      sizes.primary = size;
-    } else {
+                           EstimateIndexSize(database, index, memtable_rows));
+    indexes.push_back(size);
+    if (indexes.size() - 1 != table.primary_position()) {
       sizes.secondary_bytes += size.file_bytes + size.memtable_bytes;
     }
+  }
+  sizes.primary = indexes[table.primary_position()];
+  if (memtable_rows == MemtableRows::kCount) {
+    CAIRN_ASSIGN_OR_RETURN(const StoredRows stored, LookAtRows(database, table, indexes));
+    sizes.primary.row_count = table.definition().counters->row_count.Settle(stored);
+  }
+  for (const TableIndex& index : table.indexes()) {
     CAIRN_ASSIGN_OR_RETURN(sizes.rows_per_prefix.emplace_back(),
-                           SampleRowsPerPrefix(database, table.index(i)));
+                           SampleRowsPerPrefix(database, index, sizes.primary.row_count));
   }
   return sizes;
 }
@@ -98,7 +105,7 @@ ulonglong ha_rocksdb::table_flags() const {
          HA_TABLE_SCAN_ON_INDEX | HA_PRIMARY_KEY_IN_READ_INDEX |
          HA_PRIMARY_KEY_REQUIRED_FOR_POSITION | HA_BINLOG_ROW_CAPABLE | HA_REUSES_FILE_NAMES |
          HA_CAN_SQL_HANDLER | HA_CAN_VIRTUAL_COLUMNS | HA_CAN_TABLES_WITHOUT_ROLLBACK |
-         HA_CAN_GEOMETRY |
+         HA_CAN_GEOMETRY | HA_CAN_SKIP_LOCKED |
          // The entries of an old row are made from its virtual columns.
          (table_share != nullptr && table_share->virtual_fields != 0
               ? HA_REQUIRES_KEY_COLUMNS_FOR_DELETE
@@ -258,14 +265,21 @@ int ha_rocksdb::close() {
   return 0;
 }
 
+// The number of rows, by those sizes and by what happened since.
+ha_rows ha_rocksdb::KnownRows(const cairn::SharedTable::Sizes& sizes) const {
+  if (!cairn::global_variables.force_compute_memtable_stats) return sizes.primary.row_count;
+  return engine_table_->definition().counters->row_count.value().value_or(sizes.primary.row_count);
+}
+
 int ha_rocksdb::info(uint flag) {
   cairn::Database* const database = &cairn::RunningEngine()->database();
   if (flag & (HA_STATUS_VARIABLE | HA_STATUS_CONST)) {
     const auto sizes = shared_->CurrentSizes(database, /*refresh=*/false);
-    // Two rows at least: the optimizer takes fewer for a promise. People, who ask for times too, see the truth.
-    const ha_rows least = flag & HA_STATUS_TIME ? 0 : 2;
+    // One row at least: the optimizer takes none for a promise. People, who ask for times too, see the truth.
+    const ha_rows least = flag & HA_STATUS_TIME ? 0 : 1;
     const ha_rows invented = cairn::global_variables.debug_optimizer_n_rows;
-    stats.records = invented != 0 ? invented : std::max<ha_rows>(sizes->primary.row_count, least);
+    const ha_rows known = KnownRows(*sizes);
+    stats.records = invented != 0 ? invented : std::max<ha_rows>(known, least);
     stats.deleted = 0;
     stats.data_file_length = sizes->primary.file_bytes + sizes->primary.memtable_bytes;
     stats.index_file_length = sizes->secondary_bytes;
@@ -274,7 +288,7 @@ int ha_rocksdb::info(uint flag) {
         static_cast<ulong>(stats.data_file_length / std::max<ha_rows>(stats.records, 1));
     // A partition of history, which is full at a certain number of rows.
     if ((flag & HA_STATUS_OPEN) && !(flag & HA_STATUS_CONST)) {
-      stats.records = CountFewRows(sizes->primary.row_count);
+      stats.records = CountFewRows(known);
     }
     if (flag & HA_STATUS_CONST) {
       stats.block_size = static_cast<uint>(cairn::global_variables.block_size);
@@ -332,6 +346,7 @@ int ha_rocksdb::reset() {
   cursor_->Close();
   writer_->SetUpdatesReplaceRows(false);
   lock_mode_.reset();
+  skip_locked_ = false;
   columns_changed_ = true;
   cancel_pushed_idx_cond();
   return 0;
@@ -347,11 +362,16 @@ int ha_rocksdb::BeginStatement(THD* thd) {
 THR_LOCK_DATA** ha_rocksdb::store_lock(THD* thd, THR_LOCK_DATA** to, thr_lock_type lock_type) {
   if (lock_type != TL_IGNORE && lock_data_.type == TL_UNLOCK) {
     const bool locks_tables = thd_in_lock_tables(thd);
+    skip_locked_ = lock_type == TL_READ_SKIP_LOCKED || lock_type == TL_WRITE_SKIP_LOCKED;
+    if (lock_type == TL_READ_SKIP_LOCKED) lock_type = TL_READ_WITH_SHARED_LOCKS;
+    if (lock_type == TL_WRITE_SKIP_LOCKED) lock_type = TL_WRITE;
+    const bool feeds_changes =
+        lock_type == TL_READ_NO_INSERT || (lock_type == TL_READ && cairn::ChangesData(thd));
     if (lock_type >= TL_WRITE_ALLOW_WRITE) {
       lock_mode_ = cairn::LockMode::kExclusive;
     } else if (lock_type == TL_READ_WITH_SHARED_LOCKS) {
       lock_mode_ = cairn::LockMode::kShared;
-    } else if (cairn::SessionLocksScannedRows(thd) && lock_type == TL_READ_NO_INSERT) {
+    } else if (feeds_changes && cairn::SessionLocksScannedRows(thd)) {
       lock_mode_ = cairn::LockMode::kShared;
     } else {
       lock_mode_.reset();
@@ -397,9 +417,10 @@ int ha_rocksdb::BeginOrEndSequence() {
 
 int ha_rocksdb::start_stmt(THD* thd, thr_lock_type lock_type) {
   if (own_transaction_ != nullptr) return BeginOrEndSequence();
+  skip_locked_ = lock_type == TL_READ_SKIP_LOCKED || lock_type == TL_WRITE_SKIP_LOCKED;
   if (lock_type >= TL_WRITE_ALLOW_WRITE) {
     lock_mode_ = cairn::LockMode::kExclusive;
-  } else if (lock_type == TL_READ_WITH_SHARED_LOCKS) {
+  } else if (lock_type == TL_READ_WITH_SHARED_LOCKS || lock_type == TL_READ_SKIP_LOCKED) {
     lock_mode_ = cairn::LockMode::kShared;
   }
   return BeginStatement(thd);
@@ -451,9 +472,7 @@ ha_rows ha_rocksdb::records_in_range(uint index, const key_range* min_key, const
   }
   cairn::Database* const database = &cairn::RunningEngine()->database();
   const auto sizes = shared_->CurrentSizes(database, /*refresh=*/false);
-  if (index >= sizes->indexes.size()) return HA_POS_ERROR;
-  const auto rows =
-      cairn::EstimateRangeRows(database, engine_index, sizes->indexes[index], first, end);
+  const auto rows = cairn::EstimateRangeRows(database, engine_index, KnownRows(*sizes), first, end);
   if (!rows.ok()) {
     cairn::HandlerError(rows.status());
     return HA_POS_ERROR;
@@ -505,6 +524,10 @@ int ha_rocksdb::check(THD* thd, HA_CHECK_OPT*) {
     sql_print_error("RocksDB: CHECK TABLE %s: %s", dictionary_name_.c_str(), problem.c_str());
     push_warning(thd, Sql_condition::WARN_LEVEL_WARN, ER_GET_ERRMSG, problem.c_str());
   }
+  for (const std::string& warning : report->warnings) {
+    sql_print_warning("RocksDB: CHECK TABLE %s: %s", dictionary_name_.c_str(), warning.c_str());
+    push_warning(thd, Sql_condition::WARN_LEVEL_WARN, ER_GET_ERRMSG, warning.c_str());
+  }
   return report->problems.empty() ? HA_ADMIN_OK : HA_ADMIN_CORRUPT;
 }
 
@@ -522,10 +545,11 @@ bool ha_rocksdb::get_error_message(int error, String* buffer) {
 }
 
 void ha_rocksdb::print_error(int error, myf error_flag) {
-  // RefuseQuarantined has said it already, with the reason.
-  if (error == cairn::kErrorCorruption && ha_thd()->is_error() &&
-      ha_thd()->get_stmt_da()->sql_errno() == ER_GET_ERRMSG) {
-    return;
+  // RefuseQuarantined and RefuseToReplaceUnchecked have said it already, with the reason.
+  if (ha_thd()->is_error()) {
+    const uint said = ha_thd()->get_stmt_da()->sql_errno();
+    if (error == cairn::kErrorCorruption && said == ER_GET_ERRMSG) return;
+    if (error == HA_ERR_UNSUPPORTED && said == ER_ON_DUPLICATE_DISABLED) return;
   }
   if (error == HA_ERR_LOCK_DEADLOCK && cairn::TakeErrorMessage() == "snapshot conflict") {
     my_printf_error(ER_LOCK_DEADLOCK, "%s (snapshot conflict)", error_flag,

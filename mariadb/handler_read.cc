@@ -121,6 +121,7 @@ int ha_rocksdb::PrepareCursor(uint32_t index) {
     access.latest = true;
   } else {
     access.lock = lock_mode_;
+    access.skip_locked = skip_locked_;
   }
   access.checksums = cairn::SessionVerifiesChecksums(ha_thd())
                          ? cairn::IndexCodec::Checksums::kVerify

@@ -4,6 +4,7 @@
 #include "mariadb/engine.h"
 #include "mariadb/error.h"
 #include "mariadb/ha_rocksdb.h"
+#include "mariadb/unique_checks.h"
 #include "mariadb/variables.h"
 
 using cairn::Durability;
@@ -25,6 +26,13 @@ bool IsCopyTarget(const cairn::TableDefinition& table) {
 }  // namespace
 
 int ha_rocksdb::write_row(const uchar* record) {
+  // A copy of a table may get a new key, whose values nobody has checked.
+  const bool unchecked =
+      copy_transaction_ == nullptr && cairn::UniqueChecksAreOff(ha_thd(), *engine_table_);
+  const bool loads = cairn::SessionBulkLoads(ha_thd());
+  if (unchecked || (loads && copy_transaction_ == nullptr)) {
+    if (const int error = cairn::RefuseToReplaceUnchecked(ha_thd())) return error;
+  }
   if (table->next_number_field != nullptr && record == table->record[0]) {
     if (const int error = update_auto_increment()) return error;
   }
@@ -32,8 +40,10 @@ int ha_rocksdb::write_row(const uchar* record) {
   if (LoadsRows()) return LoadRow(record);
   cairn::Session& session = cairn::Session::Of(ha_thd());
   cairn::ScopedWaitObserver observer(&session);
-  writer_->TrustUniqueness(cairn::SessionBulkLoads(ha_thd()));
-  const Status inserted = writer_->Insert(&transaction(), record);
+  writer_->TrustUniqueness(loads);
+  const Status inserted = writer_->Insert(
+      &transaction(), record,
+      unchecked ? cairn::TableWriter::UniqueChecks::kSkip : cairn::TableWriter::UniqueChecks::kDo);
   if (!inserted.ok()) return OperationError(inserted);
   NoteAutoIncrement(record);
   CountWrite(Work::kRowsInserted, Work::kSystemRowsInserted);
@@ -78,9 +88,7 @@ void ha_rocksdb::CountWrite(Work user_table, Work system_table) {
 // What a sequence handed out is not taken back, not even by a crash.
 int ha_rocksdb::CommitSequence() {
   cursor_->EndScan();
-  const Status committed = own_transaction_->Commit(
-      cairn::global_variables.flush_log_at_trx_commit == 1 ? Durability::kSync
-                                                           : Durability::kDelayed);
+  const Status committed = own_transaction_->Commit(cairn::CommitDurability());
   return OperationError(committed);
 }
 

@@ -21,10 +21,6 @@ constexpr int kXaOk = 0;
 constexpr int kXaResourceManagerError = -3;
 constexpr int kXaUnknownId = -4;
 
-Durability CommitDurability() {
-  return global_variables.flush_log_at_trx_commit == 1 ? Durability::kSync : Durability::kDelayed;
-}
-
 TransactionId ToTransactionId(const XID& xid) {
   return TransactionId{
       xid.formatID, std::string(xid.data, static_cast<size_t>(xid.gtrid_length)),
@@ -79,6 +75,7 @@ int Prepare(handlerton*, THD* thd, bool all) {
   if (session == nullptr) return 0;
   Transaction& transaction = session->transaction();
   if (!all && session->in_explicit_transaction()) {
+    if (transaction.rollback_only()) return CommitError(Status(StatusCode::kRollbackOnly));
     transaction.EndStatement();
     return 0;
   }

@@ -6,6 +6,7 @@
 
 #include "mariadb/engine.h"
 #include "mariadb/error.h"
+#include "mariadb/lock_wait.h"
 #include "mariadb/server_headers.h"
 #include "mariadb/variables.h"
 
@@ -149,6 +150,7 @@ Status Session::BeginStatement(const std::shared_ptr<OpenTable>& table) {
   settings.isolation = level == ISO_READ_COMMITTED ? IsolationLevel::kReadCommitted
                                                    : IsolationLevel::kRepeatableRead;
   settings.autocommit = !in_explicit_transaction();
+  settings.lock_wait_timeout_ms = StatementLockWaitMs(thd_).value_or(settings.lock_wait_timeout_ms);
   transaction_.Start(settings);
   transaction_.BeginStatement();
   trans_register_ha(thd_, /*all=*/false, rocksdb_hton, 0);

@@ -4,9 +4,11 @@
 #include <utility>
 
 #include "engine/codec/format_choice.h"
+#include "engine/store/comparator.h"
 #include "mariadb/cairn_format.h"
 #include "mariadb/collation_adapter.h"
 #include "mariadb/comment_qualifier.h"
+#include "mariadb/engine.h"
 #include "mariadb/error.h"
 #include "mariadb/server_headers.h"
 #include "mariadb/ttl_comment.h"
@@ -124,6 +126,13 @@ IndexLayout DescribeIndex(const KEY& key, bool is_primary) {
   return index;
 }
 
+// Whether a comment without an option names a column family, as every comment does for the stock plug-in. One that
+// exists is meant also in a table of the stock plug-in that is altered here.
+bool NamesFamily(std::string_view comment) {
+  return !AllowsCairnFormat() || comment.starts_with(kReverseColumnFamilyPrefix) ||
+         RunningEngine()->database().FindFamily(comment) != nullptr;
+}
+
 // spec/on-disk-format.md, 1.3.
 NewIndex ChooseFamily(std::string_view comment, std::string_view dictionary_name) {
   NewIndex index;
@@ -136,7 +145,11 @@ NewIndex ChooseFamily(std::string_view comment, std::string_view dictionary_name
     return index;
   }
   if (comment.empty()) return index;
-  index.family_name = FindInComment(comment, "cfname").value_or(std::string(comment));
+  if (auto name = FindInComment(comment, "cfname")) {
+    index.family_name = *std::move(name);
+  } else if (NamesFamily(comment)) {
+    index.family_name = comment;
+  }
   return index;
 }
 

@@ -438,6 +438,17 @@ BulkLoadSettings SessionBulkLoadSettings(THD* thd) {
   return settings;
 }
 
+Durability CommitDurability() {
+  switch (global_variables.flush_log_at_trx_commit) {
+    case 1:
+      return Durability::kSync;
+    case 2:
+      return Durability::kWritten;
+    default:
+      return Durability::kDelayed;
+  }
+}
+
 uint32_t FixedRangeRows(THD* thd, bool forced_index) {
   if (const uint32_t rows = THDVAR(thd, records_in_range)) return rows;
   const uint32_t forced_rows = THDVAR(thd, force_index_records_in_range);

@@ -31,6 +31,8 @@ extern GlobalVariables global_variables;
 TransactionSettings SessionTransactionSettings(THD* thd);
 // The number of rows that the optimizer is told of every range; 0 when it is to be estimated.
 uint32_t FixedRangeRows(THD* thd, bool forced_index);
+// What rocksdb_flush_log_at_trx_commit says.
+Durability CommitDurability();
 // Whether the session verifies row checksums, and whether the row that it writes next gets one.
 bool SessionVerifiesChecksums(THD* thd);
 bool SessionStoresChecksum(THD* thd);

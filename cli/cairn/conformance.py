@@ -14,7 +14,7 @@ from cairn.paths import LEDGER, VAR, shown
 from cairn.prefix import Server
 from cairn.report import Reporter, say
 
-STOCK_SUITES = ("rocksdb", "rocksdb_sys_vars", "rocksdb_rpl")
+STOCK_SUITES = ("rocksdb", "rocksdb_hotbackup", "rocksdb_rpl", "rocksdb_stress", "rocksdb_sys_vars")
 # How many tests of each kind the summary names; the result file has them all.
 SHOWN = 40
 # Tests in one run of the framework.

@@ -1,7 +1,10 @@
 """The ledger of packaged tests: for each what is expected, and why where that is not `pass`.
 
 States: `pass`; `differs`, the test cannot pass as written because Cairn behaves otherwise on
-purpose (the reason says how, the last column names our own test of it); `pending`, not done yet.
+purpose (the reason says how, the last column names our own test of it); `pending`, not done yet;
+`cannot run`, the test is disabled or needs another kind of server, as the reason says.
+
+A line is about all variants of a test but those that have a line of their own.
 """
 
 from __future__ import annotations
@@ -15,7 +18,13 @@ from cairn.errors import CairnError
 from cairn.mtr import Outcome
 
 HEADER = ("test", "expected", "reason", "covered_by")
-STATES = ("pass", "differs", "pending")
+# Those that need no line of their own.
+OTHER_VARIANTS = ("write_prepared",)
+STATES = ("pass", "differs", "pending", "cannot run")
+
+
+# What a line says that needs no change after an outcome.
+_AGREES = {"pass": ("pass",), "fail": ("differs", "pending", "cannot run"), "skip": ("cannot run",)}
 
 
 @dataclass(frozen=True)
@@ -62,19 +71,25 @@ def load(path: Path) -> dict[str, Entry]:
     return entries
 
 
+def find(ledger: dict[str, Entry], key: str) -> Entry | None:
+    """The line about a test in some variant."""
+    parts = [part for part in key.split(",") if part not in OTHER_VARIANTS]
+    return ledger.get(key) or ledger.get(",".join(parts))
+
+
 def compare(outcomes: Iterable[Outcome], ledger: dict[str, Entry]) -> Comparison:
     """Sorts the outcomes by what the ledger expects of them."""
     regressions: list[Outcome] = []
     surprises: list[Outcome] = []
     known: list[Outcome] = []
     for outcome in outcomes:
-        entry = ledger.get(outcome.key)
+        entry = find(ledger, outcome.key)
         expected = entry.expected if entry else None
         if outcome.state == "fail":
-            (known if expected in ("differs", "pending") else regressions).append(outcome)
+            (known if expected in _AGREES["fail"] else regressions).append(outcome)
         elif outcome.state == "skip" and expected == "pass":
             regressions.append(outcome)
-        elif outcome.state == "pass" and expected in ("differs", "pending"):
+        elif outcome.state == "pass" and expected in ("differs", "pending", "cannot run"):
             surprises.append(outcome)
     return Comparison(tuple(regressions), tuple(surprises), tuple(known))
 
@@ -83,12 +98,18 @@ def update(ledger: dict[str, Entry], outcomes: Iterable[Outcome]) -> dict[str, E
     """The ledger after a run; what people wrote about a test stays as long as it is true."""
     result = dict(ledger)
     for outcome in outcomes:
+        known = find(result, outcome.key)
+        if outcome.key not in result and known and known.expected in _AGREES[outcome.state]:
+            continue
         entry = result.get(outcome.key, Entry(outcome.key, "pending"))
         if outcome.state == "pass":
             result[outcome.key] = replace(entry, expected="pass", reason="")
         elif outcome.state == "fail" and (entry.expected == "pass" or not entry.reason):
             reason = " ".join(outcome.reason.split()) or "failed without a message"
             result[outcome.key] = replace(entry, expected="pending", reason=reason)
+        elif outcome.state == "skip" and not known:
+            reason = " ".join(outcome.reason.split()) or "without a message"
+            result[outcome.key] = Entry(outcome.key, "cannot run", f"Skipped: {reason}")
     return result
 
 

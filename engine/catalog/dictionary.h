@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "engine/base/status.h"
+#include "engine/catalog/row_count.h"
 #include "engine/codec/dictionary_record.h"
 #include "engine/store/database.h"
 
@@ -28,8 +29,8 @@ struct IndexEntry {
   const ColumnFamily* family = nullptr;
 };
 
-// Counters that outlive open handlers: they go with the table's name through RENAME and vanish with
-// DROP. Each is the next value to hand out; 0 means that it must be found in the data first.
+// Counters that outlive open handlers: they go with the table's name through RENAME and vanish with DROP and
+// TRUNCATE. The next value to hand out is 0 while it must be found in the data first.
 struct TableCounters {
   std::atomic<uint64_t> next_auto_increment{0};
   std::atomic<uint64_t> next_hidden_key{0};
@@ -37,6 +38,7 @@ struct TableCounters {
   std::atomic<int64_t> changed_at{0};
   std::atomic<int64_t> analysed_us{0};  // When ANALYZE TABLE ran last, since the epoch.
   std::mutex initialise;                // Held while a counter is found in the data.
+  RowCount row_count;
 };
 
 // Immutable but for the counters; shared by the dictionary and all who have the table open.

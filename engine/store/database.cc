@@ -272,6 +272,8 @@ Status Database::RefreshStatistics() {
 
 Status Database::SyncLog() { return FromRocksDb(db_->FlushWAL(/*sync=*/true)); }
 
+Status Database::WriteLog() { return FromRocksDb(db_->FlushWAL(/*sync=*/false)); }
+
 Status Database::Close() {
   if (db_ == nullptr) return Status();
   rocksdb::CancelAllBackgroundWork(db_.get(), /*wait=*/true);

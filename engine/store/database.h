@@ -122,6 +122,8 @@ class Database {
 
   // Writes the log's buffer to the file and syncs it.
   Status SyncLog();
+  // Hands the log to the operating system.
+  Status WriteLog();
 
   // Stops background work, syncs the log and closes; no other call may run or follow. Memtables stay in
   // the log: callers that want them in files call FlushMemtables() first. Called by the destructor too,

@@ -84,7 +84,9 @@ Status BulkLoad::FinishFiles() {
   const Index& primary = indexes_[table_->primary_position()];
   if (primary.files == nullptr || primary.files->empty()) return Status();
   CAIRN_RETURN_IF_ERROR(CheckOverlap(*primary.files));
-  return SortedFiles::Ingest(database_, sets);
+  CAIRN_RETURN_IF_ERROR(SortedFiles::Ingest(database_, sets));
+  definition.counters->row_count.Forget();  // The rows came past the transactions.
+  return Status();
 }
 
 // The range of the rows must be free, so that none of them can be a duplicate.

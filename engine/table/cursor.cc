@@ -224,7 +224,11 @@ Status Cursor::FetchPrimaryEntry(uint8_t* record) {
   if (IsHidden(iterator_->value())) return Status(StatusCode::kNotFound);
   primary_key_.assign(iterator_->key());
   has_primary_key_ = true;
-  if (access_.lock.has_value()) return FetchRow(record);
+  if (access_.lock.has_value()) {
+    const Status fetched = FetchRow(record);
+    if (fetched.code() == StatusCode::kNotFound) UnlockRow();
+    return fetched;
+  }
   std::string_view value = iterator_->value();
   if (wants_blobs_ || transaction_->has_writes()) {
     // BLOBs outlive the iterator, and a value in the write batch moves when something is written.
@@ -259,12 +263,14 @@ Status Cursor::FetchSecondaryEntry(uint8_t* record) {
   has_primary_key_ = true;
   const Status fetched = FetchRow(record);
   // Compactions remove an expired row and its entries at different times.
-  const bool needs_row = !access_.lock.has_value() && !access_.latest && table_->ttl_seconds() == 0;
+  const bool needs_row = !access_.latest && table_->ttl_seconds() == 0;
   if (fetched.code() == StatusCode::kNotFound && needs_row) {
-    return Status(StatusCode::kCorruption,
-                  "table " + table_->definition().name + ", index " + codec.layout().name +
-                      ": no row belongs to the entry " + ToHex(iterator_->key()));
+    if (access_.lock.has_value()) CAIRN_RETURN_IF_ERROR(CheckDeletedRow());
+    UnlockRow();
+    if (access_.lock.has_value()) return fetched;
+    return NoRowOfEntry();
   }
+  if (fetched.code() == StatusCode::kNotFound) UnlockRow();
   if (!fetched.ok()) return fetched;
   if (!access_.lock.has_value()) {
     return virtual_plan_ == nullptr
@@ -279,6 +285,24 @@ Status Cursor::FetchSecondaryEntry(uint8_t* record) {
   }
   UnlockRow();
   return Status(StatusCode::kNotFound);
+}
+
+Status Cursor::NoRowOfEntry() const {
+  return Status(StatusCode::kCorruption, "table " + table_->definition().name + ", index " +
+                                             current_index().codec->layout().name +
+                                             ": no row belongs to the entry " +
+                                             ToHex(iterator_->key()));
+}
+
+// There is no row at a key that was locked. It may have been deleted since the iterator was made; then the entry
+// went with it. Ok: it did.
+Status Cursor::CheckDeletedRow() {
+  if (!row_locked_) return Status();  // Somebody else has locked the key.
+  rocksdb::PinnableSlice value;
+  const Status read = transaction_->Get(current_index().family(), iterator_->key(),
+                                        Transaction::View::kLatest, &value);
+  if (read.code() == StatusCode::kNotFound) return Status();
+  return read.ok() ? NoRowOfEntry() : read;
 }
 
 // Whether the locked row, which fills the record, still belongs at the iterator's entry.
@@ -308,11 +332,15 @@ Status Cursor::FetchRow(uint8_t* record) {
   row_value_.Reset();
   Status read =
       access_.lock.has_value()
-          ? transaction_->GetForUpdate(primary.family(), primary_key_, *access_.lock, &row_value_)
+          ? transaction_->GetForUpdate(primary.family(), primary_key_, *access_.lock, &row_value_,
+                                       access_.skip_locked ? LockWait::kRefuse : LockWait::kWait)
           : transaction_->Get(primary.family(), primary_key_, view(), &row_value_);
   if (read.ok() && IsHidden(row_value_.ToStringView())) read = Status(StatusCode::kNotFound);
   row_locked_ = access_.lock.has_value() && (read.ok() || read.code() == StatusCode::kNotFound);
-  if (read.code() == StatusCode::kNotFound && iterator_.has_value()) UnlockRow();
+  const bool refused = read.code() == StatusCode::kLockTimeout ||
+                       read.code() == StatusCode::kDeadlock ||
+                       read.code() == StatusCode::kSnapshotConflict;
+  if (access_.skip_locked && refused) return Status(StatusCode::kNotFound);
   CAIRN_RETURN_IF_ERROR(read);
   return primary.codec->Decode(*row_plan_, primary_key_, row_value_.ToStringView(), record);
 }
@@ -395,7 +423,9 @@ Status Cursor::ReadRow(std::string_view primary_key, uint8_t* record) {
   has_primary_key_ = true;
   on_entry_ = false;
   place_ = Place::kNone;
-  return FetchRow(record);
+  const Status fetched = FetchRow(record);
+  if (fetched.code() == StatusCode::kNotFound && iterator_.has_value()) UnlockRow();
+  return fetched;
 }
 
 Result<std::string_view> Cursor::PrimaryKey() {

@@ -34,9 +34,11 @@ class IndexCondition {
 
 // How a statement reads through a cursor.
 struct CursorAccess {
-  uint32_t index = 0;                   // Position in Table::indexes().
-  const ColumnSet* columns = nullptr;   // Wanted columns; all of them when `lock` is set.
-  std::optional<LockMode> lock;         // None: a consistent read.
+  uint32_t index = 0;                  // Position in Table::indexes().
+  const ColumnSet* columns = nullptr;  // Wanted columns; all of them when `lock` is set.
+  std::optional<LockMode> lock;        // None: a consistent read.
+  // Passes over rows that others have locked, and those that changed since the transaction's snapshot.
+  bool skip_locked = false;
   IndexCondition* condition = nullptr;  // Secondary indexes only; outlives the statement.
   // Of single rows and entries that have one; a wrong one gives kChecksumMismatch.
   IndexCodec::Checksums checksums = IndexCodec::Checksums::kIgnore;
@@ -134,6 +136,8 @@ class Cursor {
   Status FetchPrimaryEntry(uint8_t* record);
   Status FetchSecondaryEntry(uint8_t* record);
   Status FetchRow(uint8_t* record);
+  Status NoRowOfEntry() const;
+  Status CheckDeletedRow();
   Status BindVirtualColumns();
   Result<bool> RowStillHasEntry(uint8_t* record);
   Status AsEndOfRange(Status status) const;

@@ -25,13 +25,14 @@ bool PrefixSuccessor(std::string_view prefix, std::string* successor) {
 }
 
 OrderedIterator::OrderedIterator(const IndexEntry& index, Transaction* transaction,
-                                 Transaction::View view)
+                                 Transaction::View view, uint64_t most_skipped)
     : reverse_(index.family->reverse),
       epoch_(transaction->epoch()),
       merges_writes_(transaction->has_writes()),
       range_(*index.family, index.id.index_number) {
   rocksdb::ReadOptions options;
   options.total_order_seek = true;
+  options.max_skippable_internal_keys = most_skipped;
   options.iterate_lower_bound = &range_.lower();
   options.iterate_upper_bound = &range_.upper();
   iterator_ = transaction->NewIterator(*index.family, options, view);

@@ -21,7 +21,9 @@ bool PrefixSuccessor(std::string_view prefix, std::string* successor);
 // Belongs to one statement of one transaction.
 class OrderedIterator {
  public:
-  OrderedIterator(const IndexEntry& index, Transaction* transaction, Transaction::View view);
+  // With `most_skipped` it gives up when it would pass over more deleted entries than that in one step.
+  OrderedIterator(const IndexEntry& index, Transaction* transaction, Transaction::View view,
+                  uint64_t most_skipped = 0);
 
   // The bounds lie in this object and RocksDB points at them.
   OrderedIterator(const OrderedIterator&) = delete;
@@ -38,6 +40,8 @@ class OrderedIterator {
   bool Valid() const { return iterator_->Valid(); }
   // Why it is not valid: ok at the end of the index.
   Status status() const;
+  // Whether it is not valid because it gave up.
+  bool GaveUp() const { return iterator_->status().IsIncomplete(); }
   // Valid until the iterator moves.
   std::string_view key() const { return iterator_->key().ToStringView(); }
   std::string_view value() const { return iterator_->value().ToStringView(); }

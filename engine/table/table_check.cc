@@ -22,10 +22,10 @@ class Checker {
 
   Result<TableCheckReport> Run() {
     CAIRN_RETURN_IF_ERROR(CheckRows());
-    for (const TableIndex& index : table_.indexes()) {
-      if (index.layout().kind == IndexKind::kSecondary && !full()) {
-        CAIRN_RETURN_IF_ERROR(CountEntries(index));
-      }
+    for (uint32_t i = 0; i < table_.indexes().size() && !full(); ++i) {
+      if (table_.index(i).layout().kind != IndexKind::kSecondary) continue;
+      CAIRN_RETURN_IF_ERROR(CountEntries(i));
+      if (surplus_ && !full()) CAIRN_RETURN_IF_ERROR(FindSurplusEntries(i));
     }
     return std::move(report_);
   }
@@ -42,8 +42,9 @@ class Checker {
     const TableIndex& primary = table_.primary();
     const size_t column_count = table_.layout().columns.size();
     const ColumnSet all_columns(column_count, true);
-    CAIRN_ASSIGN_OR_RETURN(const std::unique_ptr<DecodePlan> plan,
+    CAIRN_ASSIGN_OR_RETURN(row_plan_,
                            primary.codec->MakePlan(all_columns, IndexCodec::Checksums::kVerify));
+    missing_.assign(table_.indexes().size(), 0);
     for (const TableIndex& index : table_.indexes()) {
       CAIRN_ASSIGN_OR_RETURN(
           std::unique_ptr<DecodePlan> entry_plan,
@@ -60,7 +61,7 @@ class Checker {
       if (HasExpired(iterator.value())) continue;
       ++report_.row_count;
       const Status decoded =
-          primary.codec->Decode(*plan, iterator.key(), iterator.value(), record_);
+          primary.codec->Decode(*row_plan_, iterator.key(), iterator.value(), record_);
       if (!decoded.ok()) {
         Report(primary, decoded.ToString(), iterator.key());
         continue;
@@ -94,6 +95,7 @@ class Checker {
       const Status read =
           transaction_->Get(index.family(), key_, Transaction::View::kSnapshot, &value);
       if (read.code() == StatusCode::kNotFound) {
+        ++missing_[i];
         Report(index, "the entry of a row is missing", key_);
       } else if (!read.ok()) {
         return read;
@@ -108,20 +110,95 @@ class Checker {
     return Status();
   }
 
-  Status CountEntries(const TableIndex& index) {
+  // Sets surplus_ to whether the index has entries that belong to no row.
+  Status CountEntries(uint32_t position) {
+    const TableIndex& index = table_.index(position);
     uint64_t entry_count = 0;
+    std::string previous;
     OrderedIterator iterator(index.entry, transaction_, Transaction::View::kSnapshot);
     for (iterator.SeekToFirst(); iterator.Valid(); iterator.Next()) {
       if (WaitInterrupted()) return Status(StatusCode::kInterrupted);
-      if (!HasExpired(iterator.value())) ++entry_count;
+      if (HasExpired(iterator.value())) continue;
+      ++entry_count;
+      if (!index.layout().unique || report_.warnings.size() >= report_.kMaxProblems) continue;
+      if (!previous.empty()) {
+        CAIRN_RETURN_IF_ERROR(CompareUniqueValues(position, previous, iterator.key()));
+      }
+      previous.assign(iterator.key());
     }
     CAIRN_RETURN_IF_ERROR(iterator.status());
+    surplus_ = entry_count + missing_[position] > report_.row_count;
     if (entry_count != report_.row_count) {
       report_.problems.push_back("index " + index.layout().name + ": " +
                                  std::to_string(entry_count) + " entries for " +
                                  std::to_string(report_.row_count) + " rows");
     }
     return Status();
+  }
+
+  // Two neighbours in a UNIQUE index.
+  Status CompareUniqueValues(uint32_t position, std::string_view entry, std::string_view next) {
+    const TableIndex& index = table_.index(position);
+    if (!MayShareValue(*index.codec, entry, next)) return Status();
+    CAIRN_ASSIGN_OR_RETURN(const bool found, LoadRowOf(position, entry));
+    if (!found || !index.codec->EncodeUniquePrefix(record_, &key_) || !next.starts_with(key_)) {
+      return Status();
+    }
+    if (!index.codec->UniquePrefixIsExact()) {
+      CAIRN_ASSIGN_OR_RETURN(const bool equal, index.codec->HasUniqueValueOf(record_, next));
+      if (!equal) return Status();
+    }
+    report_.warnings.push_back("index " + index.layout().name + ", key " + ToHex(next) +
+                               ": the value is not unique");
+    return Status();
+  }
+
+  // Rules out most neighbours without reading a row.
+  bool MayShareValue(const IndexCodec& codec, std::string_view entry, std::string_view next) {
+    if (!codec.UniquePrefixIsExact()) return true;
+    const size_t own_parts = codec.layout().parts.size();
+    if (!codec.SplitKey(entry, &part_ends_).ok() || part_ends_.size() < own_parts) return false;
+    return next.starts_with(entry.substr(0, part_ends_[own_parts - 1]));
+  }
+
+  // Fills the record with the row of an entry; false when there is none, or a damaged one.
+  Result<bool> LoadRowOf(uint32_t position, std::string_view entry) {
+    const TableIndex& index = table_.index(position);
+    const TableIndex& primary = table_.primary();
+    if (!index.codec->ExtractPrimaryKey(entry, &primary_key_).ok()) return false;
+    const Status read = transaction_->Get(primary.family(), primary_key_,
+                                          Transaction::View::kSnapshot, &row_value_);
+    if (read.code() == StatusCode::kNotFound) return false;
+    CAIRN_RETURN_IF_ERROR(read);
+    if (!primary.codec->Decode(*row_plan_, primary_key_, row_value_.ToStringView(), record_).ok()) {
+      return false;
+    }
+    if (index.has_virtual_part) CAIRN_RETURN_IF_ERROR(virtual_columns_->Compute(position));
+    return true;
+  }
+
+  // Looks for the row of every entry.
+  Status FindSurplusEntries(uint32_t position) {
+    const TableIndex& index = table_.index(position);
+    OrderedIterator iterator(index.entry, transaction_, Transaction::View::kSnapshot);
+    for (iterator.SeekToFirst(); iterator.Valid() && !full(); iterator.Next()) {
+      if (WaitInterrupted()) return Status(StatusCode::kInterrupted);
+      if (HasExpired(iterator.value())) continue;
+      CAIRN_ASSIGN_OR_RETURN(const bool found, LoadRowOf(position, iterator.key()));
+      if (!found) {
+        Report(index, "no row belongs to the entry", iterator.key());
+        continue;
+      }
+      uint64_t hidden_key = 0;
+      if (table_.has_hidden_key()) {
+        CAIRN_ASSIGN_OR_RETURN(hidden_key, table_.primary().codec->HiddenKey(primary_key_));
+      }
+      index.codec->EncodeKey(record_, hidden_key, &key_, &unpack_info_);
+      if (key_ != iterator.key()) {
+        Report(index, "the row of the entry has another value", iterator.key());
+      }
+    }
+    return iterator.status();
   }
 
   // Whatever the variables say about hiding rows.
@@ -139,6 +216,12 @@ class Checker {
   std::string key_;
   std::string unpack_info_;
   std::string expected_value_;
+  std::string primary_key_;
+  rocksdb::PinnableSlice row_value_;  // What BLOBs of the record point into.
+  std::vector<uint32_t> part_ends_;
+  std::vector<uint64_t> missing_;  // Entries, by index.
+  bool surplus_ = false;
+  std::unique_ptr<DecodePlan> row_plan_;
   std::vector<std::unique_ptr<DecodePlan>> entry_plans_;  // For what follows the expected value.
 };
 

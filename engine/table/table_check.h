@@ -14,6 +14,9 @@ namespace cairn {
 struct TableCheckReport {
   uint64_t row_count = 0;
   std::vector<std::string> problems;  // At most kMaxProblems, then the check ends.
+  // What is no damage: rows with the same value in a UNIQUE key, which the stock plug-in lets in where the key has a
+  // prefix of a BLOB. At most as many.
+  std::vector<std::string> warnings;
   static constexpr size_t kMaxProblems = 10;
 };
 
@@ -27,7 +30,7 @@ class VirtualColumns {
 };
 
 // Reads every row, recomputes its entry in every index and looks for it; then compares the number of
-// entries of each index with the number of rows. Reads at the transaction's snapshot. `record` is a
+// entries of each index with the number of rows, and looks for the rows of the entries if there is a surplus. Reads at the transaction's snapshot. `record` is a
 // buffer of layout().record_bytes bytes. Errors: kInterrupted, kIoError; damage goes into the report. `virtual_columns` may be
 // null for a table that has none in an index.
 Result<TableCheckReport> CheckTable(const Table& table, Transaction* transaction, uint8_t* record,

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "engine/store/index_range.h"
 #include "engine/store/rocksdb_status.h"
@@ -34,6 +36,80 @@ Result<uint64_t> FileBytes(Database* database, const ColumnFamily& family, const
   return bytes;
 }
 
+// The statistics of an index summed over its files; nothing when some file has none.
+Result<std::optional<IndexStatistics>> StatisticsOf(Database* database, const TableIndex& index,
+                                                    const KeyRange& range) {
+  const auto kept = database->file_statistics().Find(index.entry.id);
+  if (kept.has_value()) return kept;
+  // The sums are not up to date: a file came or went just now.
+  rocksdb::TablePropertiesCollection files;
+  const rocksdb::Range ranges[] = {{range.start, range.limit}};
+  CAIRN_RETURN_IF_ERROR(FromRocksDb(
+      database->rocksdb()->GetPropertiesOfTablesInRange(index.family().handle, ranges, 1, &files)));
+  std::optional<IndexStatistics> sum(std::in_place);
+  for (const auto& [path, properties] : files) {
+    const auto entries = ReadFileStatistics(*properties);
+    if (!entries.ok() || !entries->has_value()) return std::optional<IndexStatistics>();
+    for (const IndexStatistics& entry : **entries) {
+      if (entry.id.index_number == index.entry.id.index_number) sum->Add(entry);
+    }
+  }
+  return sum;
+}
+
+// Fills in the puts and deletions of an index from the properties that every file has: its share by bytes.
+Status CountByShare(Database* database, const ColumnFamily& family, const KeyRange& range,
+                    IndexSize* size) {
+  rocksdb::TablePropertiesCollection files;
+  const rocksdb::Range ranges[] = {{range.start, range.limit}};
+  CAIRN_RETURN_IF_ERROR(FromRocksDb(
+      database->rocksdb()->GetPropertiesOfTablesInRange(family.handle, ranges, 1, &files)));
+  double puts = 0;
+  double deletions = 0;
+  double bytes = 0;
+  for (const auto& [path, properties] : files) {
+    puts += static_cast<double>(properties->num_entries - properties->num_deletions);
+    deletions += static_cast<double>(properties->num_deletions);
+    bytes += static_cast<double>(properties->data_size + properties->index_size +
+                                 properties->filter_size);
+  }
+  if (bytes <= 0) return Status();
+  const double share = std::min(1.0, static_cast<double>(size->file_bytes) / bytes);
+  size->file_puts = static_cast<uint64_t>(puts * share);
+  size->file_deletions = static_cast<uint64_t>(deletions * share);
+  return Status();
+}
+
+uint64_t RowsInFiles(const IndexSize& size) {
+  return size.file_puts - std::min(size.file_puts, size.file_deletions);
+}
+
+struct CountedEntries {
+  uint64_t count = 0;
+  bool complete = false;  // There are no more.
+};
+
+// Counts entries, but no more than `most`, and looks at no more than ten times as many deleted ones in a row.
+Result<CountedEntries> CountEntries(Database* database, const ColumnFamily& family,
+                                    const KeyRange& range, uint64_t most) {
+  rocksdb::ReadOptions options;
+  options.total_order_seek = true;
+  options.iterate_lower_bound = &range.start;
+  options.iterate_upper_bound = &range.limit;
+  options.max_skippable_internal_keys = 10 * most;
+  std::unique_ptr<rocksdb::Iterator> iterator(
+      database->rocksdb()->NewIterator(options, family.handle));
+  CountedEntries counted;
+  for (iterator->SeekToFirst(); iterator->Valid() && counted.count < most; iterator->Next()) {
+    ++counted.count;
+  }
+  if (!iterator->status().ok() && !iterator->status().IsIncomplete()) {
+    return FromRocksDb(iterator->status());
+  }
+  counted.complete = !iterator->Valid() && iterator->status().ok();
+  return counted;
+}
+
 bool CanGiveCardinality(const IndexStatistics& counted, size_t part_count) {
   const std::vector<int64_t>& distinct = counted.distinct_prefix_counts;
   return counted.row_count >= kCountedRows && distinct.size() >= part_count &&
@@ -50,89 +126,126 @@ Result<IndexSize> EstimateIndexSize(Database* database, const TableIndex& index,
   const KeyRange range(family, whole.first(), whole.end());
 
   IndexSize size;
-  uint64_t memtable_rows = 0;
   if (count_memtables == MemtableRows::kCount) {
     database->rocksdb()->GetApproximateMemTableStats(family.handle, {range.start, range.limit},
-                                                     &memtable_rows, &size.memtable_bytes);
+                                                     &size.memtable_entries, &size.memtable_bytes);
   }
   CAIRN_ASSIGN_OR_RETURN(size.file_bytes, FileBytes(database, family, range));
-  uint64_t file_rows = 0;
-  const auto counted = database->file_statistics().Find(index.entry.id);
+  CAIRN_ASSIGN_OR_RETURN(const auto counted, StatisticsOf(database, index, range));
   if (counted.has_value()) {
-    // A deletion cancels an entry; those that wait for a compaction hide as many.
-    file_rows = static_cast<uint64_t>(std::max<int64_t>(
-        0, counted->row_count - counted->delete_count - counted->single_delete_count));
+    size.file_puts = static_cast<uint64_t>(std::max<int64_t>(counted->row_count, 0));
+    size.file_deletions = static_cast<uint64_t>(
+        std::max<int64_t>(counted->delete_count + counted->single_delete_count, 0));
   } else if (size.file_bytes > 0) {
-    rocksdb::TablePropertiesCollection properties;
-    const rocksdb::Range ranges[] = {{range.start, range.limit}};
-    CAIRN_RETURN_IF_ERROR(FromRocksDb(
-        database->rocksdb()->GetPropertiesOfTablesInRange(family.handle, ranges, 1, &properties)));
-    double entries = 0;
-    double bytes = 0;
-    for (const auto& [file, file_properties] : properties) {
-      // A deletion cancels an entry besides not being one.
-      const double deletions = static_cast<double>(file_properties->num_deletions);
-      entries += std::max(0.0, static_cast<double>(file_properties->num_entries) - 2 * deletions);
-      bytes += static_cast<double>(file_properties->data_size + file_properties->index_size +
-                                   file_properties->filter_size);
-    }
-    if (bytes > 0) {
-      const double share = std::min(1.0, static_cast<double>(size.file_bytes) / bytes);
-      file_rows = static_cast<uint64_t>(entries * share);
-    }
+    CAIRN_RETURN_IF_ERROR(CountByShare(database, family, range, &size));
   }
-  size.row_count = memtable_rows + file_rows;
+  size.row_count = RowsInFiles(size) + size.memtable_entries;
   return size;
 }
 
-Result<uint64_t> EstimateRangeRows(Database* database, const TableIndex& index,
-                                   const IndexSize& whole, std::string_view first,
-                                   std::string_view end) {
+Result<StoredRows> LookAtRows(Database* database, const Table& table,
+                              const std::vector<IndexSize>& sizes) {
+  // How often a row may lie in the files, overwritten but not compacted yet.
+  constexpr uint64_t kVersions = 4;
+  const TableIndex& primary = table.primary();
+  // An entry of a secondary index is put once and removed by one SingleDelete: its figures add up. An update of a
+  // row only puts it again.
+  uint32_t witness = table.primary_position();
+  for (uint32_t i = 0; i < sizes.size() && witness == table.primary_position(); ++i) {
+    if (table.index(i).layout().kind == IndexKind::kSecondary) witness = i;
+  }
+  const bool adds_up = table.ttl_seconds() == 0 &&
+                       (witness != table.primary_position() || table.all_columns_in_primary_key());
+  const IndexSize& size = sizes[witness];
+  const uint64_t in_memtables = size.memtable_entries + size.memtable_entries / 2;
+
+  StoredRows rows;
+  rows.estimate = size.row_count;
+  rows.most = size.file_puts + in_memtables + kExactRangeEntries;
+  const uint64_t in_files = RowsInFiles(size);
+  rows.least = (in_files - std::min(in_files, in_memtables)) / kVersions;
+  if (adds_up && size.memtable_entries == 0) rows.least = rows.most = in_files;
+  if (std::min(rows.least, rows.estimate) > kCountedTableRows) return rows;
+
+  const IndexRange range(primary.family(), primary.entry.id.index_number);
+  CAIRN_ASSIGN_OR_RETURN(
+      const CountedEntries counted,
+      CountEntries(database, primary.family(),
+                   KeyRange(primary.family(), range.first(), range.end()), kCountedTableRows));
+  if (counted.complete) rows.counted = counted.count;
+  rows.least = std::max(rows.least, counted.count);
+  rows.estimate = std::max(rows.estimate, counted.count);
+  rows.most = std::max(rows.most, rows.least);
+  return rows;
+}
+
+Result<uint64_t> EstimateRangeRows(Database* database, const TableIndex& index, uint64_t row_count,
+                                   std::string_view first, std::string_view end) {
   if (first >= end) return uint64_t{0};
   const ColumnFamily& family = index.family();
   const KeyRange range(family, first, end);
+  CAIRN_ASSIGN_OR_RETURN(const CountedEntries counted,
+                         CountEntries(database, family, range, kExactRangeEntries));
+  if (counted.complete) return counted.count;
 
-  rocksdb::ReadOptions options;
-  options.total_order_seek = true;
-  options.iterate_lower_bound = &range.start;
-  options.iterate_upper_bound = &range.limit;
-  // Many tombstones must not make an estimate slow.
-  options.max_skippable_internal_keys = 10 * kExactRangeEntries;
-  std::unique_ptr<rocksdb::Iterator> iterator(
-      database->rocksdb()->NewIterator(options, family.handle));
-  uint64_t counted = 0;
-  for (iterator->SeekToFirst(); iterator->Valid() && counted < kExactRangeEntries;
-       iterator->Next()) {
-    ++counted;
+  // The share of the range in what files and memtables hold now, each by its own measure. Rows beyond those in the
+  // files lie in memtables, which hold changes of the others as well.
+  CAIRN_ASSIGN_OR_RETURN(const IndexSize whole, EstimateIndexSize(database, index));
+  uint64_t file_rows = whole.file_bytes == 0 ? 0 : std::min(row_count, RowsInFiles(whole));
+  if (whole.file_bytes > 0 && whole.memtable_entries == 0) file_rows = row_count;
+  double found = 0;
+  if (file_rows > 0) {
+    CAIRN_ASSIGN_OR_RETURN(const uint64_t file_bytes, FileBytes(database, family, range));
+    found += static_cast<double>(file_rows) *
+             std::min(1.0, static_cast<double>(file_bytes) / static_cast<double>(whole.file_bytes));
   }
-  if (!iterator->Valid() && iterator->status().ok()) return counted;
-  if (!iterator->status().ok() && !iterator->status().IsIncomplete()) {
-    return FromRocksDb(iterator->status());
+  if (whole.memtable_entries > 0) {
+    uint64_t entries = 0;
+    uint64_t bytes = 0;
+    database->rocksdb()->GetApproximateMemTableStats(family.handle, {range.start, range.limit},
+                                                     &entries, &bytes);
+    found +=
+        static_cast<double>(row_count - file_rows) *
+        std::min(1.0, static_cast<double>(entries) / static_cast<double>(whole.memtable_entries));
   }
-
-  uint64_t memtable_rows = 0;
-  uint64_t memtable_bytes = 0;
-  database->rocksdb()->GetApproximateMemTableStats(family.handle, {range.start, range.limit},
-                                                   &memtable_rows, &memtable_bytes);
-  CAIRN_ASSIGN_OR_RETURN(const uint64_t file_bytes, FileBytes(database, family, range));
-  uint64_t rows = memtable_rows;
-  if (whole.file_bytes > 0) {
-    const double share =
-        std::min(1.0, static_cast<double>(file_bytes) / static_cast<double>(whole.file_bytes));
-    rows += static_cast<uint64_t>(share * static_cast<double>(whole.row_count));
-  }
-  return std::clamp(rows, counted, std::max(whole.row_count, counted));
+  return std::clamp(static_cast<uint64_t>(found), counted.count,
+                    std::max(row_count, counted.count));
 }
 
-Result<std::vector<double>> SampleRowsPerPrefix(Database* database, const TableIndex& index) {
+// How many values the first `part_count` parts of an index have, counted by stepping over their entries; nothing
+// when they are many.
+Result<std::optional<uint64_t>> CountFewValues(const TableIndex& index, size_t part_count,
+                                               OrderedIterator* iterator) {
+  constexpr uint64_t kFewValues = 64;
+  std::vector<uint32_t> part_ends;
+  std::string next;
+  uint64_t values = 0;
+  iterator->SeekToFirst();
+  while (iterator->Valid()) {
+    if (++values > kFewValues) return std::optional<uint64_t>();
+    CAIRN_RETURN_IF_ERROR(index.codec->SplitKey(iterator->key(), &part_ends));
+    if (part_ends.size() < part_count) return std::optional<uint64_t>();
+    if (!PrefixSuccessor(iterator->key().substr(0, part_ends[part_count - 1]), &next)) break;
+    iterator->SeekAtOrAfter(next);
+  }
+  if (iterator->GaveUp()) return std::optional<uint64_t>();
+  CAIRN_RETURN_IF_ERROR(iterator->status());
+  return std::optional<uint64_t>(values);
+}
+
+Result<std::vector<double>> SampleRowsPerPrefix(Database* database, const TableIndex& index,
+                                                uint64_t row_count) {
   constexpr int kSampledEntries = 200;  // At each end.
+  constexpr double kManyRows = 20;      // Of one value in a sample.
+  constexpr uint64_t kSkippedDeletions = 10'000;
   const size_t part_count = index.layout().parts.size();
   std::vector<double> distinct(part_count, 0);
   double sampled = 0;
 
   Transaction transaction(database);
   transaction.Start(TransactionSettings());
-  OrderedIterator iterator(index.entry, &transaction, Transaction::View::kLatest);
+  OrderedIterator iterator(index.entry, &transaction, Transaction::View::kLatest,
+                           kSkippedDeletions);
   std::string previous;
   std::vector<uint32_t> part_ends;
   const auto count_entry = [&]() -> Status {
@@ -151,25 +264,38 @@ Result<std::vector<double>> SampleRowsPerPrefix(Database* database, const TableI
   for (int i = 0; i < kSampledEntries && iterator.Valid(); ++i, iterator.Next()) {
     CAIRN_RETURN_IF_ERROR(count_entry());
   }
-  if (iterator.Valid()) {
+  if (!iterator.GaveUp()) CAIRN_RETURN_IF_ERROR(iterator.status());
+  const bool whole = !iterator.Valid() && !iterator.GaveUp();
+  if (!whole) {
     previous.clear();
     iterator.SeekToLast();
     for (int i = 0; i < kSampledEntries && iterator.Valid(); ++i, iterator.Previous()) {
       CAIRN_RETURN_IF_ERROR(count_entry());
     }
   }
-  CAIRN_RETURN_IF_ERROR(iterator.status());
+  if (!iterator.GaveUp()) CAIRN_RETURN_IF_ERROR(iterator.status());
   std::vector<double> rows_per_prefix(part_count, 1);
   // A sample that is the whole index is exact. Else the ends of an index are not like its middle, and a
   // sample cannot find values that more entries share than it has.
-  const auto counted = database->file_statistics().Find(index.entry.id);
-  if (counted.has_value() && sampled >= 2 * kSampledEntries &&
-      CanGiveCardinality(*counted, part_count)) {
+  const IndexRange range(index.family(), index.entry.id.index_number);
+  std::optional<IndexStatistics> counted;
+  if (!whole) {
+    CAIRN_ASSIGN_OR_RETURN(
+        counted,
+        StatisticsOf(database, index, KeyRange(index.family(), range.first(), range.end())));
+  }
+  const bool from_files = counted.has_value() && CanGiveCardinality(*counted, part_count);
+  if (from_files) {
     std::copy_n(counted->distinct_prefix_counts.begin(), part_count, distinct.begin());
     sampled = static_cast<double>(counted->row_count);
   }
   for (size_t i = 0; i < part_count; ++i) {
     if (distinct[i] > 0) rows_per_prefix[i] = sampled / distinct[i];
+    if (whole || from_files || rows_per_prefix[i] < kManyRows) continue;
+    CAIRN_ASSIGN_OR_RETURN(const auto values, CountFewValues(index, i + 1, &iterator));
+    if (values.value_or(0) > 0) {
+      rows_per_prefix[i] = static_cast<double>(row_count) / static_cast<double>(*values);
+    }
   }
   return rows_per_prefix;
 }

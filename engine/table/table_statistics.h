@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/base/status.h"
+#include "engine/catalog/row_count.h"
 #include "engine/store/database.h"
 #include "engine/table/table.h"
 
@@ -15,23 +16,34 @@ struct IndexSize {
   uint64_t row_count = 0;
   uint64_t file_bytes = 0;  // In table files, compressed.
   uint64_t memtable_bytes = 0;
+  // What row_count was made of.
+  uint64_t file_puts = 0;
+  uint64_t file_deletions = 0;    // Each cancels one of the puts.
+  uint64_t memtable_entries = 0;  // About as many; puts and deletions.
 };
 
-// The size of a whole index from the properties of its files and from the memtables. Overwritten and
-// deleted entries that were not compacted yet make it imprecise.
+// The size of a whole index from the properties of its files and from the memtables. Overwritten entries that were
+// not compacted yet, and deletions in memtables, count as rows.
 enum class MemtableRows : uint8_t { kIgnore, kCount };
 Result<IndexSize> EstimateIndexSize(Database* database, const TableIndex& index,
                                     MemtableRows memtable_rows = MemtableRows::kCount);
 
-// How many entries have keys in [first, end). Exact up to kExactRangeEntries, which are counted; beyond
-// that from the share of bytes. `whole` is what EstimateIndexSize gave.
-inline constexpr uint64_t kExactRangeEntries = 100;
-Result<uint64_t> EstimateRangeRows(Database* database, const TableIndex& index,
-                                   const IndexSize& whole, std::string_view first,
-                                   std::string_view end);
+// What is stored says of a table's number of rows. `sizes` are what EstimateIndexSize gave of its indexes, in their
+// order. Few rows are counted, unless they lie among very many deletions.
+inline constexpr uint64_t kCountedTableRows = 1000;
+Result<StoredRows> LookAtRows(Database* database, const Table& table,
+                              const std::vector<IndexSize>& sizes);
 
-// How many entries share one value of the first i+1 key parts, for every own part i, measured on a sample
-// of entries at both ends of the index. 1 for parts that nothing is known of.
-Result<std::vector<double>> SampleRowsPerPrefix(Database* database, const TableIndex& index);
+// How many entries have keys in [first, end). Exact up to kExactRangeEntries, which are counted; beyond
+// that from the share of bytes. `row_count` is that of the table.
+inline constexpr uint64_t kExactRangeEntries = 100;
+Result<uint64_t> EstimateRangeRows(Database* database, const TableIndex& index, uint64_t row_count,
+                                   std::string_view first, std::string_view end);
+
+// How many entries share one value of the first i+1 key parts, for every own part i: from the statistics of the
+// index's files or measured on entries at both ends of the index. Values are counted one by one when they are
+// few. 1 for parts that nothing is known of.
+Result<std::vector<double>> SampleRowsPerPrefix(Database* database, const TableIndex& index,
+                                                uint64_t row_count);
 
 }  // namespace cairn

@@ -83,6 +83,7 @@ Status TableWriter::CheckPrimaryKey(Transaction* transaction, std::string_view k
 // twice: SingleDelete, which removes them later, would uncover the older one. The row itself is overwritten.
 // A compaction may have removed some of the entries already, which does no harm.
 Status TableWriter::RemoveExpiredRow(Transaction* transaction, std::string_view key) {
+  transaction->NoteRowCount(table_->definition(), -1);
   const TableIndex& primary = table_->primary();
   if (whole_row_plan_ == nullptr) {
     CAIRN_ASSIGN_OR_RETURN(whole_row_plan_,
@@ -155,7 +156,24 @@ Status TableWriter::CheckUniqueIndexes(Transaction* transaction, const uint8_t* 
   return Status();
 }
 
-Status TableWriter::Insert(Transaction* transaction, const uint8_t* record) {
+// Puts the new entry where a row may be already.
+Status TableWriter::InsertUnchecked(Transaction* transaction) {
+  const ColumnFamily& family = table_->primary().family();
+  if (table_->has_hidden_key()) return transaction->Put(family, new_entry_.key, new_entry_.value);
+  if (!table_->all_columns_in_primary_key()) {
+    CAIRN_RETURN_IF_ERROR(transaction->Lock(family, new_entry_.key, LockMode::kExclusive));
+    return transaction->Put(family, new_entry_.key, new_entry_.value);
+  }
+  // Such an entry must not be put twice, because one SingleDelete removes it; and the row that is there is the same.
+  rocksdb::PinnableSlice existing;
+  const Status read =
+      transaction->GetForUpdate(family, new_entry_.key, LockMode::kExclusive, &existing);
+  if (read.code() != StatusCode::kNotFound) return read;
+  return transaction->Put(family, new_entry_.key, new_entry_.value);
+}
+
+Status TableWriter::Insert(Transaction* transaction, const uint8_t* record,
+                           UniqueChecks unique_checks) {
   uint64_t hidden_key = 0;
   if (table_->has_hidden_key()) {
     CAIRN_ASSIGN_OR_RETURN(hidden_key, table_->NextHiddenKey(database_));
@@ -163,6 +181,11 @@ Status TableWriter::Insert(Transaction* transaction, const uint8_t* record) {
   const uint64_t ttl_stamp = StampOfNewRow(record);
   EncodeRow(record, hidden_key, ttl_stamp, &new_entry_);
   meets_expired_row_ = false;
+  if (unique_checks == UniqueChecks::kSkip && table_->indexes().size() == 1) {
+    CAIRN_RETURN_IF_ERROR(InsertUnchecked(transaction));
+    transaction->NoteRowCount(table_->definition(), 1);
+    return Status();
+  }
   if (!table_->has_hidden_key()) {
     CAIRN_RETURN_IF_ERROR(CheckPrimaryKey(transaction, new_entry_.key));
   }
@@ -178,6 +201,7 @@ Status TableWriter::Insert(Transaction* transaction, const uint8_t* record) {
     EncodeSecondary(index, record, hidden_key, ttl_stamp, &new_entry_);
     CAIRN_RETURN_IF_ERROR(transaction->Put(index.family(), new_entry_.key, new_entry_.value));
   }
+  transaction->NoteRowCount(table_->definition(), 1);
   return Status();
 }
 
@@ -246,6 +270,7 @@ Status TableWriter::Delete(Transaction* transaction, const uint8_t* record, uint
     index.codec->EncodeKey(record, hidden_key, &old_entry_.key, &old_entry_.unpack_info);
     CAIRN_RETURN_IF_ERROR(transaction->SingleDelete(index.family(), old_entry_.key));
   }
+  transaction->NoteRowCount(table_->definition(), -1);
   return Status();
 }
 

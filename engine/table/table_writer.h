@@ -23,7 +23,11 @@ class TableWriter {
   // Errors: kDuplicateKey (duplicate_index() says where), kLockTimeout, kDeadlock, kSnapshotConflict,
   // kLockLimit, kInterrupted, kAborted (the write batch is full), kIoError. A row that has expired is no duplicate: it
   // is removed with its entries.
-  Status Insert(Transaction* transaction, const uint8_t* record);
+  // Without unique checks, which only a table with a single index can do without, it overwrites a row that has its
+  // key.
+  enum class UniqueChecks : uint8_t { kDo, kSkip };
+  Status Insert(Transaction* transaction, const uint8_t* record,
+                UniqueChecks unique_checks = UniqueChecks::kDo);
 
   // Adds the row to a load instead. Errors: those of BulkLoad::Add; kShutdown when another thread has finished
   // the load.
@@ -58,6 +62,7 @@ class TableWriter {
     std::string unpack_info;
   };
 
+  Status InsertUnchecked(Transaction* transaction);
   Status CheckPrimaryKey(Transaction* transaction, std::string_view key);
   Status CheckUnique(Transaction* transaction, uint32_t position, const uint8_t* record,
                      const uint8_t* old_record, uint64_t hidden_key);

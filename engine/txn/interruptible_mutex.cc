@@ -26,11 +26,9 @@ class Mutex final : public rocksdb::TransactionDBMutex {
   }
 
   rocksdb::Status TryLockFor(int64_t timeout_us) override {
-    // The mutex is held for moments only; row locks themselves are waited for on a condition.
-    if (timeout_us == 0) {
-      return mutex_.try_lock() ? rocksdb::Status::OK() : TimedOut();
-    }
-    if (timeout_us < 0) return Lock();
+    // The mutex is held for moments only; row locks themselves are waited for on a condition. Who does not want to
+    // wait for those must not be refused a row that nobody has locked.
+    if (timeout_us <= 0) return Lock();
     return mutex_.try_lock_for(microseconds(timeout_us)) ? rocksdb::Status::OK() : TimedOut();
   }
 

@@ -99,6 +99,7 @@ void Transaction::Finish() {
   batch_memory_.Set(0);
   lock_memory_.Set(0);
   auto_increment_raises_.clear();
+  row_counts_.Commit();  // Nothing is left of what was rolled back.
   facts_.Finished();
   ++epoch_;
   started_ = prepared_ = rollback_only_ = in_statement_ = statement_savepoint_ = false;
@@ -126,14 +127,20 @@ Status Transaction::Commit(Durability durability) {
   }
   Status result = prepared_ ? Status() : AddAutoIncrementMerges();
   const bool large = IsLarge();
+  const bool writes_log =
+      durability == Durability::kWritten && !rocksdb_->GetWriteOptions()->disableWAL;
   if (result.ok()) result = CommitToRocksDb(durability);
   if (!result.ok()) {
     const rocksdb::Status rolled_back = rocksdb_->Rollback();
     if (!rolled_back.ok()) rocksdb_.reset();  // Its destructor releases the locks.
+    row_counts_.Rollback();
     result = result.WithContext("the transaction was rolled back");
   }
   if (large) rocksdb_.reset();
   Finish();
+  if (result.ok() && writes_log) {
+    result = database_->WriteLog().WithContext("the transaction is committed but may not last");
+  }
   return result;
 }
 
@@ -164,7 +171,9 @@ Status Transaction::CommitPiece(Durability durability) {
   if (!committed.ok()) {
     const rocksdb::Status rolled_back = rocksdb_->Rollback();
     if (!rolled_back.ok()) rocksdb_.reset();
+    row_counts_.UndoStatement();
   }
+  row_counts_.Commit();
   // The statement's snapshot stays; iterators that merge the changes would read what is gone.
   BeginRocksDb();
   CountBatchMemory();
@@ -185,6 +194,7 @@ Status Transaction::Rollback() {
   const bool large = IsLarge();
   const Status result = FromRocksDb(rocksdb_->Rollback());
   if (!result.ok() || large) rocksdb_.reset();
+  row_counts_.Rollback();
   Finish();
   return result;
 }
@@ -203,7 +213,7 @@ Status Transaction::Prepare(const TransactionId& id, Durability durability) {
   CAIRN_RETURN_IF_ERROR(FromRocksDb(rocksdb_->Prepare()));
   prepared_ = true;
   facts_.SetState(TransactionState::kPrepared);
-  return Status();
+  return durability == Durability::kWritten ? database_->WriteLog() : Status();
 }
 
 void Transaction::Detach() {
@@ -225,6 +235,7 @@ void Transaction::EndStatement() {
   }
   in_statement_ = false;
   ReleaseStatementSnapshot();
+  row_counts_.EndStatement();
   ++epoch_;
 }
 
@@ -238,6 +249,7 @@ Status Transaction::RollbackStatement() {
     PublishWriteCount();
     facts_.SetLockCount(lock_count());
   }
+  row_counts_.UndoStatement();
   EndStatement();
   return result;
 }
@@ -320,8 +332,11 @@ Status Transaction::Lock(const ColumnFamily& family, std::string_view key, LockM
 }
 
 Status Transaction::GetForUpdate(const ColumnFamily& family, std::string_view key, LockMode mode,
-                                 rocksdb::PinnableSlice* value) {
-  CAIRN_RETURN_IF_ERROR(GetForUpdateImpl(family, key, mode, value));
+                                 rocksdb::PinnableSlice* value, LockWait wait) {
+  if (wait == LockWait::kRefuse) rocksdb_->SetLockTimeout(0);
+  const Status locked = GetForUpdateImpl(family, key, mode, value);
+  if (wait == LockWait::kRefuse) rocksdb_->SetLockTimeout(settings_.lock_wait_timeout_ms);
+  CAIRN_RETURN_IF_ERROR(locked);
   // In REPEATABLE READ a first statement that locks sees the row as it is now, and so does every later
   // read: the snapshot follows the lock.
   if (RepeatsReads()) PinSnapshot();

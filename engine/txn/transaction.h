@@ -18,6 +18,7 @@
 #include "engine/catalog/dictionary.h"
 #include "engine/store/database.h"
 #include "engine/store/memory_account.h"
+#include "engine/txn/row_count_changes.h"
 #include "engine/txn/transaction_facts.h"
 #include "engine/txn/transaction_id.h"
 #include "rocksdb/utilities/transaction.h"
@@ -27,9 +28,12 @@ namespace cairn {
 
 enum class IsolationLevel : uint8_t { kReadCommitted, kRepeatableRead };
 enum class LockMode : uint8_t { kShared, kExclusive };
+enum class LockWait : uint8_t { kWait, kRefuse };
 enum class Durability : uint8_t {
   kSync,     // The log is on disk when Commit returns.
-  kDelayed,  // The log reaches the disk within about a second (upkeep/).
+  kWritten,  // It is with the operating system, which the death of the process leaves alone, and reaches the disk
+             // within about a second.
+  kDelayed,  // It leaves the process, and reaches the disk, within about a second (upkeep/).
 };
 
 struct TransactionSettings {
@@ -67,7 +71,7 @@ class Transaction {
   bool has_writes() const;
 
   // Ends the transaction; locks and snapshots are released whatever happens. After an error of
-  // Commit() everything is rolled back.
+  // Commit() everything is rolled back, unless it says otherwise.
   Status Commit(Durability durability);
   Status Rollback();
 
@@ -127,9 +131,10 @@ class Transaction {
   // Locks a key without reading it. Errors: kLockTimeout, kDeadlock, kSnapshotConflict, kLockLimit,
   // kInterrupted when the thread's WaitObserver says so.
   Status Lock(const ColumnFamily& family, std::string_view key, LockMode mode);
-  // Locks a key and reads its latest version. With kNotFound the lock is held too.
+  // Locks a key and reads its latest version. With kNotFound the lock is held too. A lock that others hold is
+  // waited for, or gives kLockTimeout at once.
   Status GetForUpdate(const ColumnFamily& family, std::string_view key, LockMode mode,
-                      rocksdb::PinnableSlice* value);
+                      rocksdb::PinnableSlice* value, LockWait wait = LockWait::kWait);
   // Releases a lock that the current statement took, if nothing was written under it.
   void Unlock(const ColumnFamily& family, std::string_view key);
 
@@ -142,6 +147,8 @@ class Transaction {
 
   // Raises the stored auto-increment value of a table at commit.
   void RaiseAutoIncrement(const TableDefinition& table, uint64_t next_value);
+  // Rows of a table were written or deleted: so many more, or fewer, once the transaction commits.
+  void NoteRowCount(const TableDefinition& table, int64_t rows) { row_counts_.Note(table, rows); }
 
   // Changes whenever iterators of earlier calls may have become invalid or stale.
   uint64_t epoch() const { return epoch_; }
@@ -191,6 +198,7 @@ class Transaction {
   std::string_view locking_key_;
   MemoryCharge batch_memory_;
   MemoryCharge lock_memory_;
+  RowCountChanges row_counts_;
   uint64_t epoch_ = 0;
   bool started_ = false;
   bool prepared_ = false;

@@ -45,6 +45,28 @@ def test_an_update_keeps_what_people_wrote_while_it_is_true():
     assert after["rocksdb.new"].expected == "pending" and after["rocksdb.new"].reason
 
 
+def test_a_line_is_about_the_variants_without_one():
+    prepared = Outcome("rocksdb.good", ("write_prepared",), "fail", "broken")
+    assert ledger.compare([prepared], LEDGER).regressions
+    known = LEDGER | {prepared.key: Entry(prepared.key, "pending", "only there")}
+    assert not ledger.compare([prepared], known).regressions
+    other = Outcome("rocksdb.other", ("row", "write_prepared"), "fail")
+    rows = {"rocksdb.other,row": LEDGER["rocksdb.other"]}
+    assert ledger.compare([other], rows).known
+    assert ledger.update(rows, [other]) == rows
+    assert ledger.update(LEDGER, [prepared])[prepared.key].reason == "broken"
+
+
+def test_a_test_that_cannot_run_is_told_when_it_does():
+    skipped = outcome("debug", "skip", "Requires debug build")
+    known = ledger.update(LEDGER, [skipped])
+    assert known["rocksdb.debug"].expected == "cannot run"
+    assert known["rocksdb.debug"].reason == "Skipped: Requires debug build"
+    assert not ledger.compare([skipped], known).regressions
+    assert ledger.compare([outcome("debug", "pass")], known).surprises
+    assert ledger.compare([outcome("debug", "fail")], known).known
+
+
 def test_a_ledger_survives_writing_and_reading(tmp_path):
     path = tmp_path / "ledger.tsv"
     ledger.save(path, LEDGER)

@@ -237,5 +237,65 @@ TEST_P(CursorTest, LockedRowKeepsOthersOutUntilUnlocked) {
   EXPECT_TRUE(other.Lock(table().primary().family(), key, LockMode::kExclusive).ok());
 }
 
+TEST_P(CursorTest, LockingReadReportsAnEntryWithoutARow) {
+  std::string key;
+  std::string unpack_info;
+  const Record row(description_, {4, "banana", nullptr, "z"});
+  table().primary().codec->EncodeKey(row.data(), 0, &key, &unpack_info);
+  ASSERT_TRUE(database_->rocksdb()
+                  ->Delete(rocksdb::WriteOptions(), table().primary().family().handle, key)
+                  .ok());
+  for (const bool locks : {false, true}) {
+    Transaction transaction(database_.get());
+    transaction.Start(Explicit(IsolationLevel::kReadCommitted));
+    Cursor cursor(table_.get());
+    const ColumnSet columns = AllColumns();
+    CursorAccess access;
+    access.index = kByA;
+    access.columns = &columns;
+    if (locks) access.lock = LockMode::kExclusive;
+    ASSERT_TRUE(cursor.Open(&transaction, access).ok());
+    Record record(description_);
+    const std::string banana = Prefix(kByA, {0, "banana", 0, ""});
+    ASSERT_TRUE(cursor.Read(banana, Cursor::Start::kExact, record.data()).ok());
+    EXPECT_EQ(IdOf(record), 2);
+    EXPECT_EQ(cursor.ReadNextExact(record.data()).code(), StatusCode::kCorruption)
+        << "locks: " << locks;
+  }
+}
+
+TEST_P(CursorTest, SkippingReadPassesOverLockedRowsAtOnce) {
+  Transaction holder(database_.get());
+  holder.Start(Explicit(IsolationLevel::kReadCommitted));
+  for (const int id : {2, 3}) {
+    std::string key;
+    std::string unpack_info;
+    table().primary().codec->EncodeKey(Record(description_, {id, "", 0, ""}).data(), 0, &key,
+                                       &unpack_info);
+    ASSERT_TRUE(holder.Lock(table().primary().family(), key, LockMode::kExclusive).ok());
+  }
+  for (const uint32_t index : {kById, kByA}) {
+    TransactionSettings settings = Explicit(IsolationLevel::kRepeatableRead);
+    settings.lock_wait_timeout_ms = 3'600'000;
+    Transaction transaction(database_.get());
+    transaction.Start(settings);
+    Cursor cursor(table_.get());
+    const ColumnSet columns = AllColumns();
+    CursorAccess access;
+    access.index = index;
+    access.columns = &columns;
+    access.lock = LockMode::kExclusive;
+    access.skip_locked = true;
+    ASSERT_TRUE(cursor.Open(&transaction, access).ok());
+    Record record(description_);
+    std::vector<int> ids;
+    for (Status read = cursor.ReadFirst(record.data()); read.ok();
+         read = cursor.ReadNext(record.data())) {
+      ids.push_back(IdOf(record));
+    }
+    EXPECT_THAT(ids, ::testing::UnorderedElementsAre(1, 4, 5));
+  }
+}
+
 }  // namespace
 }  // namespace cairn

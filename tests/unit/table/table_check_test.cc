@@ -8,6 +8,7 @@ namespace cairn {
 namespace {
 
 using cairn::testing::Record;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -56,8 +57,47 @@ TEST_F(TableCheckTest, MissingEntryIsFound) {
 TEST_F(TableCheckTest, EntryWithoutRowIsFound) {
   ASSERT_TRUE(
       db()->Delete(rocksdb::WriteOptions(), family(), KeyOf(kById, {2, "b", nullptr, "y"})).ok());
+  const auto names = [this](const cairn::testing::Row& row, uint32_t index) {
+    return AllOf(HasSubstr(ToHex(KeyOf(index, row))), HasSubstr("no row belongs to the entry"));
+  };
   EXPECT_THAT(Check().problems,
-              ElementsAre(HasSubstr("2 entries for 1 rows"), HasSubstr("2 entries for 1 rows")));
+              ElementsAre(HasSubstr("2 entries for 1 rows"), names({2, "b", nullptr, "y"}, kByB),
+                          HasSubstr("2 entries for 1 rows"), names({2, "b", nullptr, "y"}, kByA)));
+}
+
+TEST_F(TableCheckTest, SurplusEntryOfARowIsFoundAmongAsManyMissingOnes) {
+  const std::string surplus = KeyOf(kByA, {1, "other", 10, "x"});
+  const std::string missing = KeyOf(kByA, {2, "b", nullptr, "y"});
+  std::string value;
+  ASSERT_TRUE(db()->Get(rocksdb::ReadOptions(), family(), missing, &value).ok());
+  ASSERT_TRUE(db()->Put(rocksdb::WriteOptions(), family(), surplus, value).ok());
+  ASSERT_TRUE(db()->SingleDelete(rocksdb::WriteOptions(), family(), missing).ok());
+  EXPECT_THAT(Check().problems,
+              ElementsAre(AllOf(HasSubstr(ToHex(missing)), HasSubstr("missing")),
+                          AllOf(HasSubstr(ToHex(surplus)), HasSubstr("another value"))));
+}
+
+TEST_F(TableCheckTest, RowsThatShareAUniqueValueGiveAWarning) {
+  EXPECT_THAT(Check().warnings, IsEmpty());
+  InsertCommitted({3, "c", nullptr, "z"});  // As many NULLs as one likes.
+  InsertCommitted({4, "d", 11, "z"});
+  EXPECT_THAT(Check().warnings, IsEmpty());
+  const Record new_row(description_, {4, "d", 10, "z"});
+  // A row written past the checks, as the stock plug-in lets some in.
+  std::string key;
+  std::string unpack_info;
+  std::string value;
+  table().primary().codec->EncodeKey(new_row.data(), 0, &key, &unpack_info);
+  table().primary().codec->EncodeRow(new_row.data(), unpack_info, 0, &value);
+  ASSERT_TRUE(db()->Put(rocksdb::WriteOptions(), family(), key, value).ok());
+  ASSERT_TRUE(
+      db()->SingleDelete(rocksdb::WriteOptions(), family(), KeyOf(kByB, {4, "d", 11, "z"})).ok());
+  const std::string entry = KeyOf(kByB, {4, "d", 10, "z"});
+  ASSERT_TRUE(db()->Put(rocksdb::WriteOptions(), family(), entry, "").ok());
+  const TableCheckReport report = Check();
+  EXPECT_THAT(report.problems, IsEmpty());
+  EXPECT_THAT(report.warnings,
+              ElementsAre(AllOf(HasSubstr(ToHex(entry)), HasSubstr("not unique"))));
 }
 
 TEST_F(TableCheckTest, DamagedRowIsFoundAndNamed) {

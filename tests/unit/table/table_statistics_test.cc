@@ -21,6 +21,15 @@ class TableStatisticsTest : public TableFixture, public ::testing::WithParamInte
     EXPECT_TRUE(transaction.Commit(Durability::kSync).ok());
   }
 
+  void Delete(int id) {
+    Transaction transaction(database_.get());
+    transaction.Start(Autocommit());
+    const cairn::testing::Record record(description_,
+                                        {id, std::to_string(id / 100), id, "some text"});
+    ASSERT_TRUE(writer_->Delete(&transaction, record.data(), 0).ok());
+    ASSERT_TRUE(transaction.Commit(Durability::kSync).ok());
+  }
+
   uint64_t RowsBetween(int first, int end) {
     std::string first_key;
     std::string end_key;
@@ -31,7 +40,8 @@ class TableStatisticsTest : public TableFixture, public ::testing::WithParamInte
     primary.codec->EncodeKey(cairn::testing::Record(description_, {end, "", 0, ""}).data(), 0,
                              &end_key, &unpack_info);
     const auto whole = EstimateIndexSize(database_.get(), primary);
-    const auto rows = EstimateRangeRows(database_.get(), primary, *whole, first_key, end_key);
+    const auto rows =
+        EstimateRangeRows(database_.get(), primary, whole->row_count, first_key, end_key);
     EXPECT_TRUE(rows.ok()) << rows.status().ToString();
     return rows.ok() ? *rows : 0;
   }
@@ -53,6 +63,52 @@ TEST_P(TableStatisticsTest, RowCountsAreNearTheTruthInMemtablesAndFiles) {
   }
 }
 
+TEST_P(TableStatisticsTest, WhatIsStoredLeavesRoomForTheTruth) {
+  const auto look = [this] {
+    std::vector<IndexSize> sizes;
+    for (const TableIndex& index : table().indexes()) {
+      sizes.push_back(*EstimateIndexSize(database_.get(), index));
+    }
+    return *LookAtRows(database_.get(), table(), sizes);
+  };
+  StoredRows rows = look();
+  EXPECT_LE(rows.least, static_cast<uint64_t>(kRows)) << "in memtables";
+  EXPECT_GE(rows.most, static_cast<uint64_t>(kRows));
+  EXPECT_FALSE(rows.counted.has_value());
+  ASSERT_TRUE(database_->FlushMemtables().ok());
+  rows = look();
+  EXPECT_EQ(rows.estimate, static_cast<uint64_t>(kRows)) << "in files, whose figures add up";
+  EXPECT_EQ(rows.least, rows.most);
+
+  for (int i = 0; i < kRows - 12; ++i) Delete(i);
+  rows = look();
+  EXPECT_EQ(rows.counted, 12u) << "few rows among deletions are counted";
+  ASSERT_TRUE(database_->FlushMemtables().ok());
+  rows = look();
+  EXPECT_EQ(rows.counted, 12u);
+}
+
+TEST_P(TableStatisticsTest, RowCountFollowsCommitsAndRollbacks) {
+  RowCount& count = table().definition().counters->row_count;
+  StoredRows truth;
+  truth.counted = kRows;
+  count.Settle(truth);
+  Transaction transaction(database_.get());
+  transaction.Start(Explicit(IsolationLevel::kReadCommitted));
+  transaction.BeginStatement();
+  ASSERT_TRUE(Insert(transaction, {kRows, "a", kRows, ""}).ok());
+  transaction.EndStatement();
+  EXPECT_EQ(count.value(), kRows + 1u);
+  transaction.BeginStatement();
+  ASSERT_TRUE(Insert(transaction, {kRows + 1, "a", kRows + 1, ""}).ok());
+  ASSERT_TRUE(transaction.RollbackStatement().ok());
+  EXPECT_EQ(count.value(), kRows + 1u);
+  ASSERT_TRUE(transaction.Rollback().ok());
+  EXPECT_EQ(count.value(), static_cast<uint64_t>(kRows));
+  Delete(7);
+  EXPECT_EQ(count.value(), kRows - 1u);
+}
+
 TEST_P(TableStatisticsTest, SmallRangesAreExact) {
   EXPECT_EQ(RowsBetween(100, 100), 0u);
   EXPECT_EQ(RowsBetween(100, 101), 1u);
@@ -69,8 +125,8 @@ TEST_P(TableStatisticsTest, LargeRangesAreNeverTakenForSmallOnes) {
 }
 
 TEST_P(TableStatisticsTest, RowsPerPrefixTellSelectiveIndexesFromOthers) {
-  EXPECT_GT(SampleRowsPerPrefix(database_.get(), table().index(kByA))->at(0), 20);
-  EXPECT_EQ(SampleRowsPerPrefix(database_.get(), table().index(kByB))->at(0), 1);
+  EXPECT_EQ(SampleRowsPerPrefix(database_.get(), table().index(kByA), kRows)->at(0), 100);
+  EXPECT_EQ(SampleRowsPerPrefix(database_.get(), table().index(kByB), kRows)->at(0), 1);
 }
 
 TEST(PrefixSuccessor, IsTheShortestStringAboveAllWithThePrefix) {
