@@ -66,9 +66,7 @@ int ha_rocksdb::delete_row(const uchar* record) {
 // What a sequence handed out is not taken back, not even by a crash.
 int ha_rocksdb::CommitSequence() {
   cursor_->EndScan();
-  const Status committed = own_transaction_->Commit(
-      cairn::global_variables.flush_log_at_trx_commit == 1 ? Durability::kSync
-                                                           : Durability::kDelayed);
+  const Status committed = own_transaction_->Commit(cairn::CommitDurability());
   return OperationError(committed);
 }
 

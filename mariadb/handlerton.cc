@@ -20,10 +20,6 @@ constexpr int kXaOk = 0;
 constexpr int kXaResourceManagerError = -3;
 constexpr int kXaUnknownId = -4;
 
-Durability CommitDurability() {
-  return global_variables.flush_log_at_trx_commit == 1 ? Durability::kSync : Durability::kDelayed;
-}
-
 TransactionId ToTransactionId(const XID& xid) {
   return TransactionId{
       xid.formatID, std::string(xid.data, static_cast<size_t>(xid.gtrid_length)),
@@ -74,6 +70,8 @@ int Prepare(handlerton*, THD* thd, bool all) {
     return 0;
   }
   if (!transaction.started() || !transaction.has_writes()) return 0;
+  // Whoever says XA PREPARE counts on it; without the server's own preparation only a crash can tell.
+  if (!global_variables.enable_2pc && !thd->transaction->xid_state.is_explicit_XA()) return 0;
   XID xid;
   thd_get_xid(thd, reinterpret_cast<MYSQL_XID*>(&xid));
   return CommitError(transaction.Prepare(ToTransactionId(xid), CommitDurability()));

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from cairn import mtr, packages, plugin, prefix, process, rocksdb
+from cairn import docs, mtr, packages, plugin, prefix, process, rocksdb
 from cairn.errors import CairnError
 from cairn.paths import BUILD, CLI_TESTS, LOG, ROOT, SQL_SUITE, shown
 from cairn.report import Phase, Reporter, say
@@ -232,7 +232,17 @@ def lint(reporter: Reporter) -> Total:
     for name, command, paths in checks:
         with reporter.phase(f"Lint ({name})") as phase:
             total.add(_summarise(phase, _check_files(phase, name, command(), list(paths))))
+    with reporter.phase("Lint (docs)") as phase:
+        total.add(_summarise(phase, _check_pages(phase)))
     return total
+
+
+def _check_pages(phase: Phase) -> Total:
+    """Pages that follow from tables in the source say what those say now."""
+    stale = docs.out_of_date()
+    for path in stale:
+        phase.note(f"{shown(path)}: not what the source says; ./cairn docs makes it anew")
+    return Total(len(docs.pages()) - len(stale), len(stale))
 
 
 def lay_out(reporter: Reporter) -> None:

@@ -5,31 +5,26 @@
 
 #include "engine/store/auto_increment_merge.h"
 #include "engine/store/comparator.h"
-#include "engine/store/rocksdb_status.h"
-#include "rocksdb/convenience.h"
+#include "engine/store/option_text.h"
 
 namespace cairn {
-namespace {
-
-Result<rocksdb::ColumnFamilyOptions> ApplyText(const rocksdb::ColumnFamilyOptions& base,
-                                               std::string_view text) {
-  rocksdb::ConfigOptions config;
-  config.ignore_unknown_options = false;
-  rocksdb::ColumnFamilyOptions options;
-  CAIRN_RETURN_IF_ERROR(FromRocksDb(
-      rocksdb::GetColumnFamilyOptionsFromString(config, base, std::string(text), &options)));
-  return options;
-}
-
-}  // namespace
 
 Result<std::vector<std::pair<std::string, std::string>>> SplitFamilyOptions(std::string_view text) {
   std::vector<std::pair<std::string, std::string>> families;
-  const auto is_filler = [](char c) { return c == ' ' || c == '\t' || c == '\n' || c == ';'; };
+  const auto is_blank = [](char c) { return c == ' ' || c == '\t' || c == '\n'; };
   size_t at = 0;
   while (true) {
-    while (at < text.size() && is_filler(text[at])) ++at;
+    while (at < text.size() && is_blank(text[at])) ++at;
     if (at == text.size()) return families;
+    if (!families.empty()) {
+      if (text[at] != ';') {
+        return Status(StatusCode::kInvalidArgument, "expected ; between column families at \"" +
+                                                        std::string(text.substr(at)) + "\"");
+      }
+      ++at;
+      while (at < text.size() && is_blank(text[at])) ++at;
+      if (at == text.size()) return families;
+    }
     const size_t equals = text.find('=', at);
     if (equals == std::string_view::npos) {
       return Status(StatusCode::kInvalidArgument, "expected <column family>={<options>} at \"" +
@@ -37,6 +32,10 @@ Result<std::vector<std::pair<std::string, std::string>>> SplitFamilyOptions(std:
     }
     std::string name(text.substr(at, equals - at));
     while (!name.empty() && (name.back() == ' ' || name.back() == '\t')) name.pop_back();
+    if (name.find_first_of(";{}") != std::string::npos) {
+      return Status(StatusCode::kInvalidArgument,
+                    "\"" + name + "\" stands where the name of a column family is expected");
+    }
     at = equals + 1;
     while (at < text.size() && (text[at] == ' ' || text[at] == '\t')) ++at;
     if (name.empty() || at == text.size() || text[at] != '{') {
@@ -67,14 +66,14 @@ Result<ColumnFamilyOptionSource> ColumnFamilyOptionSource::Parse(
     std::string_view override_text,
     std::shared_ptr<rocksdb::CompactionFilterFactory> filter_factory) {
   ColumnFamilyOptionSource source;
-  Result<rocksdb::ColumnFamilyOptions> defaults = ApplyText(base, default_text);
+  Result<rocksdb::ColumnFamilyOptions> defaults = ApplyOptionText(base, default_text);
   if (!defaults.ok()) return defaults.status().WithContext("rocksdb_default_cf_options");
   source.default_options_ = std::move(defaults).value();
 
   auto families = SplitFamilyOptions(override_text);
   if (!families.ok()) return families.status().WithContext("rocksdb_override_cf_options");
   for (auto& [name, text] : *families) {
-    Result<rocksdb::ColumnFamilyOptions> options = ApplyText(source.default_options_, text);
+    Result<rocksdb::ColumnFamilyOptions> options = ApplyOptionText(source.default_options_, text);
     if (!options.ok()) {
       return options.status().WithContext("rocksdb_override_cf_options, column family \"" + name +
                                           "\"");

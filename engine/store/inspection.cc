@@ -133,7 +133,7 @@ std::vector<std::pair<std::string, std::string>> DescribeFamilyOptions(const Dat
       {"MAX_BYTES_FOR_LEVEL_BASE", std::to_string(options.max_bytes_for_level_base)},
       {"LEVEL_COMPACTION_DYNAMIC_LEVEL_BYTES",
        Switch(options.level_compaction_dynamic_level_bytes)},
-      {"MAX_BYTES_FOR_LEVEL_MULTIPLIER", Number(options.max_bytes_for_level_multiplier)},
+      {"MAX_BYTES_FOR_LEVEL_MULTIPLIER", std::to_string(options.max_bytes_for_level_multiplier)},
       {"ARENA_BLOCK_SIZE", std::to_string(options.arena_block_size)},
       {"DISABLE_AUTO_COMPACTIONS", Switch(options.disable_auto_compactions)},
       {"MAX_SEQUENTIAL_SKIP_IN_ITERATIONS",

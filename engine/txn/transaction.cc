@@ -105,8 +105,15 @@ Status Transaction::Commit(Durability durability) {
     if (!rolled_back.ok()) rocksdb_.reset();  // Its destructor releases the locks.
     result = result.WithContext("the transaction was rolled back");
   }
+  const bool logged = result.ok() && !rocksdb_->GetWriteOptions()->disableWAL;
   Finish();
-  return result;
+  return logged ? WriteLogIfWanted(durability) : result;
+}
+
+// Log records stay in RocksDB's buffer until they are synced, or written by this.
+Status Transaction::WriteLogIfWanted(Durability durability) {
+  if (durability != Durability::kWritten) return Status();
+  return database_->WriteLog().WithContext("the transaction is done, but its log is not written");
 }
 
 Status Transaction::Rollback() {
@@ -127,7 +134,7 @@ Status Transaction::Prepare(const TransactionId& id, Durability durability) {
   rocksdb_->GetWriteOptions()->sync = durability == Durability::kSync;
   CAIRN_RETURN_IF_ERROR(FromRocksDb(rocksdb_->Prepare()));
   prepared_ = true;
-  return Status();
+  return WriteLogIfWanted(durability);
 }
 
 void Transaction::Detach() {
@@ -232,6 +239,9 @@ Status Transaction::GetForUpdate(const ColumnFamily& family, std::string_view ke
 Status Transaction::GetForUpdateImpl(const ColumnFamily& family, std::string_view key,
                                      LockMode mode, rocksdb::PinnableSlice* value) {
   CAIRN_ASSERT(started_);
+  if (!settings_.lock_rows) {
+    return value == nullptr ? Status() : Get(family, key, View::kLatest, value);
+  }
   if (lock_count() >= settings_.max_row_locks) {
     return Status(StatusCode::kLockLimit,
                   "Failed to acquire lock due to rocksdb_max_row_locks limit");

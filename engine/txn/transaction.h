@@ -26,7 +26,8 @@ namespace cairn {
 enum class IsolationLevel : uint8_t { kReadCommitted, kRepeatableRead };
 enum class LockMode : uint8_t { kShared, kExclusive };
 enum class Durability : uint8_t {
-  kSync,     // The log is on disk when Commit returns.
+  kSync,  // The log is on disk when Commit returns.
+  kWritten,  // The operating system has the log: it survives the death of the process. Else as kDelayed.
   kDelayed,  // The log reaches the disk within about a second (upkeep/).
 };
 
@@ -41,6 +42,8 @@ struct TransactionSettings {
   bool write_log =
       true;  // Off: a crash loses what is not in data files; prepared changes are logged.
   bool fill_block_cache = true;
+  // Off: rows are neither locked nor checked for changes by others, for loads that are alone.
+  bool lock_rows = true;
 };
 
 // Used by one thread at a time, but for the server's commit ordering, which may move it to another
@@ -69,6 +72,8 @@ class Transaction {
   // Two-phase commit: makes the changes durable under a name; then Commit() or Rollback() decides.
   Status Prepare(const TransactionId& id, Durability durability);
   bool prepared() const { return prepared_; }
+  // Whether the rows that the transaction changes are locked (TransactionSettings::lock_rows).
+  bool locks_rows() const { return settings_.lock_rows; }
   // Leaves a prepared transaction to be decided by name, by anybody. This object is free again.
   void Detach();
 
@@ -145,6 +150,7 @@ class Transaction {
   bool HidesExpiredImpl(std::string_view value, uint64_t ttl_seconds) const;
   rocksdb::WriteBatchWithIndex& BatchForWrite();
   Status AddAutoIncrementMerges();
+  Status WriteLogIfWanted(Durability durability);
   bool RepeatsReads() const;
   void ReleaseStatementSnapshot();
   void Finish();

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from cairn import files, packages, plugin, prefix
-from cairn.acceptance import damage, disk_full, volume
+from cairn.acceptance import configurations, damage, disk_full, variables, volume
 from cairn.acceptance.case import Case, Context, Failed
 from cairn.errors import CairnError
 from cairn.paths import VAR, shown
@@ -52,6 +52,31 @@ CASES = (
         damage.directory_of_newer_cairn,
     ),
     Case("unknown-option", "Options that do not exist are refused", damage.unknown_option),
+    Case(
+        "variables",
+        "Every variable refuses bad values while a load runs",
+        variables.bad_values,
+    ),
+    Case(
+        "variables-at-start",
+        "Misspelled variables and bad values end or adjust the start",
+        variables.bad_values_at_start,
+    ),
+    Case("paths", "Every path may point at nothing, at a file, at what is locked", variables.paths),
+    Case("family-options", "Options of column families are refused by name", variables.families),
+    Case("combinations", "Options that exclude each other are refused", variables.combinations),
+    Case("configuration-sample", "The stock package's sample starts", configurations.sample),
+    Case("configuration-slow-disk", "slow-disk.cnf starts and holds", configurations.slow_disk),
+    Case(
+        "configuration-bulk-and-mixed",
+        "bulk-and-mixed.cnf starts and holds",
+        configurations.bulk_and_mixed,
+    ),
+    Case(
+        "configuration-insert-benchmark",
+        "insert-benchmark.cnf starts and holds",
+        configurations.insert_benchmark,
+    ),
 )
 
 
