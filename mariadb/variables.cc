@@ -1,5 +1,6 @@
 #include "mariadb/variables.h"
 
+#include <algorithm>
 #include <chrono>
 #include <string>
 #include <string_view>
@@ -161,7 +162,7 @@ void SetRememberedDeadlocks(THD*, SysVar*, void* variable, const void* value) {
   Store<unsigned int>(variable, value);
   if (Engine* engine = RunningEngine()) {
     engine->database().rocksdb()->SetDeadlockInfoBufferSize(
-        *static_cast<const unsigned int*>(value));
+        std::min(*static_cast<const unsigned int*>(value), kMostRememberedDeadlocks));
   }
 }
 

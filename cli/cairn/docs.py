@@ -1,8 +1,8 @@
 """./cairn docs: the pages of docs/ that follow from tables in the source.
 
-A table is a file of macro calls (variables.def, counters.def) whose opening comment lists the macros
-with the names of their arguments. Those names are all that is known here about a macro, so that a new
-one needs no change.
+A table is a file of macro calls (variables.def, counters.def) whose opening comment lists the
+macros with the names of their arguments. Those names are all that is known here about a macro, so
+that a new one needs no change.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def _signatures(text: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def _calls(text: str) -> Iterator[tuple[str, str, list[str]]]:
-    """Macro calls as (line, macro, arguments); one-line comments between them as ("...", "//", [])."""
+    """Macro calls as ("", macro, arguments), and comments between them as (text, "//", [])."""
     body = re.sub(r"^#.*$", "", text, flags=re.MULTILINE)
     # The comment at the top explains the table; what comes behind it is headings and calls.
     body = body[re.match(r"(//.*\n|\s*\n)*?(?=\n)", body).end() :] if body else body
@@ -171,16 +171,19 @@ def variables_page() -> str:
         "",
         "<!-- ./cairn docs makes this page from mariadb/variables.def. -->",
         "",
-        f"The {len(listed)} system variables `rocksdb_*` are those of the stock plug-in: SHOW VARIABLES",
-        "lists them and no others, and a `my.cnf` written for that plug-in starts here unchanged.",
+        f"The {len(listed)} system variables `rocksdb_*` are those of the stock plug-in: SHOW",
+        "VARIABLES lists them and no others, and a `my.cnf` written for that plug-in starts here",
+        "unchanged.",
         "",
-        "- *Set* says where: `start` in the configuration or on the command line; `global` with SET GLOBAL",
-        "  as well, at once; `session` with SET too, for the session; `shown` nowhere, it is a fact.",
-        "- Sizes take k, m, g and t in the configuration. A value beyond the range is cut to it with a",
-        "  warning; one of another type is refused and the old one stays.",
-        f"- {_both(idle)} are accepted and do nothing, so that configuration files stay valid; each says so",
-        "  below. Those whose option RocksDB no longer has also warn in the error log when they are set.",
-        f"- {_both(ours)} differ from the stock plug-in on purpose; these say \"Cairn:\" and how.",
+        "- *Set* says where: `start` in the configuration or on the command line; `global` with",
+        "  SET GLOBAL as well, at once; `session` with SET too, for the session; `shown` nowhere,",
+        "  it is a fact.",
+        "- Sizes take k, m, g and t in the configuration. A value beyond the range is cut to it",
+        "  with a warning; one of another type is refused and the old one stays.",
+        f"- {_both(idle)} are accepted and do nothing, so that configuration files stay valid;",
+        "  each says so below. Those whose option RocksDB no longer has also warn in the error log",
+        "  when they are set.",
+        f'- {_both(ours)} differ from the stock plug-in on purpose; these say "Cairn:" and how.',
         "",
     ]
     for section in dict.fromkeys(entry.section for entry in listed):
@@ -190,8 +193,8 @@ def variables_page() -> str:
     lines += [
         "## Options that SHOW VARIABLES does not list",
         "",
-        "Configuration files for other builds of MyRocks use these names. They are options of the server",
-        "(`my.cnf` and command line) and do what they say.",
+        "Configuration files for other builds of MyRocks use these names. They are options of the",
+        "server (`my.cnf` and command line) and do what they say.",
         "",
         *_VARIABLE_HEAD,
         *(_variable_row(entry) for entry in hidden),
@@ -292,8 +295,9 @@ def statuses_page() -> str:
         "",
         "<!-- ./cairn docs makes this page from the tables of counters in the source. -->",
         "",
-        f"SHOW GLOBAL STATUS LIKE 'rocksdb%' lists these {len(entries)} figures. Counters count from the start",
-        "of the server or from `SET GLOBAL rocksdb_reset_stats=ON`; what is called \"now\" is a state.",
+        f"SHOW GLOBAL STATUS LIKE 'rocksdb%' lists these {len(entries)} figures. Counters count",
+        "from the start of the server or from `SET GLOBAL rocksdb_reset_stats=ON`; what is called",
+        '"now" is a state.',
         "`rocksdb_stats_level=0` stops those that RocksDB counts.",
         "",
         "| status | what it is |",

@@ -180,6 +180,7 @@ def sql(reporter: Reporter) -> Total:
         say(f"    Log: {shown(LOG / 'mtr-sql.log')}")
     total.add(_roundtrip(reporter, server))
     total.add(_damage(reporter, server))
+    total.add(_configurations(reporter, server))
     return total
 
 
@@ -199,6 +200,15 @@ def _damage(reporter: Reporter, server: prefix.Server) -> Total:
     seed = f"{random.getrandbits(32)}"
     failed = altered.run_rounds(reporter, server, DAMAGE_ROUNDS, seed)
     return Total(DAMAGE_ROUNDS - failed, failed)
+
+
+def _configurations(reporter: Reporter, server: prefix.Server) -> Total:
+    """Configuration files that people use start as they are."""
+    from cairn.acceptance import bad_input
+
+    cases = tuple(case for case in bad_input.CASES if case.name.startswith("configuration-"))
+    counts = bad_input.run_cases(reporter, server, cases)
+    return Total(counts["passed"], counts["failed"])
 
 
 # ---- crash -------------------------------------------------------------------------------------

@@ -123,7 +123,8 @@ Status CheckTableOptions(const std::string& text, const rocksdb::TableFactory* f
 bool IsUnknown(const rocksdb::Status& refused) {
   const std::string text = refused.ToString();
   return text.find("Could not find option") != std::string::npos ||
-         text.find("Unrecognized option") != std::string::npos;
+         text.find("Unrecognized option") != std::string::npos ||
+         text.find("Extra option not recognized") != std::string::npos;
 }
 
 // Why RocksDB refuses an option.

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -188,7 +189,8 @@ Result<StoreOptions> MakeStoreOptions(const StoreSettings& settings) {
   database.override_column_family_text = settings.override_column_family_text;
   database.refuse_unknown_options = settings.refuse_unknown_options;
 
-  database.transaction.max_num_deadlocks = settings.remembered_deadlocks;
+  database.transaction.max_num_deadlocks =
+      std::min(settings.remembered_deadlocks, kMostRememberedDeadlocks);
   database.transaction.write_policy =
       settings.write_prepared ? rocksdb::WRITE_PREPARED : rocksdb::WRITE_COMMITTED;
   return options;

@@ -74,6 +74,8 @@ void SetStatisticsLevel(StoreOptions* options, int level);
 // A limit can be changed but neither made nor taken away while the database is open: false then.
 [[nodiscard]] bool SetRateLimit(StoreOptions* options, uint64_t bytes_per_s);
 void SetDeletionRate(StoreOptions* options, uint64_t bytes_per_s);
+// RocksDB makes room for all of them at once, so that a number without bounds would be the end of the process.
+inline constexpr uint32_t kMostRememberedDeadlocks = 100'000;
 
 // Facts about the RocksDB that is linked: its revision, and the compression methods that it has.
 std::string RocksDbRevision();

@@ -96,14 +96,20 @@ def run(wanted: tuple[str, ...], *, list_cases: bool) -> int:
         packages.ensure((packages.SERVER,), phase)
     mariadb = prefix.require()
     say(f"  {shown(plugin.library())}")
-    counts = {"passed": 0, "failed": 0, "skipped": 0}
-    with files.exclusive(VAR / "acceptance" / ".bad-input.lock", "running these cases"):
-        for case in [known[name] for name in wanted] or CASES:
-            counts[_run(reporter, mariadb, case)] += 1
+    counts = run_cases(reporter, mariadb, tuple(known[name] for name in wanted) or CASES)
     say("")
     skipped = f", {counts['skipped']} skipped" if counts["skipped"] else ""
     say(f"{counts['passed']} passed, {counts['failed']} failed{skipped}")
     return 1 if counts["failed"] else 0
+
+
+def run_cases(reporter: Reporter, mariadb: Server, cases: tuple[Case, ...]) -> dict[str, int]:
+    """Runs cases; returns how many passed, failed and were skipped."""
+    counts = {"passed": 0, "failed": 0, "skipped": 0}
+    with files.exclusive(VAR / "acceptance" / ".bad-input.lock", "running these cases"):
+        for case in cases:
+            counts[_run(reporter, mariadb, case)] += 1
+    return counts
 
 
 def _run(reporter: Reporter, mariadb: Server, case: Case) -> str:
