@@ -81,7 +81,8 @@ Status Unknown(const std::string& name, const OptionMap& known) {
     least = distance;
     nearest = candidate;
   }
-  std::string text = name + ": RocksDB has no such option";
+  // The name first: it is what people look for.
+  std::string text = (name.size() > 80 ? Quote(name) : name) + ": RocksDB has no such option";
   if (!nearest.empty()) text += "; the nearest is " + nearest;
   return Status(StatusCode::kInvalidArgument, std::move(text));
 }
@@ -137,16 +138,23 @@ Status Explain(const std::string& name, const std::string& value, const rocksdb:
     for (const std::string_view other : kNotDescribed) known.emplace(other, "");
     return Unknown(name, known);
   }
-  return Status(StatusCode::kInvalidArgument, name + "=" + value + ": " + refused.ToString());
+  return Status(StatusCode::kInvalidArgument,
+                name + "=" + value.substr(0, 80) + ": " + refused.ToString());
 }
 
 }  // namespace
+
+std::string Quote(std::string_view text) {
+  constexpr size_t kShown = 80;
+  const bool cut = text.size() > kShown;
+  return "\"" + std::string(text.substr(0, kShown)) + (cut ? "...\"" : "\"");
+}
 
 Result<rocksdb::ColumnFamilyOptions> ApplyOptionText(const rocksdb::ColumnFamilyOptions& base,
                                                      std::string_view text) {
   OptionMap map;
   const Status split = FromRocksDb(rocksdb::StringToMap(WithNamesOfToday(text), &map));
-  if (!split.ok()) return split.WithContext("\"" + std::string(text) + "\"");
+  if (!split.ok()) return split.WithContext(Quote(text));
   rocksdb::ConfigOptions config;
   config.ignore_unknown_options = false;
   rocksdb::ColumnFamilyOptions options = base;

@@ -1,6 +1,7 @@
 // Options of a column family as users write them: RocksDB's own reading, with errors that help.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "engine/base/status.h"
@@ -13,5 +14,8 @@ namespace cairn {
 // number where RocksDB has none, which it would take for a huge one, is refused too.
 Result<rocksdb::ColumnFamilyOptions> ApplyOptionText(const rocksdb::ColumnFamilyOptions& base,
                                                      std::string_view text);
+
+// A text of a user for an error message: in quotation marks, its beginning when it is long.
+std::string Quote(std::string_view text);
 
 }  // namespace cairn

@@ -95,7 +95,7 @@ def bulk_and_mixed(context: Context) -> None:
     )
     _require_in_log(
         server,
-        "Options.prefix_extractor: rocksdb.CappedPrefix.12",
+        "prefix_extractor: rocksdb.CappedPrefix.12",
         "whole_key_filtering: 0",
         "block_size: 16384",
         "cache_index_and_filter_blocks: 1",
