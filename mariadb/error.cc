@@ -45,6 +45,9 @@ int ToHandlerCode(StatusCode code) {
       return kErrorAborted;
     case StatusCode::kBusy:
       return HA_ERR_LOCK_WAIT_TIMEOUT;
+    case StatusCode::kOutOfOrder:
+    case StatusCode::kOverlap:
+      return kErrorBulkLoad;
     case StatusCode::kInvalidArgument:
       return kErrorInvalidArgument;
     case StatusCode::kNotSupported:
@@ -91,6 +94,8 @@ const char* HandlerErrorText(int code) {
       return "Specifying DATA DIRECTORY for an individual table is not supported.";
     case kErrorIndexDirectory:
       return "Specifying INDEX DIRECTORY for an individual table is not supported.";
+    case kErrorBulkLoad:
+      return "Failure during bulk load operation.";
     case kErrorCorruption:
       return "Found data corruption.";
     case kErrorChecksum:

@@ -27,6 +27,7 @@ const char* HandlerErrorText(int code);
 enum EngineError : int {
   kErrorDataDirectory = 202,
   kErrorIndexDirectory = 203,
+  kErrorBulkLoad = 205,
   kErrorCorruption = 206,
   kErrorChecksum = 207,
   kErrorNotSupported = 212,

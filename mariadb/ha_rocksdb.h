@@ -1,7 +1,7 @@
 // The handler: one open table of one connection, as the server sees it.
 //
 // Declared once, defined by concern: handler_open.cc, handler_read.cc, handler_write.cc, handler_ddl.cc,
-// handler_alter.cc.
+// handler_alter.cc, handler_load.cc.
 #pragma once
 
 #include <atomic>
@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/table/bulk_load.h"
 #include "engine/table/cursor.h"
 #include "engine/table/table.h"
 #include "engine/table/table_check.h"
@@ -41,12 +42,17 @@ class SharedTable final : public Handler_share {
   // Tells that a row was written, so that sizes are measured again soon after much changed.
   void CountChange() { changes_.fetch_add(1, std::memory_order_relaxed); }
 
+  // Finishes the loads of all sessions, so that a new definition of the table finds their rows.
+  void AddLoad(const std::shared_ptr<BulkLoad>& load);
+  Status FinishLoads();
+
  private:
   std::mutex mutex_;  // Guards what follows.
   std::shared_ptr<const Sizes> sizes_;
   uint64_t measured_at_us_ = 0;
   uint64_t measured_changes_ = 0;
   std::atomic<uint64_t> changes_{0};
+  std::vector<std::weak_ptr<BulkLoad>> loads_;  // Guarded by mutex_ too.
 };
 
 // How many parts of `key` a map names. The server's maps have no gaps; one of all ones stands for the
@@ -177,6 +183,7 @@ class ha_rocksdb final : public handler {
   int BindTable();
   int TruncateEntries();
   int BeginStatement(THD* thd);
+  int FinishLoadsForAlter(THD* thd);
   int BeginOrEndSequence();
   int PrepareCursor(uint32_t index);
   // Whether this read asks for rows that keep another one out of a key that the server itself checks.
@@ -207,6 +214,12 @@ class ha_rocksdb final : public handler {
   void NoteAutoIncrement(const uchar* record);
   int CommitCopiedRows(cairn::Durability durability);
   int CommitSequence();
+  // Whether rows go to a load of the session rather than into its transaction.
+  bool LoadsRows() const;
+  int LoadRow(const uchar* record);
+  void EndLoad();
+  // To be called after each row that was written: commits what the session wants committed by the piece.
+  int EndChange();
 
   cairn::SharedTable* shared_ = nullptr;
   std::shared_ptr<const cairn::Table> engine_table_;
@@ -214,6 +227,7 @@ class ha_rocksdb final : public handler {
   std::string dictionary_name_;
   std::unique_ptr<cairn::Cursor> cursor_;
   std::unique_ptr<cairn::TableWriter> writer_;
+  std::shared_ptr<cairn::BulkLoad> bulk_load_;  // The last one that rows of this handler went to.
   // ALTER TABLE's copy goes to a table that nobody else sees, so that it can be committed piece by piece.
   std::unique_ptr<cairn::Transaction> copy_transaction_;
   uint64_t copied_rows_ = 0;

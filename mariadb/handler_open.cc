@@ -241,6 +241,7 @@ void ha_rocksdb::CorrectCoveredColumns() {
 }
 
 int ha_rocksdb::close() {
+  EndLoad();
   cursor_.reset();
   own_transaction_.reset();
   writer_.reset();
@@ -364,6 +365,7 @@ int ha_rocksdb::external_lock(THD* thd, int lock_type) {
     }
     return 0;
   }
+  if (const int error = FinishLoadsForAlter(thd)) return error;
   if (lock_type == F_WRLCK) lock_mode_ = cairn::LockMode::kExclusive;
   return BeginStatement(thd);
 }

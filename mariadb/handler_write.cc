@@ -27,9 +27,11 @@ int ha_rocksdb::write_row(const uchar* record) {
   if (table->next_number_field != nullptr && record == table->record[0]) {
     if (const int error = update_auto_increment()) return error;
   }
+  writer_->AppendChecksums(cairn::SessionStoresChecksum(ha_thd()));
+  if (LoadsRows()) return LoadRow(record);
   cairn::Session& session = cairn::Session::Of(ha_thd());
   cairn::ScopedWaitObserver observer(&session);
-  writer_->AppendChecksums(cairn::SessionStoresChecksum(ha_thd()));
+  writer_->TrustUniqueness(cairn::SessionBulkLoads(ha_thd()));
   const Status inserted = writer_->Insert(&transaction(), record);
   if (!inserted.ok()) return OperationError(inserted);
   NoteAutoIncrement(record);
@@ -38,7 +40,7 @@ int ha_rocksdb::write_row(const uchar* record) {
   if (copy_transaction_ != nullptr && ++copied_rows_ % kCopyCommitRows == 0) {
     return CommitCopiedRows(Durability::kDelayed);
   }
-  return 0;
+  return EndChange();
 }
 
 int ha_rocksdb::update_row(const uchar* old_record, const uchar* new_record) {
@@ -47,11 +49,12 @@ int ha_rocksdb::update_row(const uchar* old_record, const uchar* new_record) {
   const auto hidden_key = cursor_->HiddenKey();
   if (!hidden_key.ok()) return OperationError(hidden_key.status());
   writer_->AppendChecksums(cairn::SessionStoresChecksum(ha_thd()));
+  writer_->TrustUniqueness(cairn::SessionBulkLoads(ha_thd()));
   const Status updated = writer_->Update(&transaction(), old_record, new_record, *hidden_key);
   if (!updated.ok()) return OperationError(updated);
   NoteAutoIncrement(new_record);
   shared_->CountChange();
-  return own_transaction_ != nullptr ? CommitSequence() : 0;
+  return own_transaction_ != nullptr ? CommitSequence() : EndChange();
 }
 
 int ha_rocksdb::delete_row(const uchar* record) {
@@ -60,7 +63,7 @@ int ha_rocksdb::delete_row(const uchar* record) {
   const Status deleted = writer_->Delete(&transaction(), record, *hidden_key);
   if (!deleted.ok()) return OperationError(deleted);
   shared_->CountChange();
-  return 0;
+  return EndChange();
 }
 
 // What a sequence handed out is not taken back, not even by a crash.

@@ -30,6 +30,11 @@ void Session::Close(THD* thd) {
   Session* const session = Find(thd);
   if (session == nullptr) return;
   thd_set_ha_data(thd, rocksdb_hton, nullptr);
+  const Status loaded = session->bulk_loads_.Finish();
+  if (!loaded.ok()) {
+    sql_print_error("RocksDB: Error %d finalizing last SST file while disconnecting: %s",
+                    kErrorBulkLoad, loaded.ToString().c_str());
+  }
   if (session->transaction_.started() && !session->transaction_.prepared()) {
     const Status rolled_back = session->transaction_.Rollback();
     if (!rolled_back.ok()) HandlerError(rolled_back);  // Logs it.

@@ -8,6 +8,7 @@
 #include "engine/catalog/dictionary.h"
 #include "engine/txn/interruptible_mutex.h"
 #include "engine/txn/transaction.h"
+#include "mariadb/bulk_loads.h"
 
 class THD;
 struct handlerton;
@@ -30,6 +31,8 @@ class Session final : public WaitObserver {
   // ours. Errors: kNotSupported for an isolation level that the engine does not have, already reported.
   Status BeginStatement();
 
+  BulkLoads& bulk_loads() { return bulk_loads_; }
+
   // A temporary table of this connection is gone: its entries go when the transaction that may have written
   // some of them has ended.
   void DropTemporaryTable(std::shared_ptr<const TableDefinition> table);
@@ -49,6 +52,7 @@ class Session final : public WaitObserver {
   THD* const thd_;
   Transaction transaction_;
   std::vector<std::shared_ptr<const TableDefinition>> forgotten_tables_;
+  BulkLoads bulk_loads_;
   const char* state_before_wait_ = nullptr;
 };
 

@@ -10,7 +10,9 @@
 #include "engine/store/settings.h"
 #include "mariadb/database_options.h"
 #include "mariadb/engine.h"
+#include "mariadb/error.h"
 #include "mariadb/server_headers.h"
+#include "mariadb/session.h"
 
 namespace cairn {
 
@@ -283,6 +285,49 @@ void RefuseFamilyDeletion(THD*, SysVar*, void*, const void* value) {
   }
 }
 
+// Reads a switch as the server does: ON, OFF, TRUE, FALSE or a number up to 1.
+int CheckSwitch(THD*, SysVar*, void* save, st_mysql_value* value) {
+  static const char* const kNames[] = {"OFF", "ON", "FALSE", "TRUE", nullptr};
+  static TYPELIB names = {4, "", const_cast<const char**>(kNames), nullptr};
+  if (value->value_type(value) == MYSQL_VALUE_TYPE_STRING) {
+    char buffer[8];
+    int length = sizeof buffer;
+    const char* const text = value->val_str(value, buffer, &length);
+    const int found = text == nullptr ? 0 : find_type(text, &names, FIND_TYPE_BASIC);
+    if (found <= 0) return 1;
+    *static_cast<char*>(save) = found % 2 == 0;
+    return 0;
+  }
+  longlong number;
+  if (value->val_int(value, &number) != 0 || number > 1) return 1;
+  *static_cast<char*>(save) = number == 1;
+  return 0;
+}
+
+int CheckBetweenLoads(THD* thd, SysVar* variable, void* save, st_mysql_value* value) {
+  if (SessionBulkLoads(thd)) {
+    my_error(ER_ERROR_WHEN_EXECUTING_COMMAND, MYF(0), "SET",
+             "Cannot change this setting while bulk load is enabled");
+    return 1;
+  }
+  return CheckSwitch(thd, variable, save, value);
+}
+
+// Whatever the new value: what was loaded so far becomes part of the tables.
+void SetBulkLoad(THD* thd, SysVar*, void* variable, const void* value) {
+  Session* const session = Session::Find(thd);
+  const Status finished = session == nullptr ? Status() : session->bulk_loads().Finish();
+  if (finished.ok()) {
+    Store<char>(variable, value);
+    return;
+  }
+  sql_print_error(
+      "RocksDB: Error %d finalizing last SST file while setting bulk loading variable: %s",
+      kErrorBulkLoad, finished.ToString().c_str());
+  ReportBulkLoadError(finished);
+  *static_cast<char*>(variable) = 0;
+}
+
 // --- Declarations ------------------------------------------------------------------------------------
 
 constexpr int FIXED = PLUGIN_VAR_RQCMDARG | PLUGIN_VAR_READONLY;
@@ -356,6 +401,8 @@ class EnumNames {
   MYSQL_THDVAR_STR(name, PLUGIN_VAR_RQCMDARG | PLUGIN_VAR_MEMALLOC, text, nullptr, nullptr, value);
 #define SESSION_BOOL(name, value, text) \
   MYSQL_THDVAR_BOOL(name, PLUGIN_VAR_RQCMDARG, text, nullptr, nullptr, value);
+#define SESSION_SWITCH(name, value, check, on_set, text) \
+  MYSQL_THDVAR_BOOL(name, PLUGIN_VAR_RQCMDARG, text, &check, OnSet<&on_set>(), value);
 #define SESSION_SIZE(name, value, min, max, text) \
   MYSQL_THDVAR_ULONGLONG(name, PLUGIN_VAR_RQCMDARG, text, nullptr, nullptr, value, min, max, 0);
 
@@ -409,6 +456,7 @@ st_mysql_sys_var* system_variables[] = {
 #define SESSION_UINT(name, ...) MYSQL_SYSVAR(name),
 #define SESSION_TEXT(name, ...) MYSQL_SYSVAR(name),
 #define SESSION_BOOL(name, ...) MYSQL_SYSVAR(name),
+#define SESSION_SWITCH(name, ...) MYSQL_SYSVAR(name),
 #define SESSION_SIZE(name, ...) MYSQL_SYSVAR(name),
 #include "mariadb/variables.def"
     nullptr};
@@ -423,6 +471,25 @@ TransactionSettings SessionTransactionSettings(THD* thd) {
   settings.write_log = !THDVAR(thd, write_disable_wal);
   settings.fill_block_cache = !THDVAR(thd, skip_fill_cache);
   settings.lock_rows = thd->slave_thread || !THDVAR(thd, master_skip_tx_api);
+  if (THDVAR(thd, commit_in_the_middle) || THDVAR(thd, bulk_load)) {
+    settings.changes_per_piece = THDVAR(thd, bulk_load_size);
+  }
+  return settings;
+}
+
+bool SessionBulkLoads(THD* thd) { return THDVAR(thd, bulk_load); }
+
+BulkLoadSettings SessionBulkLoadSettings(THD* thd) {
+  BulkLoadSettings settings;
+  settings.sort_rows = THDVAR(thd, bulk_load_allow_unsorted);
+  settings.trace = THDVAR(thd, trace_sst_api);
+  settings.sort.buffer_bytes = THDVAR(thd, merge_buf_size);
+  settings.sort.merge_read_bytes = THDVAR(thd, merge_combine_read_size);
+  settings.sort.removal_delay_ms = THDVAR(thd, merge_tmp_file_removal_delay_ms);
+  const char* const directory = THDVAR(thd, tmpdir);
+  settings.sort.directory = directory != nullptr && *directory != '\0'
+                                ? directory
+                                : RunningEngine()->database().directory();
   return settings;
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "engine/table/bulk_load.h"
 #include "engine/txn/transaction.h"
 
 struct st_mysql_sys_var;
@@ -46,6 +47,9 @@ void ApplyToRunningEngine();
 void ResumeBackgroundWork();
 // Gives the variables that show facts their values. Called before any session exists.
 void ShowFacts();
+// Whether the session is in bulk-load mode, and how a load that begins now works.
+bool SessionBulkLoads(THD* thd);
+BulkLoadSettings SessionBulkLoadSettings(THD* thd);
 
 // For the plug-in's declaration; ends with a null pointer.
 extern st_mysql_sys_var* system_variables[];

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -24,6 +25,10 @@ BATCH = 30
 FORMAT = "--mysqld=--loose-cairn-format=stock"
 # Some tests start a server by themselves, which root may only do in so many words.
 AS_ROOT = ("--mysqld=--user=root",) if os.geteuid() == 0 else ()
+
+DEFAULT_COMBINATION = "write_committed"
+# Passing tests that `./cairn test` leaves to `./cairn conformance`: they load much or wait long.
+SLOW: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -58,18 +63,66 @@ def run(wanted: tuple[str, ...], options: Options) -> int:
             if outcome.state == "fail":
                 phase.note(f"fail  {outcome.key}  {outcome.reason[:100]}")
 
-        outcomes: list[mtr.Outcome] = []
-        for batch in _batches(tests):
-            outcomes += mtr.run(
-                server,
-                library,
-                options.plugin_name,
-                [f"--repeat={options.repeat}", FORMAT, *AS_ROOT, *batch],
-                parallel=options.parallel,
-                on_outcome=on_outcome,
-            )
+        outcomes = _run_tests(
+            server,
+            library,
+            options.plugin_name,
+            tests,
+            repeat=options.repeat,
+            parallel=options.parallel,
+            on_outcome=on_outcome,
+        )
         phase.summary = f"{len(outcomes)} tests"
     return _conclude(server, library, outcomes, options)
+
+
+def check_passing(reporter: Reporter) -> tuple[int, list[mtr.Outcome]]:
+    """Runs what the ledger says passes, but for SLOW; how many still do, and those that do not."""
+    server = prefix.require()
+    tests = sorted(
+        name
+        for name, entry in ledger.load(LEDGER).items()
+        if entry.expected == "pass" and name not in SLOW
+    )
+    with reporter.phase("Conformance") as phase:
+        seen = 0
+
+        def on_outcome(outcome: mtr.Outcome) -> None:
+            nonlocal seen
+            seen += 1
+            phase.progress(f"{seen} done, last {outcome.key}: {outcome.state}")
+
+        named = [with_combination(server, name, DEFAULT_COMBINATION) for name in tests]
+        outcomes = _run_tests(server, plugin.library(), "passing", named, on_outcome=on_outcome)
+        worse = [outcome for outcome in outcomes if outcome.state != "pass"]
+        missing = set(tests) - {outcome.key for outcome in outcomes}
+        worse += [mtr.Outcome(name, (), "skip", "it was not run") for name in sorted(missing)]
+        passed = len(tests) - len(worse)
+        phase.summary = f"{passed} passed, {len(worse)} failed"
+    return passed, worse
+
+
+def _run_tests(
+    server: Server,
+    library: Path,
+    name: str,
+    tests: list[str],
+    *,
+    repeat: int = 1,
+    parallel: int | None = None,
+    on_outcome: Callable[[mtr.Outcome], None],
+) -> list[mtr.Outcome]:
+    outcomes: list[mtr.Outcome] = []
+    for batch in _batches(tests):
+        outcomes += mtr.run(
+            server,
+            library,
+            name,
+            [f"--repeat={repeat}", FORMAT, *AS_ROOT, *batch],
+            **({} if parallel is None else {"parallel": parallel}),
+            on_outcome=on_outcome,
+        )
+    return outcomes
 
 
 def _batches(tests: list[str]) -> Iterator[list[str]]:
@@ -89,19 +142,25 @@ def select(server: Server, wanted: tuple[str, ...], combination: str | None) -> 
         suite, _, test = name.partition(".")
         directory = _suite_directory(server, suite)
         names = [test] if test else _tests_in(directory)
-        variants = directory / "combinations"
-        suffix = ""
-        known = variants.read_text(encoding="utf-8") if variants.exists() else ""
-        if "," not in test and f"[{combination}]" in known:
-            suffix = f",{combination}"
         for each in names:
             if (
                 not (directory / f"{each.partition(',')[0]}.test").exists()
                 and not (directory / "t" / f"{each.partition(',')[0]}.test").exists()
             ):
                 raise CairnError(f"There is no test {suite}.{each}: ./cairn conformance --help.")
-            tests.append(f"{suite}.{each}{suffix}")
+            tests.append(with_combination(server, f"{suite}.{each}", combination))
     return tests
+
+
+def with_combination(server: Server, name: str, combination: str | None) -> str:
+    """The test in the variant `combination`, if its suite has that and the name says no other."""
+    suite, *chosen = re.split(r"[.,]", name)
+    variants = _suite_directory(server, suite) / "combinations"
+    text = variants.read_text(encoding="utf-8") if variants.exists() else ""
+    known = re.findall(r"^\[(\w+)\]", text, re.MULTILINE)
+    if combination not in known or any(variant in known for variant in chosen):
+        return name
+    return f"{name},{combination}"
 
 
 def _suite_directory(server: Server, suite: str) -> Path:

@@ -23,16 +23,7 @@ _LIMITS = {
     "INT64_MAX": 2**63 - 1,
     "UINT64_MAX": 2**64 - 1,
 }
-_TYPES = {
-    "BOOL": "switch",
-    "INT": "number",
-    "UINT": "number",
-    "SIZE": "number",
-    "NUMBER": "number",
-    "TEXT": "text",
-    "ENUM": "one of",
-    "SHARE": "share",
-}
+_SWITCH = {"true": "ON", "false": "OFF"}
 _COMPATIBLE = "Accepted for compatibility"
 _OURS = "Cairn:"
 
@@ -254,8 +245,8 @@ def _default(entry: Entry) -> str:
         return ""
     if entry.macro.endswith("_ENUM"):
         return f"`{_enum_names(entry)[int(value)]}`"
-    if entry.macro.endswith("_BOOL"):
-        return "ON" if value == "true" else "OFF"
+    if value in _SWITCH:
+        return _SWITCH[value]
     if value == "nullptr":
         return "NULL"
     return f"`{_number(value)}`" if value else "empty"
@@ -264,11 +255,11 @@ def _default(entry: Entry) -> str:
 def _values(entry: Entry) -> str:
     if entry.macro.endswith("_ENUM"):
         return ", ".join(f"`{name}`" for name in _enum_names(entry))
-    if entry.macro.endswith("_BOOL"):
+    if entry.get("default") in _SWITCH:
         return "ON, OFF"
     if "min" in entry.arguments and "max" in entry.arguments:
         return f"{_number(entry.get('min'))} to {_number(entry.get('max'))}"
-    return _TYPES.get(entry.macro.rpartition("_")[2], "")
+    return "text"
 
 
 def _number(text: str) -> str:

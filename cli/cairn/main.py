@@ -14,6 +14,7 @@ from cairn.errors import CairnError
 from cairn.report import say
 
 PRESETS = ("release", "debug", "asan", "tsan")
+PARTS = ("unit", "sql", "crash", "conformance", "lint", "all")
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -103,9 +104,12 @@ def build(preset: str) -> None:
 
 
 @cli.command()
-@click.argument("part", type=click.Choice(["unit", "sql", "crash", "lint", "all"]), default="all")
+@click.argument("part", type=click.Choice(PARTS), default="all")
 def test(part: str) -> None:
-    """Run the tests: unit (two builds), sql (over a server), crash (short), lint, or all."""
+    """Run the tests: unit (two builds), sql (over a server), crash (short), conformance, lint.
+
+    conformance runs the packaged tests of the stock plug-in that pass by the ledger.
+    """
     from cairn import testing
 
     sys.exit(testing.run(part))
@@ -341,6 +345,16 @@ def acceptance_damage(rounds: int, seed: str | None) -> None:
     from cairn.acceptance import altered as command
 
     sys.exit(command.run(rounds, seed))
+
+
+@acceptance.command("settings")
+@click.option("--starts", type=click.IntRange(0), default=30, show_default=True)
+@click.option("--seed", help="Repeat the values of an earlier run.")
+def acceptance_settings(starts: int, seed: str | None) -> None:
+    """Set every variable live under load and at start, to any legal value; lose nothing."""
+    from cairn.acceptance import settings as command
+
+    sys.exit(command.run(seed, starts))
 
 
 @acceptance.command("disk-full")

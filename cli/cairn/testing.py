@@ -50,6 +50,7 @@ def run(part: str) -> int:
         "unit": unit,
         "sql": sql,
         "crash": crash,
+        "conformance": conformance,
     }
     reporter = Reporter()
     total = Total()
@@ -182,6 +183,18 @@ def sql(reporter: Reporter) -> Total:
     total.add(_damage(reporter, server))
     total.add(_configurations(reporter, server))
     return total
+
+
+def conformance(reporter: Reporter) -> Total:
+    """The packaged tests of the stock plug-in that pass by the ledger still do."""
+    from cairn import conformance as command
+
+    if not plugin.is_replaced():
+        _build(reporter, "release")
+    passed, worse = command.check_passing(reporter)
+    for outcome in worse:
+        say(f"    {outcome.state}  {outcome.key}  {outcome.reason[:200]}")
+    return Total(passed, len(worse))
 
 
 def _roundtrip(reporter: Reporter, server: prefix.Server) -> Total:

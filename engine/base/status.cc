@@ -30,6 +30,10 @@ std::string_view ToString(StatusCode code) {
       return "aborted";
     case StatusCode::kBusy:
       return "busy";
+    case StatusCode::kOutOfOrder:
+      return "out of order";
+    case StatusCode::kOverlap:
+      return "overlap";
     case StatusCode::kInvalidArgument:
       return "invalid argument";
     case StatusCode::kNotSupported:

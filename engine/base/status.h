@@ -30,6 +30,8 @@ enum class StatusCode {
   kInterrupted,       // The statement was killed.
   kAborted,           // RocksDB gave the operation up, for example a write batch over its limit.
   kBusy,              // Another process or thread holds what is needed.
+  kOutOfOrder,        // An entry of a bulk load does not follow the one before it.
+  kOverlap,           // Rows of a bulk load lie among rows that the table has.
   // Wrong input.
   kInvalidArgument,
   kNotSupported,

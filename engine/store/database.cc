@@ -10,6 +10,7 @@
 #include "engine/store/index_range.h"
 #include "engine/store/option_text.h"
 #include "engine/store/rocksdb_status.h"
+#include "engine/store/sorted_files.h"
 #include "rocksdb/convenience.h"
 #include "rocksdb/utilities/checkpoint.h"
 #include "rocksdb/utilities/options_util.h"
@@ -132,6 +133,7 @@ Result<std::unique_ptr<Database>> Database::Open(DatabaseOptions options, Log* l
       new Database(std::move(options), std::move(family_options), std::move(dropped_indexes),
                    std::move(expiry), std::move(key_layouts), std::move(file_statistics), log));
   database->db_.reset(db);
+  RemoveUnfinishedSortedFiles(database->options_, log);
   database->expiry_->Bind(db);
   for (rocksdb::ColumnFamilyHandle* handle : handles) database->Adopt(handle);
   database->default_family_ = database->FindFamily(kDefaultColumnFamily);

@@ -104,6 +104,9 @@ class Database {
   Status UpdateFamilyOptions(std::string_view text);
   // Brings the statistics of the families whose files changed up to date.
   Status RefreshStatistics();
+  // A number for the names of the next sorted files, used once while the database is open.
+  uint64_t NextSortedFileNumber() { return next_sorted_file_number_++; }
+
   // Writes the log's buffer to the file, so that a death of the process loses nothing of it.
   Status WriteLog();
   // The same, and syncs the file; with rocksdb_allow_mmap_writes RocksDB cannot do that at any time.
@@ -137,6 +140,7 @@ class Database {
   const ColumnFamily* system_family_ = nullptr;
   std::atomic<uint64_t> compactions_processed_{0};
   std::atomic<uint64_t> compactions_running_{0};
+  std::atomic<uint64_t> next_sorted_file_number_{0};
 };
 
 }  // namespace cairn

@@ -62,6 +62,9 @@ void TableWriter::EncodeSecondary(const TableIndex& index, const uint8_t* record
 
 Status TableWriter::CheckPrimaryKey(Transaction* transaction, std::string_view key) {
   meets_expired_row_ = false;
+  if (trusts_uniqueness_) {
+    return transaction->Lock(table_->primary().family(), key, LockMode::kExclusive);
+  }
   rocksdb::PinnableSlice existing;
   const Status read =
       transaction->GetForUpdate(table_->primary().family(), key, LockMode::kExclusive, &existing);
@@ -141,6 +144,7 @@ Status TableWriter::CheckUnique(Transaction* transaction, uint32_t position, con
 // All unique indexes but a primary key whose whole key says what is unique.
 Status TableWriter::CheckUniqueIndexes(Transaction* transaction, const uint8_t* record,
                                        const uint8_t* old_record, uint64_t hidden_key) {
+  if (trusts_uniqueness_) return Status();
   for (uint32_t i = 0; i < table_->indexes().size(); ++i) {
     const IndexLayout& layout = table_->index(i).layout();
     if (layout.kind == IndexKind::kSecondary ? layout.unique
@@ -173,6 +177,20 @@ Status TableWriter::Insert(Transaction* transaction, const uint8_t* record) {
     if (index.layout().kind != IndexKind::kSecondary) continue;
     EncodeSecondary(index, record, hidden_key, ttl_stamp, &new_entry_);
     CAIRN_RETURN_IF_ERROR(transaction->Put(index.family(), new_entry_.key, new_entry_.value));
+  }
+  return Status();
+}
+
+Status TableWriter::Load(BulkLoad* load, const uint8_t* record) {
+  const uint64_t ttl_stamp = StampOfNewRow(record);
+  const std::unique_lock entered = load->Enter();
+  if (!entered.owns_lock()) return Status(StatusCode::kShutdown);
+  EncodeRow(record, /*hidden_key=*/0, ttl_stamp, &new_entry_);
+  CAIRN_RETURN_IF_ERROR(load->Add(table_->primary_position(), new_entry_.key, new_entry_.value));
+  for (uint32_t i = 0; i < table_->indexes().size(); ++i) {
+    if (i == table_->primary_position()) continue;
+    EncodeSecondary(table_->index(i), record, /*hidden_key=*/0, ttl_stamp, &new_entry_);
+    CAIRN_RETURN_IF_ERROR(load->Add(i, new_entry_.key, new_entry_.value));
   }
   return Status();
 }

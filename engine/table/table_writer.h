@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/base/status.h"
+#include "engine/table/bulk_load.h"
 #include "engine/table/table.h"
 #include "engine/txn/transaction.h"
 
@@ -23,6 +24,14 @@ class TableWriter {
   // kLockLimit, kInterrupted, kAborted (the write batch is full), kIoError. A row that has expired is no duplicate: it
   // is removed with its entries.
   Status Insert(Transaction* transaction, const uint8_t* record);
+
+  // Adds the row to a load instead. Errors: those of BulkLoad::Add; kShutdown when another thread has finished
+  // the load.
+  Status Load(BulkLoad* load, const uint8_t* record);
+
+  // Whether the rows that follow are inserted and updated without a look for others with the same unique values:
+  // who asks for that answers for them.
+  void TrustUniqueness(bool trust) { trusts_uniqueness_ = trust; }
 
   // `old_record` is the row as it is now, complete and locked by this transaction; `hidden_key` is its
   // key in a table without primary key. Errors as Insert, and kUnchanged when nothing is to be written.
@@ -68,6 +77,7 @@ class TableWriter {
   const Table* const table_;
   uint32_t duplicate_index_ = 0;
   bool append_checksums_ = false;
+  bool trusts_uniqueness_ = false;
   Entry new_entry_;
   Entry old_entry_;
   std::string unique_prefix_;

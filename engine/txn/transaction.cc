@@ -33,6 +33,7 @@ Transaction::~Transaction() {
 
 void Transaction::Start(const TransactionSettings& settings) {
   if (started_) {
+    settings_.changes_per_piece = settings.changes_per_piece;
     if (settings_.lock_wait_timeout_ms != settings.lock_wait_timeout_ms) {
       settings_.lock_wait_timeout_ms = settings.lock_wait_timeout_ms;
       rocksdb_->SetLockTimeout(settings.lock_wait_timeout_ms);
@@ -40,17 +41,21 @@ void Transaction::Start(const TransactionSettings& settings) {
     return;
   }
   settings_ = settings;
-  rocksdb::TransactionOptions options;
-  options.lock_timeout = settings.lock_wait_timeout_ms;
-  options.deadlock_detect = settings.deadlock_detect;
-  options.deadlock_detect_depth = settings.deadlock_detect_depth;
-  options.max_write_batch_size = settings.max_write_batch_bytes;
-  rocksdb::WriteOptions write_options;
-  write_options.disableWAL = !settings.write_log;
-  rocksdb_.reset(
-      database_->rocksdb()->BeginTransaction(write_options, options, rocksdb_.release()));
+  BeginRocksDb();
   started_ = true;
   ++epoch_;
+}
+
+void Transaction::BeginRocksDb() {
+  rocksdb::TransactionOptions options;
+  options.lock_timeout = settings_.lock_wait_timeout_ms;
+  options.deadlock_detect = settings_.deadlock_detect;
+  options.deadlock_detect_depth = settings_.deadlock_detect_depth;
+  options.max_write_batch_size = settings_.max_write_batch_bytes;
+  rocksdb::WriteOptions write_options;
+  write_options.disableWAL = !settings_.write_log;
+  rocksdb_.reset(
+      database_->rocksdb()->BeginTransaction(write_options, options, rocksdb_.release()));
 }
 
 bool Transaction::has_writes() const {
@@ -58,7 +63,8 @@ bool Transaction::has_writes() const {
 }
 
 bool Transaction::RepeatsReads() const {
-  return settings_.isolation == IsolationLevel::kRepeatableRead && !settings_.autocommit;
+  return settings_.isolation == IsolationLevel::kRepeatableRead && !settings_.autocommit &&
+         !reads_apart();
 }
 
 void Transaction::ReleaseStatementSnapshot() {
@@ -75,6 +81,7 @@ void Transaction::Finish() {
   auto_increment_raises_.clear();
   ++epoch_;
   started_ = prepared_ = rollback_only_ = in_statement_ = statement_savepoint_ = false;
+  statement_wrote_ = false;
 }
 
 Status Transaction::AddAutoIncrementMerges() {
@@ -93,7 +100,9 @@ Status Transaction::Commit(Durability durability) {
     const Status rolled_back = Rollback();
     return rolled_back.ok() ? Status(StatusCode::kRollbackOnly) : rolled_back;
   }
-  if (!prepared_ && !has_writes()) return Rollback();  // Nothing to log, nothing to sync.
+  if (!prepared_ && !has_writes() && auto_increment_raises_.empty()) {
+    return Rollback();  // Nothing to log, nothing to sync.
+  }
   Status result = prepared_ ? Status() : AddAutoIncrementMerges();
   if (result.ok()) {
     rocksdb::WriteOptions* const options = rocksdb_->GetWriteOptions();
@@ -114,6 +123,36 @@ Status Transaction::Commit(Durability durability) {
 Status Transaction::WriteLogIfWanted(Durability durability) {
   if (durability != Durability::kWritten) return Status();
   return database_->WriteLog().WithContext("the transaction is done, but its log is not written");
+}
+
+Status Transaction::EndPiece(Durability durability) {
+  if (!reads_apart() || !started_ || prepared_) return Status();
+  if (rocksdb_->GetWriteBatch()->GetWriteBatch()->Count() < settings_.changes_per_piece) {
+    return Status();
+  }
+  return CommitPiece(durability);
+}
+
+Status Transaction::CommitPiece(Durability durability) {
+  CAIRN_RETURN_IF_ERROR(AddAutoIncrementMerges());
+  rocksdb::WriteOptions* const options = rocksdb_->GetWriteOptions();
+  options->sync = durability == Durability::kSync && !options->disableWAL;
+  const Status committed = FromRocksDb(rocksdb_->Commit());
+  if (!committed.ok()) {
+    const rocksdb::Status rolled_back = rocksdb_->Rollback();
+    if (!rolled_back.ok()) rocksdb_.reset();
+  }
+  // The statement's snapshot stays; iterators that merge the changes would read what is gone.
+  BeginRocksDb();
+  statement_savepoint_ = false;
+  ++epoch_;
+  if (committed.ok()) return WriteLogIfWanted(durability);
+  return committed.WithContext("the last changes of the statement were rolled back");
+}
+
+// What earlier statements left uncommitted is to be seen, what this one writes is not.
+Status Transaction::ReadApart() {
+  return has_writes() && !statement_wrote_ ? CommitPiece(Durability::kDelayed) : Status();
 }
 
 Status Transaction::Rollback() {
@@ -143,7 +182,10 @@ void Transaction::Detach() {
   Finish();
 }
 
-void Transaction::BeginStatement() { in_statement_ = true; }
+void Transaction::BeginStatement() {
+  in_statement_ = true;
+  statement_wrote_ = false;
+}
 
 void Transaction::EndStatement() {
   if (statement_savepoint_) {
@@ -199,12 +241,17 @@ Status Transaction::Get(const ColumnFamily& family, std::string_view key, View v
                         rocksdb::PinnableSlice* value) {
   rocksdb::ReadOptions options;
   options.fill_cache = settings_.fill_block_cache;
+  bool merges_writes = has_writes();
   if (view == View::kSnapshot) {
+    if (reads_apart()) {
+      CAIRN_RETURN_IF_ERROR(ReadApart());
+      merges_writes = false;
+    }
     EnsureSnapshot();
     options.snapshot =
         statement_snapshot_ != nullptr ? statement_snapshot_ : rocksdb_->GetSnapshot();
   }
-  return FromRocksDb(has_writes()
+  return FromRocksDb(merges_writes
                          ? rocksdb_->Get(options, family.handle, ToSlice(key), value)
                          : database_->rocksdb()->Get(options, family.handle, ToSlice(key), value));
 }
@@ -213,14 +260,23 @@ std::unique_ptr<rocksdb::Iterator> Transaction::NewIterator(const ColumnFamily& 
                                                             rocksdb::ReadOptions options,
                                                             View view) {
   options.fill_cache = options.fill_cache && settings_.fill_block_cache;
+  bool merges_writes = has_writes();
   if (view == View::kSnapshot) {
+    if (reads_apart()) {
+      const Status apart = ReadApart();
+      if (!apart.ok()) {
+        return std::unique_ptr<rocksdb::Iterator>(
+            rocksdb::NewErrorIterator(rocksdb::Status::Aborted(apart.ToString())));
+      }
+      merges_writes = false;
+    }
     EnsureSnapshot();
     options.snapshot =
         statement_snapshot_ != nullptr ? statement_snapshot_ : rocksdb_->GetSnapshot();
   }
   return std::unique_ptr<rocksdb::Iterator>(
-      has_writes() ? rocksdb_->GetIterator(options, family.handle)
-                   : database_->rocksdb()->NewIterator(options, family.handle));
+      merges_writes ? rocksdb_->GetIterator(options, family.handle)
+                    : database_->rocksdb()->NewIterator(options, family.handle));
 }
 
 Status Transaction::Lock(const ColumnFamily& family, std::string_view key, LockMode mode) {
@@ -271,6 +327,7 @@ rocksdb::WriteBatchWithIndex& Transaction::BatchForWrite() {
     statement_savepoint_ = true;
   }
   // Straight into the batch: the row's lock is held already, and entries of secondary indexes need none.
+  statement_wrote_ = true;
   return *rocksdb_->GetWriteBatch();
 }
 

@@ -44,6 +44,9 @@ struct TransactionSettings {
   bool fill_block_cache = true;
   // Off: rows are neither locked nor checked for changes by others, for loads that are alone.
   bool lock_rows = true;
+  // The changes of a statement are committed in pieces of so many (rocksdb_commit_in_the_middle); 0: at the end.
+  // Each statement then reads at its own snapshot and does not see its own changes.
+  uint64_t changes_per_piece = 0;
 };
 
 // Used by one thread at a time, but for the server's commit ordering, which may move it to another
@@ -80,6 +83,10 @@ class Transaction {
   // Marks the transaction as one that can only be rolled back: Commit() gives kRollbackOnly.
   void SetRollbackOnly() { rollback_only_ = true; }
   bool rollback_only() const { return rollback_only_; }
+
+  // Commits what there is if that is a piece, and goes on. What was committed stays when the statement or the
+  // transaction is rolled back. Errors as Commit(); the transaction goes on all the same.
+  Status EndPiece(Durability durability);
 
   // --- Statements ----------------------------------------------------------------------------------
 
@@ -148,10 +155,15 @@ class Transaction {
   Status GetForUpdateImpl(const ColumnFamily& family, std::string_view key, LockMode mode,
                           rocksdb::PinnableSlice* value);
   bool HidesExpiredImpl(std::string_view value, uint64_t ttl_seconds) const;
+  Status CommitPiece(Durability durability);
+  Status ReadApart();
+  void BeginRocksDb();
   rocksdb::WriteBatchWithIndex& BatchForWrite();
   Status AddAutoIncrementMerges();
   Status WriteLogIfWanted(Durability durability);
   bool RepeatsReads() const;
+  // Whether reads at the snapshot leave out what the transaction has written.
+  bool reads_apart() const { return settings_.changes_per_piece != 0; }
   void ReleaseStatementSnapshot();
   void Finish();
 
@@ -171,6 +183,7 @@ class Transaction {
   bool rollback_only_ = false;
   bool in_statement_ = false;
   bool statement_savepoint_ = false;
+  bool statement_wrote_ = false;
 };
 
 // The prepared transactions that recovery found in the log.

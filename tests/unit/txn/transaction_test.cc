@@ -274,6 +274,91 @@ TEST_F(TransactionTest, PreparedTransactionIsDecidedByNameAfterReopening) {
   EXPECT_EQ(Read(reader, "rollback"), "not found");
 }
 
+class PiecewiseTest : public TransactionTest {
+ protected:
+  static TransactionSettings InPieces(uint64_t changes) {
+    TransactionSettings settings = Explicit(IsolationLevel::kRepeatableRead);
+    settings.changes_per_piece = changes;
+    return settings;
+  }
+
+  Status Write(Transaction& transaction, std::string_view key) {
+    CAIRN_RETURN_IF_ERROR(transaction.Put(family(), key, "written"));
+    return transaction.EndPiece(Durability::kDelayed);
+  }
+};
+
+TEST_F(PiecewiseTest, WholePiecesStayWhenTheTransactionIsRolledBack) {
+  Transaction transaction(database_.get());
+  transaction.Start(InPieces(2));
+  transaction.BeginStatement();
+  for (const char* key : {"key1", "key2", "key3"}) ASSERT_TRUE(Write(transaction, key).ok());
+  ASSERT_TRUE(transaction.Rollback().ok());
+  Transaction reader(database_.get());
+  reader.Start(TransactionSettings());
+  EXPECT_EQ(Read(reader, "key1"), "written");
+  EXPECT_EQ(Read(reader, "key2"), "written");
+  EXPECT_EQ(Read(reader, "key3"), "not found");
+}
+
+TEST_F(PiecewiseTest, AScanDoesNotSeeWhatItsStatementWrites) {
+  CommitValue("key1", "old");
+  CommitValue("key3", "old");
+  Transaction transaction(database_.get());
+  transaction.Start(InPieces(1));
+  transaction.BeginStatement();
+  const auto iterator = transaction.NewIterator(family(), rocksdb::ReadOptions(), View::kSnapshot);
+  std::vector<std::string> keys;
+  for (iterator->SeekToFirst(); iterator->Valid(); iterator->Next()) {
+    keys.push_back(iterator->key().ToString());
+    ASSERT_LT(keys.size(), 10u) << "the scan meets its own rows";
+    ASSERT_TRUE(Write(transaction, keys.back() + "x").ok());
+  }
+  EXPECT_EQ(keys, (std::vector<std::string>{"key1", "key3"}));
+  EXPECT_EQ(Read(transaction, "key1x"), "not found");
+  EXPECT_EQ(Read(transaction, "key1x", View::kLatest), "written");
+  transaction.EndStatement();
+  transaction.BeginStatement();
+  EXPECT_EQ(Read(transaction, "key1x"), "written");
+}
+
+TEST_F(PiecewiseTest, AStatementSeesWhatEarlierOnesLeftUncommitted) {
+  Transaction transaction(database_.get());
+  transaction.Start(InPieces(100));
+  transaction.BeginStatement();
+  ASSERT_TRUE(Write(transaction, "key1").ok());
+  transaction.EndStatement();
+  transaction.BeginStatement();
+  EXPECT_EQ(Read(transaction, "key1"), "written");
+  const auto iterator = transaction.NewIterator(family(), rocksdb::ReadOptions(), View::kSnapshot);
+  iterator->SeekToFirst();
+  ASSERT_TRUE(iterator->Valid());
+  EXPECT_EQ(iterator->key().ToString(), "key1");
+}
+
+TEST_F(PiecewiseTest, AFailedStatementKeepsWhatWasCommitted) {
+  Transaction transaction(database_.get());
+  transaction.Start(InPieces(2));
+  transaction.BeginStatement();
+  for (const char* key : {"key1", "key2", "key3"}) ASSERT_TRUE(Write(transaction, key).ok());
+  ASSERT_TRUE(transaction.RollbackStatement().ok());
+  ASSERT_TRUE(transaction.Commit(Durability::kSync).ok());
+  Transaction reader(database_.get());
+  reader.Start(TransactionSettings());
+  EXPECT_EQ(Read(reader, "key2"), "written");
+  EXPECT_EQ(Read(reader, "key3"), "not found");
+}
+
+TEST_F(PiecewiseTest, LocksEndWithTheirPiece) {
+  Transaction transaction(database_.get());
+  transaction.Start(InPieces(1));
+  transaction.BeginStatement();
+  ASSERT_TRUE(transaction.Lock(family(), "key1", LockMode::kExclusive).ok());
+  ASSERT_TRUE(Write(transaction, "key1").ok());
+  EXPECT_EQ(transaction.lock_count(), 0u);
+  CommitValue("key1", "of another");
+}
+
 TEST_F(TransactionTest, RollbackOnlyTransactionRefusesToCommit) {
   Transaction transaction(database_.get());
   transaction.Start(Explicit(IsolationLevel::kReadCommitted));

@@ -67,8 +67,17 @@ class Changes:
         name = f"`{table.name}`"
         match chance.choices(
             ("insert", "update", "delete", "create", "drop", "rename", "truncate")
-            + ("add key", "drop key", "optimize", "flush", "compact", "add column", "transaction"),
-            (20, 15, 10, 5, 2, 4, 2, 6, 3, 3, 4, 2, 2, 6),
+            + (
+                "add key",
+                "drop key",
+                "optimize",
+                "flush",
+                "compact",
+                "add column",
+                "transaction",
+                "load",
+            ),
+            (20, 15, 10, 5, 2, 4, 2, 6, 3, 3, 4, 2, 2, 6, 5),
         )[0]:
             case "insert":
                 self.run(table.insert(chance, chance.randint(1, 30)))
@@ -104,12 +113,35 @@ class Changes:
                 for _ in range(3):
                     self.run(table.insert(chance, 3))
                 self.run(chance.choice(("COMMIT", "ROLLBACK")))
+            case "load":
+                self._load_copy(table)
             case "optimize":
                 self.run(f"OPTIMIZE TABLE {name}")
             case "flush":
                 self.run("SET GLOBAL rocksdb_force_flush_memtable_now = ON")
             case "compact":
                 self.run("SET GLOBAL rocksdb_compact_cf = 'default'")
+
+    def _load_copy(self, table: Table) -> None:
+        """Puts a copy in the table's place whose rows come from Cairn's sorted files."""
+        if self.of_stock:
+            return
+        self._count += 1
+        new = f"l{self._count}"
+        unsorted = self.chance.choice((0, 1)) if table.is_loaded_in_order else 1
+        for statement in (
+            f"CREATE TABLE `{new}` LIKE `{table.name}`",
+            "SET SESSION sql_mode = CONCAT(@@sql_mode, ',NO_AUTO_VALUE_ON_ZERO')",
+            f"SET rocksdb_bulk_load_allow_unsorted = {unsorted}",
+            f"SET rocksdb_merge_buf_size = {self.chance.choice((1000, 1 << 20))}",
+            "SET rocksdb_bulk_load = ON",
+            f"INSERT INTO `{new}` SELECT * FROM `{table.name}`",
+            "SET rocksdb_bulk_load = OFF",
+            "SET SESSION sql_mode = DEFAULT",
+            f"DROP TABLE `{table.name}`",
+        ):
+            self.run(statement)
+        table.name = new
 
     def _add_key(self, table: Table) -> None:
         key: Key = table.new_key(self.chance)

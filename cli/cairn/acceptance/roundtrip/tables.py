@@ -143,6 +143,11 @@ class Table:
     def primary(self) -> Key | None:
         return next((key for key in self.keys if key.name == "PRIMARY"), None)
 
+    @property
+    def is_loaded_in_order(self) -> bool:
+        """Whether SELECT * gives the rows in the order of the primary key."""
+        return len(self.keys) == 1 and self.primary is not None and not self.partitions
+
     def insert(self, chance: Random, rows: int) -> str:
         verb = chance.choice(("INSERT IGNORE", "INSERT IGNORE", "REPLACE"))
         values = ", ".join(

@@ -1,0 +1,83 @@
+// Sorts more entries than memory holds: sorted runs go to table files in a temporary directory and are merged.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <vector>
+
+#include "engine/base/status.h"
+#include "rocksdb/comparator.h"
+#include "rocksdb/env.h"
+
+namespace cairn {
+
+// How the name of a file ends that is of use only while it is being worked on. Those that a crash leaves in the
+// database's directory are removed when it is opened.
+inline constexpr std::string_view kUnfinishedFileSuffix = ".bulk_load.tmp";
+
+struct SortSettings {
+  std::string directory;                          // Of the runs.
+  uint64_t buffer_bytes = uint64_t{64} << 20;     // Held in memory before a run is written.
+  uint64_t merge_read_bytes = uint64_t{1} << 30;  // Read ahead by all runs together.
+  uint64_t removal_delay_ms = 0;                  // Waited after each run that is removed.
+};
+
+// Used by one thread at a time. Removes its files when it ends.
+class ExternalSorter {
+ public:
+  using Sink = std::function<Status(std::string_view key, std::string_view value)>;
+
+  // `name` begins the names of the runs and is unique among them. `env` and `comparator` outlive the sorter.
+  ExternalSorter(rocksdb::Env* env, const rocksdb::Comparator* comparator, std::string name,
+                 SortSettings settings);
+  ~ExternalSorter();
+  ExternalSorter(const ExternalSorter&) = delete;
+  ExternalSorter& operator=(const ExternalSorter&) = delete;
+
+  // Errors: kDuplicateKey when the key is still in memory, and nothing was added; kIoError, kNoSpace.
+  Status Add(std::string_view key, std::string_view value);
+  // Gives every entry to `sink` in the comparator's order, then is empty.
+  // Errors: kDuplicateKey, kIoError, kNoSpace, kCorruption, those of `sink`.
+  Status Drain(const Sink& sink);
+
+  uint64_t entry_count() const { return entry_count_; }
+  // Memory in use for entries.
+  uint64_t buffered_bytes() const { return buffered_bytes_; }
+
+ private:
+  struct Entry {
+    std::string_view key;
+    std::string_view value;
+  };
+
+  std::string_view Keep(std::string_view bytes);
+  void SortBuffer();
+  void ClearBuffer();
+  Status SpillBuffer();
+  Status WriteRun(size_t level, const std::function<Status(const Sink&)>& source);
+  Status DrainBuffer(const Sink& sink);
+  Status MergeRuns(const std::vector<std::string>& paths, const Sink& sink) const;
+  void RemoveRuns(std::vector<std::string>* paths);
+  void RemoveAllRuns();
+
+  rocksdb::Env* const env_;
+  const rocksdb::Comparator* const comparator_;
+  const std::string name_;
+  const SortSettings settings_;
+  std::vector<std::unique_ptr<char[]>> blocks_;
+  size_t block_left_ = 0;
+  char* block_next_ = nullptr;
+  std::vector<Entry> entries_;
+  std::unordered_set<std::string_view> keys_;
+  uint64_t buffered_bytes_ = 0;
+  uint64_t entry_count_ = 0;
+  std::vector<std::vector<std::string>>
+      levels_;  // Paths of the runs; each level's are of like size.
+  uint64_t run_count_ = 0;
+};
+
+}  // namespace cairn

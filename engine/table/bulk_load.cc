@@ -1,0 +1,120 @@
+#include "engine/table/bulk_load.h"
+
+#include <utility>
+
+#include "engine/store/rocksdb_status.h"
+
+namespace cairn {
+
+BulkLoad::BulkLoad(Database* database, const Dictionary* dictionary,
+                   std::shared_ptr<const Table> table, BulkLoadSettings settings)
+    : database_(database),
+      dictionary_(dictionary),
+      table_(std::move(table)),
+      settings_(std::move(settings)),
+      indexes_(table_->indexes().size()) {
+  CAIRN_ASSERT(!table_->has_hidden_key());
+}
+
+BulkLoad::~BulkLoad() { Discard(); }
+
+std::unique_lock<std::mutex> BulkLoad::Enter() {
+  std::unique_lock lock(mutex_);
+  if (finished_) lock = {};
+  return lock;
+}
+
+BulkLoad::Index& BulkLoad::IndexAt(uint32_t position) {
+  Index& index = indexes_[position];
+  if (index.files != nullptr) return index;
+  const TableIndex& table_index = table_->index(position);
+  const std::string name = table_->definition().name + "_" + table_index.layout().name;
+  index.files =
+      std::make_unique<SortedFiles>(database_, table_index.family(), name, settings_.trace);
+  if (position != table_->primary_position() || settings_.sort_rows) {
+    index.sorter = std::make_unique<ExternalSorter>(
+        database_->env(), table_index.family().handle->GetComparator(),
+        "cairn_" + std::to_string(table_index.entry.id.index_number) + "_" +
+            std::to_string(database_->NextSortedFileNumber()),
+        settings_.sort);
+  }
+  return index;
+}
+
+Status BulkLoad::Add(uint32_t index_position, std::string_view key, std::string_view value) {
+  Index& index = IndexAt(index_position);
+  const auto held = [&index] {
+    return index.files->buffered_bytes() +
+           (index.sorter != nullptr ? index.sorter->buffered_bytes() : 0);
+  };
+  const uint64_t before = held();
+  const Status added =
+      index.sorter != nullptr ? index.sorter->Add(key, value) : index.files->Add(key, value);
+  buffered_bytes_.fetch_add(held() - before, std::memory_order_relaxed);
+  return added;
+}
+
+Status BulkLoad::Finish() {
+  const std::lock_guard lock(mutex_);
+  if (finished_.exchange(true)) return Status();
+  const Status finished = FinishFiles();
+  indexes_.clear();
+  buffered_bytes_ = 0;
+  return finished.WithContext("table " + table_->definition().name);
+}
+
+Status BulkLoad::FinishFiles() {
+  const TableDefinition& definition = table_->definition();
+  if (dictionary_->Find(definition.name).get() != &definition) return Status();
+  std::vector<SortedFiles*> sets;
+  for (Index& index : indexes_) {
+    if (index.files == nullptr) continue;
+    if (index.sorter != nullptr) {
+      CAIRN_RETURN_IF_ERROR(
+          index.sorter->Drain([&index](std::string_view key, std::string_view value) {
+            return index.files->Add(key, value);
+          }));
+    }
+    CAIRN_RETURN_IF_ERROR(index.files->Finish());
+    sets.push_back(index.files.get());
+  }
+  const Index& primary = indexes_[table_->primary_position()];
+  if (primary.files == nullptr || primary.files->empty()) return Status();
+  CAIRN_RETURN_IF_ERROR(CheckOverlap(*primary.files));
+  return SortedFiles::Ingest(database_, sets);
+}
+
+// The range of the rows must be free, so that none of them can be a duplicate.
+Status BulkLoad::CheckOverlap(const SortedFiles& rows) const {
+  auto [smallest, largest] = rows.KeyRange();
+  largest.push_back('\0');  // The end is not part of the range.
+  const rocksdb::Slice first(smallest);
+  const rocksdb::Slice end(largest);
+  rocksdb::ReadOptions options;
+  options.total_order_seek = true;
+  options.fill_cache = false;
+  // In a reverse family the range runs from the end to the beginning, where the bounds lie the other way: its
+  // keys are checked instead.
+  if (!rows.family().reverse) {
+    options.iterate_lower_bound = &first;
+    options.iterate_upper_bound = &end;
+  }
+  const std::unique_ptr<rocksdb::Iterator> iterator(
+      database_->rocksdb()->NewIterator(options, rows.family().handle));
+  iterator->Seek(rows.family().reverse ? end : first);
+  CAIRN_RETURN_IF_ERROR(FromRocksDb(iterator->status()));
+  if (iterator->Valid() && iterator->key().compare(first) >= 0 &&
+      iterator->key().compare(end) < 0) {
+    return Status(StatusCode::kOverlap);
+  }
+  return Status();
+}
+
+void BulkLoad::Discard() {
+  const std::lock_guard lock(mutex_);
+  finished_ = true;
+  indexes_.clear();
+  buffered_bytes_ = 0;
+}
+
+}  // namespace cairn

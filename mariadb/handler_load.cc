@@ -1,0 +1,91 @@
+// Bulk load, and changes that are committed in pieces.
+#include <utility>
+
+#include "mariadb/bulk_loads.h"
+#include "mariadb/engine.h"
+#include "mariadb/error.h"
+#include "mariadb/ha_rocksdb.h"
+#include "mariadb/variables.h"
+
+using cairn::Durability;
+using cairn::Status;
+using cairn::StatusCode;
+
+namespace cairn {
+
+void SharedTable::AddLoad(const std::shared_ptr<BulkLoad>& load) {
+  const std::lock_guard guard(mutex_);
+  std::erase_if(loads_, [](const std::weak_ptr<BulkLoad>& kept) { return kept.expired(); });
+  loads_.push_back(load);
+}
+
+Status SharedTable::FinishLoads() {
+  std::vector<std::weak_ptr<BulkLoad>> loads;
+  {
+    const std::lock_guard guard(mutex_);
+    loads.swap(loads_);
+  }
+  Status first;
+  for (const std::weak_ptr<BulkLoad>& kept : loads) {
+    const std::shared_ptr<BulkLoad> load = kept.lock();
+    Status finished = load == nullptr ? Status() : load->Finish();
+    if (first.ok()) first = std::move(finished);
+  }
+  return first;
+}
+
+}  // namespace cairn
+
+bool ha_rocksdb::LoadsRows() const {
+  return cairn::SessionBulkLoads(ha_thd()) && cairn::global_variables.enable_bulk_load_api &&
+         copy_transaction_ == nullptr && own_transaction_ == nullptr &&
+         !engine_table_->has_hidden_key() && !engine_table_->definition().temporary;
+}
+
+int ha_rocksdb::LoadRow(const uchar* record) {
+  cairn::BulkLoads& loads = cairn::Session::Of(ha_thd()).bulk_loads();
+  Status loaded;
+  do {
+    auto load = loads.For(ha_thd(), engine_table_);
+    if (!load.ok()) return cairn::ReportBulkLoadError(load.status());
+    if (bulk_load_ != *load) {
+      bulk_load_ = std::move(load).value();
+      shared_->AddLoad(bulk_load_);
+    }
+    loaded = writer_->Load(bulk_load_.get(), record);
+  } while (loaded.code() == StatusCode::kShutdown);  // Another thread closed the table: a new load.
+  if (!loaded.ok()) return cairn::ReportBulkLoadError(loaded);
+  NoteAutoIncrement(record);
+  shared_->CountChange();
+  return EndChange();
+}
+
+int ha_rocksdb::EndChange() {
+  if (copy_transaction_ != nullptr || own_transaction_ != nullptr) return 0;
+  return OperationError(cairn::Session::Of(ha_thd()).transaction().EndPiece(Durability::kDelayed));
+}
+
+// A statement that may give the table a new definition must find the rows that are being loaded.
+int ha_rocksdb::FinishLoadsForAlter(THD* thd) {
+  switch (thd_sql_command(thd)) {
+    case SQLCOM_ALTER_TABLE:
+    case SQLCOM_CREATE_INDEX:
+    case SQLCOM_DROP_INDEX:
+    case SQLCOM_OPTIMIZE: {
+      const Status finished = shared_->FinishLoads();
+      return finished.ok() ? 0 : cairn::ReportBulkLoadError(finished);
+    }
+    default:
+      return 0;
+  }
+}
+
+void ha_rocksdb::EndLoad() {
+  if (bulk_load_ == nullptr) return;
+  const Status loaded = bulk_load_->Finish();
+  bulk_load_.reset();
+  if (!loaded.ok()) {
+    sql_print_error("RocksDB: Error %d finalizing bulk load while closing handler: %s",
+                    cairn::kErrorBulkLoad, loaded.ToString().c_str());
+  }
+}
