@@ -30,6 +30,47 @@ int ChooseMaxOpenFiles() {
   return files;
 }
 
+// Combinations that RocksDB takes badly or not at all.
+Status CheckCombinations(const GlobalVariables& variables) {
+  const auto refuse = [](const char* text) { return Status(StatusCode::kInvalidArgument, text); };
+  if (variables.use_direct_reads && variables.allow_mmap_reads) {
+    return refuse("Can't enable both use_direct_reads and allow_mmap_reads");
+  }
+  if (variables.use_direct_io_for_flush_and_compaction && variables.allow_mmap_writes) {
+    return refuse("Can't enable both use_direct_io_for_flush_and_compaction and allow_mmap_writes");
+  }
+  if (variables.allow_mmap_writes && variables.flush_log_at_trx_commit != 0) {
+    return refuse("rocksdb_flush_log_at_trx_commit needs to be 0 to use allow_mmap_writes");
+  }
+  if (!variables.cache_dump) {
+    return Status(
+        StatusCode::kNotSupported,
+        "Error excluding block cache from core dump, Status Code: 3, Status: Not implemented: "
+        "Not compiled with JEMALLOC (rocksdb_cache_dump=OFF)");
+  }
+  if (variables.write_policy == 2) {
+    return Status(StatusCode::kNotSupported,
+                  "rocksdb_write_policy=write_unprepared is not supported; use write_committed or "
+                  "write_prepared");
+  }
+  return Status();
+}
+
+// What a start should say although it goes on.
+void WarnOfDanger(const GlobalVariables& variables) {
+  if (variables.allow_to_start_after_corruption) {
+    sql_print_information(
+        "RocksDB: Remove rocksdb_allow_to_start_after_corruption to prevent server operating if "
+        "RocksDB corruption is detected.");
+  }
+  if (variables.ignore_datadic_errors != 0) {
+    sql_print_information(
+        "CAUTION: Running with rocksdb_ignore_datadic_errors=1.  This should only be used to "
+        "perform "
+        "repairs");
+  }
+}
+
 std::string Text(char value) { return value ? "true" : "false"; }
 template <typename Number>
 std::string Text(Number value) {
@@ -44,6 +85,7 @@ void AddDatabaseOptions(const GlobalVariables& variables,
   OPTION(advise_random_on_open);
   OPTION(allow_concurrent_memtable_write);
   OPTION(allow_mmap_reads);
+  OPTION(allow_mmap_writes);
   OPTION(create_missing_column_families);
   OPTION(delete_obsolete_files_period_micros);
   OPTION(enable_thread_tracking);
@@ -96,6 +138,7 @@ void WarnOfRetiredOptions(const GlobalVariables& variables) {
 
 Result<DatabaseOptions> OptionsFromVariables() {
   const GlobalVariables& variables = global_variables;
+  CAIRN_RETURN_IF_ERROR(CheckCombinations(variables));
   StoreSettings settings;
   settings.directory = variables.datadir;
   settings.log_directory = variables.wal_dir;
@@ -122,20 +165,22 @@ Result<DatabaseOptions> OptionsFromVariables() {
   settings.remembered_deadlocks = RememberedDeadlocks();
   settings.info_log_directory = variables.log_dir;
   settings.high_priority_share = variables.cache_high_pri_pool_ratio;
-  settings.clock_cache = variables.use_clock_cache;
+  settings.clock_cache = variables.use_clock_cache || variables.use_hyper_clock_cache;
+  settings.block_cache_shard_bits = variables.block_cache_numshardbits;
+  settings.simulated_cache_bytes = variables.sim_cache_size;
+  settings.persistent_cache_directory = variables.persistent_cache_path;
+  settings.persistent_cache_bytes = variables.persistent_cache_size_mb << 20;
+  settings.refuse_unknown_options = !variables.ignore_unknown_options;
+  settings.open_marked_corrupted = variables.allow_to_start_after_corruption;
   settings.statistics_level = static_cast<int>(variables.stats_level);
   settings.rate_limit_bytes_per_s = variables.rate_limiter_bytes_per_sec;
   settings.deletion_bytes_per_s = variables.sst_mgr_rate_bytes_per_sec;
   AddDatabaseOptions(variables, &settings.database_options);
   AddTableOptions(variables, &settings.table_options);
   WarnOfRetiredOptions(variables);
+  WarnOfDanger(variables);
   settings.default_column_family_text = variables.default_cf_options;
   settings.override_column_family_text = variables.override_cf_options;
-  if (variables.write_policy == 2) {
-    return Status(StatusCode::kNotSupported,
-                  "rocksdb_write_policy=write_unprepared is not supported; use write_committed or "
-                  "write_prepared");
-  }
   CAIRN_ASSIGN_OR_RETURN(store_options, MakeStoreOptions(settings));
   ApplyCollectorControl(store_options.database.collector.get());
   DatabaseOptions options = store_options.database;

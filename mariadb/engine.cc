@@ -1,6 +1,7 @@
 #include "mariadb/engine.h"
 
 #include <utility>
+#include <vector>
 
 #include "mariadb/server_headers.h"
 
@@ -27,6 +28,12 @@ class ErrorLog final : public Log {
 
 std::unique_ptr<Engine> running_engine;
 
+// Where the server's and the engine's writes go.
+std::vector<std::string> DirectoriesToWatch(const Database& database) {
+  const std::string& logs = database.log_directory();
+  return {mysql_real_data_home, logs.empty() ? database.directory() : logs};
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Engine>> Engine::Open(DatabaseOptions options, Log* log) {
@@ -35,10 +42,12 @@ Result<std::unique_ptr<Engine>> Engine::Open(DatabaseOptions options, Log* log) 
   CAIRN_ASSIGN_OR_RETURN(engine->dictionary_, Dictionary::Load(engine->database_.get()));
   CAIRN_ASSIGN_OR_RETURN(engine->prepared_locks_, PreparedLocks::Take(engine->database_.get()));
   engine->upkeep_ = std::make_unique<Upkeep>(engine->database_.get(), engine->dictionary_.get());
+  engine->io_watchdog_ = std::make_unique<IoWatchdog>(DirectoriesToWatch(*engine->database_), log);
   return engine;
 }
 
 Engine::~Engine() {
+  io_watchdog_.reset();
   upkeep_.reset();
   prepared_locks_.reset();
   if (dictionary_ != nullptr) {  // Else opening failed, and nothing was written.

@@ -10,6 +10,7 @@
 #include "engine/catalog/dictionary.h"
 #include "engine/store/database.h"
 #include "engine/txn/prepared_locks.h"
+#include "engine/upkeep/io_watchdog.h"
 #include "engine/upkeep/upkeep.h"
 #include "mariadb/open_tables.h"
 #include "mariadb/session_list.h"
@@ -26,6 +27,7 @@ class Engine {
   Database& database() { return *database_; }
   Dictionary& dictionary() { return *dictionary_; }
   Upkeep& upkeep() { return *upkeep_; }
+  IoWatchdog& io_watchdog() { return *io_watchdog_; }
   PreparedLocks& prepared_locks() { return *prepared_locks_; }
   SessionList& sessions() { return sessions_; }
   OpenTables& open_tables() { return open_tables_; }
@@ -39,6 +41,7 @@ class Engine {
   std::unique_ptr<Dictionary> dictionary_;
   std::unique_ptr<PreparedLocks> prepared_locks_;
   std::unique_ptr<Upkeep> upkeep_;
+  std::unique_ptr<IoWatchdog> io_watchdog_;
 };
 
 // The running engine; null before initialisation and when RocksDB could not be opened.

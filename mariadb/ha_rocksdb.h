@@ -191,6 +191,8 @@ class ha_rocksdb final : public handler {
   int PrepareCursor(uint32_t index);
   // Whether this read asks for rows that keep another one out of a key that the server itself checks.
   bool ChecksForConflict(const uchar* key) const;
+  bool DeletesUnread(uint32_t encoded_parts) const;
+  int TakeUnread(uchar* record, const uchar* key, key_part_map key_parts);
   int LockForConflictCheck(const uchar* key);
   ha_rows KnownRows(const cairn::SharedTable::Sizes& sizes) const;
   // The number of rows, which is exact when they are few.
@@ -253,6 +255,7 @@ class ha_rocksdb final : public handler {
   uint64_t covered_reads_ = 0;
   bool is_system_table_ = false;  // In a schema of the server's own.
   bool scan_started_ = false;
+  bool deletes_unread_ = false;       // The current row is one that DELETE did not read.
   bool checks_for_conflict_ = false;  // The scan of the index that the cursor is bound to.
   bool positions_are_images_ = false;
   // The pushed condition's index gives back all its columns, so that the end of the range can be seen on

@@ -106,6 +106,7 @@ ulonglong ha_rocksdb::table_flags() const {
          HA_PRIMARY_KEY_REQUIRED_FOR_POSITION | HA_BINLOG_ROW_CAPABLE | HA_REUSES_FILE_NAMES |
          HA_CAN_SQL_HANDLER | HA_CAN_VIRTUAL_COLUMNS | HA_CAN_TABLES_WITHOUT_ROLLBACK |
          HA_CAN_GEOMETRY | HA_CAN_SKIP_LOCKED |
+         (cairn::SessionAllowsStatementLog(ha_thd()) ? HA_BINLOG_STMT_CAPABLE : 0) |
          // The entries of an old row are made from its virtual columns.
          (table_share != nullptr && table_share->virtual_fields != 0
               ? HA_REQUIRES_KEY_COLUMNS_FOR_DELETE
@@ -550,6 +551,14 @@ void ha_rocksdb::print_error(int error, myf error_flag) {
     const uint said = ha_thd()->get_stmt_da()->sql_errno();
     if (error == cairn::kErrorCorruption && said == ER_GET_ERRMSG) return;
     if (error == HA_ERR_UNSUPPORTED && said == ER_ON_DUPLICATE_DISABLED) return;
+  }
+  if (error == cairn::kErrorAborted) {
+    // Tools know it by RocksDB's number.
+    constexpr int kRocksDbAborted = 10;
+    const std::string kept = cairn::TakeErrorMessage();
+    my_error(ER_GET_ERRMSG, error_flag, kRocksDbAborted,
+             kept.empty() ? cairn::HandlerErrorText(error) : kept.c_str(), "ROCKSDB");
+    return;
   }
   if (error == HA_ERR_LOCK_DEADLOCK && cairn::TakeErrorMessage() == "snapshot conflict") {
     my_printf_error(ER_LOCK_DEADLOCK, "%s (snapshot conflict)", error_flag,

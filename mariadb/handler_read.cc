@@ -219,6 +219,7 @@ ha_rows ha_rocksdb::CountFewRows(ha_rows estimate) {
 int ha_rocksdb::index_init(uint index, bool) {
   active_index = index;
   checks_for_conflict_ = false;
+  deletes_unread_ = false;
   cursor_->Close();
   return 0;
 }
@@ -285,9 +286,54 @@ int ha_rocksdb::ReadComparing(uchar* record, const uchar* key, uint key_bytes,
   return error == HA_ERR_END_OF_FILE ? HA_ERR_KEY_NOT_FOUND : error;
 }
 
+// Whether a DELETE that names rows by the complete primary key needs nothing of them but that key, so that it
+// can do without reading them (rocksdb_blind_delete_primary_key).
+bool ha_rocksdb::DeletesUnread(uint32_t encoded_parts) const {
+  const THD* const thd = ha_thd();
+  const LEX* const lex = thd->lex;
+  if (lex->sql_command != SQLCOM_DELETE || !cairn::SessionDeletesBlindly(ha_thd())) return false;
+  const bool one_table = lex->query_tables != nullptr && lex->query_tables->next_global == nullptr;
+  const bool one_index = engine_table_->indexes().size() == 1 && !engine_table_->has_hidden_key() &&
+                         !engine_table_->all_columns_in_primary_key();
+  if (!one_table || !one_index || encoded_parts != whole_key_parts_) return false;
+  if (lex->first_select_lex()->order_list.elements != 0) return false;  // Reads the row later.
+  if (table->triggers != nullptr || table->versioned()) return false;
+  const KEY& primary = table->key_info[table->s->primary_key];
+  for (uint i = 0; i < table->s->fields; ++i) {
+    if (!bitmap_is_set(table->read_set, i)) continue;
+    const KEY_PART_INFO* const parts = primary.key_part;
+    const KEY_PART_INFO* const end = parts + primary.user_defined_key_parts;
+    const bool in_key = std::any_of(parts, end, [i](const KEY_PART_INFO& part) {
+      return part.fieldnr == i + 1 && !(part.key_part_flag & HA_PART_KEY_SEG);
+    });
+    if (!in_key) return false;
+  }
+  return true;
+}
+
+// The row is taken to exist. Its lock keeps the order of changes that others have begun.
+int ha_rocksdb::TakeUnread(uchar* record, const uchar* key, key_part_map key_parts) {
+  key_restore(record, key, &table->key_info[active_index],
+              calculate_key_len(table, active_index, key, key_parts));
+  cairn::Session& session = cairn::Session::Of(ha_thd());
+  cairn::ScopedWaitObserver observer(&session);
+  deletes_unread_ = true;
+  return OperationError(transaction().Lock(engine_table_->primary().family(), search_key_,
+                                           cairn::LockMode::kExclusive));
+}
+
 int ha_rocksdb::index_read_map(uchar* record, const uchar* key, key_part_map key_parts,
                                ha_rkey_function find_flag) {
   checks_for_conflict_ = ChecksForConflict(key);
+  deletes_unread_ = false;
+  if (find_flag == HA_READ_KEY_EXACT && active_index == engine_table_->primary_position() &&
+      lock_mode_ == cairn::LockMode::kExclusive && !engine_table_->has_hidden_key()) {
+    const uint32_t part_count = cairn::CountParts(table->key_info[active_index], key_parts);
+    const cairn::IndexCodec& codec = *engine_table_->primary().codec;
+    if (DeletesUnread(codec.EncodeSearchKey(key, part_count, &search_key_))) {
+      return TakeUnread(record, key, key_parts);
+    }
+  }
   if (checks_for_conflict_) {
     if (const int error = LockForConflictCheck(key)) return error;
   }
@@ -328,6 +374,7 @@ int ha_rocksdb::index_last(uchar* record) {
 }
 
 int ha_rocksdb::index_next_same(uchar* record, const uchar* key, uint key_bytes) {
+  if (deletes_unread_) return HA_ERR_END_OF_FILE;
   // The cursor knows the key of the last read, or as much of it as could be encoded.
   while (true) {
     const int error = ReadWith(active_index, [&] { return cursor_->ReadNextExact(record); });

@@ -80,6 +80,8 @@ int Prepare(handlerton*, THD* thd, bool all) {
     return 0;
   }
   if (!transaction.started() || !transaction.has_writes()) return 0;
+  // Whoever says XA PREPARE counts on it; without the server's own preparation only a crash can tell.
+  if (!global_variables.enable_2pc && !thd->transaction->xid_state.is_explicit_XA()) return 0;
   XID xid;
   thd_get_xid(thd, reinterpret_cast<MYSQL_XID*>(&xid));
   // A statement's commit or rollback follows and ends the collection; XA PREPARE is the last for a while.

@@ -66,11 +66,15 @@ Result<std::unique_ptr<Engine>> OpenEngine() {
 }
 
 int Init(void* plugin) {
+  ShowFacts();
   InitHandlerton(static_cast<handlerton*>(plugin));
   HideDirectory();
   auto engine = OpenEngine();
   if (!engine.ok()) {
-    sql_print_error("RocksDB: the engine cannot start: %s", engine.status().ToString().c_str());
+    const Status& why = engine.status();
+    const std::string text(why.message().empty() ? ToString(why.code()) : why.message());
+    sql_print_error("RocksDB: %s: the engine cannot start (%s)", text.c_str(),
+                    std::string(ToString(why.code())).c_str());
     return 1;
   }
   const Status prepared = PrepareDdlRecovery(engine->get());
@@ -79,12 +83,14 @@ int Init(void* plugin) {
                     prepared.ToString().c_str());
   }
   SetRunningEngine(std::move(engine).value());
+  ApplyToRunningEngine();
   SettleCairnFormat();
   ValidateTables(RunningEngine()->dictionary());
   return 0;
 }
 
 int Deinit(void*) {
+  ResumeBackgroundWork();
   SetRunningEngine(nullptr);
   return 0;
 }

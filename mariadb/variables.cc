@@ -1,10 +1,13 @@
 #include "mariadb/variables.h"
 
+#include <algorithm>
+#include <chrono>
 #include <string>
 #include <string_view>
 
 #include "engine/store/counters.h"
 #include "engine/store/rocksdb_status.h"
+#include "engine/store/settings.h"
 #include "mariadb/database_options.h"
 #include "mariadb/engine.h"
 #include "mariadb/error.h"
@@ -80,6 +83,36 @@ void SetDatabaseOption(THD*, SysVar* variable, void* to, const void* value) {
 void SetInfoLogLevel(THD*, SysVar*, void* variable, const void* value) {
   Store<unsigned long>(variable, value);
   ApplyInfoLogLevel();
+}
+
+void SetLogFlushNow(THD*, SysVar*, void* variable, const void* value) {
+  const unsigned int wanted = *static_cast<const unsigned int*>(value);
+  if (global_variables.allow_mmap_writes && wanted != 0) {
+    my_error(ER_WRONG_VALUE_FOR_VAR, MYF(0), "rocksdb_flush_log_at_trx_commit",
+             std::to_string(wanted).c_str());
+    return;
+  }
+  Store<unsigned int>(variable, value);
+}
+
+void SetWriteWatchdogNow(THD*, SysVar*, void* variable, const void* value) {
+  Store<unsigned int>(variable, value);
+  Engine* const engine = RunningEngine();
+  if (engine == nullptr) return;
+  engine->io_watchdog().SetLimit(std::chrono::seconds(*static_cast<const unsigned int*>(value)));
+}
+
+void SetRecountRateNow(THD*, SysVar*, void* variable, const void* value) {
+  Store<unsigned int>(variable, value);
+  Engine* const engine = RunningEngine();
+  if (engine != nullptr) engine->upkeep().SetRecountRate(*static_cast<const unsigned int*>(value));
+}
+
+void RemoveBackupCheckpointNow(THD*, SysVar*, void*, const void*) {
+  Engine* const engine = RunningEngine();
+  if (engine == nullptr) return;
+  const Status removed = engine->database().RemoveBackupCheckpoint();
+  if (!removed.ok()) PushError(removed);
 }
 
 void SetTtl(THD*, SysVar*, void* variable, const void* value) {
@@ -197,23 +230,42 @@ void RemoveDroppedIndexesNow(THD*, SysVar*, void*, const void* value) {
 
 void CompactFamilyNow(THD* thd, SysVar*, void*, const void* value);
 
-void CreateCheckpointNow(THD*, SysVar*, void*, const void* value) {
+// What the server's macros declare for a text.
+struct TextVariable {
+  MYSQL_PLUGIN_VAR_HEADER;
+  char** value;
+  const char* default_value;
+};
+
+// DEFAULT is told from an empty text by the address.
+bool IsDefault(SysVar* variable, const char* value) {
+  return value == reinterpret_cast<const TextVariable*>(variable)->default_value;
+}
+
+void CreateCheckpointNow(THD*, SysVar* variable, void*, const void* value) {
   Engine* const engine = RunningEngine();
   const char* const path = *static_cast<const char* const*>(value);
   if (path == nullptr)
     my_error(ER_WRONG_VALUE_FOR_VAR, MYF(0), "rocksdb_create_checkpoint", "NULL");
-  if (engine == nullptr || path == nullptr || *path == '\0') return;
+  if (engine == nullptr || path == nullptr || IsDefault(variable, path)) return;
+  if (*path == '\0') {
+    my_error(ER_GET_ERRMSG, MYF(0), 4, "Invalid argument: invalid checkpoint directory name",
+             "ROCKSDB");
+    return;
+  }
   WithoutVariablesLock unlocked;
   const Status created = engine->database().CreateCheckpoint(path);
   if (!created.ok()) PushError(created);
 }
 
-void UpdateFamilyOptionsNow(THD*, SysVar*, void* variable, const void* value) {
+void UpdateFamilyOptionsNow(THD* thd, SysVar*, void* variable, const void* value) {
   Engine* const engine = RunningEngine();
   const char* const text = *static_cast<const char* const*>(value);
   if (engine != nullptr && text != nullptr) {
     const Status updated = engine->database().UpdateFamilyOptions(text);
     if (updated.code() == StatusCode::kInvalidArgument) {
+      push_warning(thd, Sql_condition::WARN_LEVEL_WARN, ER_WRONG_ARGUMENTS,
+                   updated.ToString().c_str());
       my_error(ER_WRONG_VALUE_FOR_VAR, MYF(0), "rocksdb_update_cf_options", text);
     } else if (!updated.ok()) {
       PushError(updated);
@@ -325,9 +377,11 @@ class EnumNames {
 #define GLOBAL_SIZE(name, mutability, value, min, max, block, on_set, text)                     \
   MYSQL_SYSVAR_ULONGLONG(name, VALUE(name), mutability, text, nullptr, OnSet<&on_set>(), value, \
                          min, max, block);
-#define GLOBAL_TEXT(name, mutability, value, on_set, text)                             \
-  MYSQL_SYSVAR_STR(name, VALUE(name), mutability | PLUGIN_VAR_MEMALLOC, text, nullptr, \
-                   OnSet<&on_set>(), value);
+// What shows a fact points to a text of ours; the server owns the others.
+#define GLOBAL_TEXT(name, mutability, value, on_set, text)                                    \
+  MYSQL_SYSVAR_STR(name, VALUE(name),                                                         \
+                   (mutability) == SHOWN ? (mutability) : (mutability) | PLUGIN_VAR_MEMALLOC, \
+                   text, nullptr, OnSet<&on_set>(), value);
 #define GLOBAL_ENUM(name, mutability, value, names, on_set, text)                          \
   EnumNames name##_names(names);                                                           \
   MYSQL_SYSVAR_ENUM(name, VALUE(name), mutability, text, nullptr, OnSet<&on_set>(), value, \
@@ -416,6 +470,7 @@ TransactionSettings SessionTransactionSettings(THD* thd) {
   settings.max_write_batch_bytes = THDVAR(thd, write_batch_max_bytes);
   settings.write_log = !THDVAR(thd, write_disable_wal);
   settings.fill_block_cache = !THDVAR(thd, skip_fill_cache);
+  settings.lock_rows = thd->slave_thread || !THDVAR(thd, master_skip_tx_api);
   if (THDVAR(thd, commit_in_the_middle) || THDVAR(thd, bulk_load)) {
     settings.changes_per_piece = THDVAR(thd, bulk_load_size);
   }
@@ -471,6 +526,40 @@ PerfLevel SessionPerfLevel(THD* thd) {
   int level = THDVAR(thd, perf_context_level);
   if (level == 0) level = THDVAR(nullptr, perf_context_level);
   return level == 0 ? PerfLevel::kOff : static_cast<PerfLevel>(level);
+}
+
+bool SessionDeletesBlindly(THD* thd) {
+  return THDVAR(thd, blind_delete_primary_key) && !thd->slave_thread;
+}
+
+bool SessionAllowsStatementLog(THD* thd) {
+  return THDVAR(thd, unsafe_for_binlog) || (thd != nullptr && thd->slave_thread);
+}
+
+void ApplyToRunningEngine() {
+  Engine* const engine = RunningEngine();
+  engine->io_watchdog().SetLimit(std::chrono::seconds(global_variables.io_write_timeout));
+  engine->upkeep().SetRecountRate(global_variables.stats_recalc_rate);
+  if (!global_variables.pause_background_work) return;
+  const Status paused = FromRocksDb(engine->database().rocksdb()->PauseBackgroundWork());
+  if (!paused.ok()) sql_print_error("RocksDB: pausing: %s", paused.ToString().c_str());
+}
+
+void ResumeBackgroundWork() {
+  Engine* const engine = RunningEngine();
+  if (engine == nullptr || !global_variables.pause_background_work) return;
+  const Status resumed = FromRocksDb(engine->database().rocksdb()->ContinueBackgroundWork());
+  if (!resumed.ok()) sql_print_error("RocksDB: resuming: %s", resumed.ToString().c_str());
+  global_variables.pause_background_work = false;
+}
+
+void ShowFacts() {
+  static std::string revision;
+  static std::string compressions;
+  revision = RocksDbRevision();
+  compressions = SupportedCompressions();
+  global_variables.git_hash = revision.data();
+  global_variables.supported_compression_types = compressions.data();
 }
 
 }  // namespace cairn

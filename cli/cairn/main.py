@@ -131,6 +131,15 @@ def fuzz(seconds: int, corpus: Path | None, save: bool) -> None:
     sys.exit(command.run(seconds, corpus, save=save))
 
 
+@cli.command()
+@click.option("--check", is_flag=True, help="Change nothing; exit status 1 when a page is stale.")
+def docs(check: bool) -> None:
+    """Make docs/variables.md and docs/statuses.md from the tables in the source."""
+    from cairn import docs as command
+
+    sys.exit(command.run(check=check))
+
+
 @cli.command("format")
 def format_code() -> None:
     """Lay out the code with clang-format and ruff."""

@@ -65,6 +65,7 @@ class ScratchServer:
         self.data = data or directory / "data"
         self.error_log = directory / "error.log"
         self.library: Path | None = None  # The plug-in to load; None: the one under test.
+        self.configuration: Path | None = None  # Read first; it then loads the plug-in itself.
         self.environment: dict[str, str] = {}
         self._child: subprocess.Popen[bytes] | None = None
         self._log_begin = 0
@@ -105,7 +106,7 @@ class ScratchServer:
         share = self.mariadb.prefix / "usr" / "share" / "mysql"
         command = [
             str(self.mariadb.daemon),
-            "--no-defaults",
+            f"--defaults-file={self.configuration}" if self.configuration else "--no-defaults",
             *(["--user=root"] if os.geteuid() == 0 else []),
             f"--basedir={self.mariadb.prefix / 'usr'}",
             f"--datadir={self.data}",
@@ -118,7 +119,7 @@ class ScratchServer:
             f"--log-error={self.error_log}",
             f"--plugin-dir={self.directory / 'plugin'}",
             "--plugin-maturity=experimental",
-            f"--plugin-load-add={plugin.LIBRARY}",
+            *([] if self.configuration else [f"--plugin-load-add={plugin.LIBRARY}"]),
             "--innodb-buffer-pool-size=32M",
             "--innodb-log-file-size=8M",
             "--performance-schema=OFF",

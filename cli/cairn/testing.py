@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from cairn import mtr, packages, plugin, prefix, process, rocksdb, sysbench
+from cairn import docs, mtr, packages, plugin, prefix, process, rocksdb, sysbench
 from cairn.errors import CairnError
 from cairn.paths import BUILD, CLI_TESTS, LOG, ROOT, SQL_SUITE, shown
 from cairn.report import Phase, Reporter, say
@@ -195,6 +195,7 @@ def sql(reporter: Reporter) -> Total:
         say(f"    Log: {shown(LOG / 'mtr-sql.log')}")
     total.add(_roundtrip(reporter, server))
     total.add(_damage(reporter, server))
+    total.add(_configurations(reporter, server))
     return total
 
 
@@ -228,6 +229,15 @@ def _damage(reporter: Reporter, server: prefix.Server) -> Total:
     return Total(DAMAGE_ROUNDS - failed, failed)
 
 
+def _configurations(reporter: Reporter, server: prefix.Server) -> Total:
+    """Configuration files that people use start as they are."""
+    from cairn.acceptance import bad_input
+
+    cases = tuple(case for case in bad_input.CASES if case.name.startswith("configuration-"))
+    counts = bad_input.run_cases(reporter, server, cases)
+    return Total(counts["passed"], counts["failed"])
+
+
 # ---- crash -------------------------------------------------------------------------------------
 
 
@@ -259,7 +269,17 @@ def lint(reporter: Reporter) -> Total:
     for name, command, paths in checks:
         with reporter.phase(f"Lint ({name})") as phase:
             total.add(_summarise(phase, _check_files(phase, name, command(), list(paths))))
+    with reporter.phase("Lint (docs)") as phase:
+        total.add(_summarise(phase, _check_pages(phase)))
     return total
+
+
+def _check_pages(phase: Phase) -> Total:
+    """Pages that follow from tables in the source say what those say now."""
+    stale = docs.out_of_date()
+    for path in stale:
+        phase.note(f"{shown(path)}: not what the source says; ./cairn docs makes it anew")
+    return Total(len(docs.pages()) - len(stale), len(stale))
 
 
 def lay_out(reporter: Reporter) -> None:

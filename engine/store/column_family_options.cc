@@ -1,65 +1,78 @@
 #include "engine/store/column_family_options.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
 #include "engine/store/auto_increment_merge.h"
 #include "engine/store/comparator.h"
-#include "engine/store/rocksdb_status.h"
-#include "rocksdb/convenience.h"
+#include "engine/store/option_text.h"
 
 namespace cairn {
+
 namespace {
 
-Result<rocksdb::ColumnFamilyOptions> ApplyText(const rocksdb::ColumnFamilyOptions& base,
-                                               std::string_view text) {
-  rocksdb::ConfigOptions config;
-  config.ignore_unknown_options = false;
-  rocksdb::ColumnFamilyOptions options;
-  CAIRN_RETURN_IF_ERROR(FromRocksDb(
-      rocksdb::GetColumnFamilyOptionsFromString(config, base, std::string(text), &options)));
-  return options;
+Status Invalid(std::string text) { return Status(StatusCode::kInvalidArgument, std::move(text)); }
+
+void SkipBlanks(std::string_view* text) {
+  text->remove_prefix(std::min(text->find_first_not_of(" \t\n"), text->size()));
+}
+
+// Takes "name={" off the front.
+Result<std::string> ConsumeName(std::string_view* text) {
+  const size_t equals = text->find('=');
+  if (equals == std::string_view::npos) {
+    return Invalid("expected <column family>={<options>} at " + Quote(*text));
+  }
+  std::string name(text->substr(0, equals));
+  while (!name.empty() && (name.back() == ' ' || name.back() == '\t')) name.pop_back();
+  if (name.find_first_of(";{}") != std::string::npos) {
+    return Invalid("the name of a column family is expected at " + Quote(*text));
+  }
+  text->remove_prefix(equals + 1);
+  SkipBlanks(text);
+  if (name.empty() || !text->starts_with('{')) {
+    return Invalid("expected {<options>} after the column family " + Quote(name));
+  }
+  text->remove_prefix(1);
+  return name;
+}
+
+// Takes the options and the brace that ends them off the front.
+Result<std::string> ConsumeOptions(const std::string& name, std::string_view* text) {
+  int depth = 1;
+  for (size_t at = 0; at < text->size(); ++at) {
+    if ((*text)[at] == '{') ++depth;
+    if ((*text)[at] == '}' && --depth == 0) {
+      std::string options(text->substr(0, at));
+      text->remove_prefix(at + 1);
+      return options;
+    }
+  }
+  return Invalid("the options of the column family " + Quote(name) + " lack their closing brace");
 }
 
 }  // namespace
 
 Result<std::vector<std::pair<std::string, std::string>>> SplitFamilyOptions(std::string_view text) {
   std::vector<std::pair<std::string, std::string>> families;
-  const auto is_filler = [](char c) { return c == ' ' || c == '\t' || c == '\n' || c == ';'; };
-  size_t at = 0;
-  while (true) {
-    while (at < text.size() && is_filler(text[at])) ++at;
-    if (at == text.size()) return families;
-    const size_t equals = text.find('=', at);
-    if (equals == std::string_view::npos) {
-      return Status(StatusCode::kInvalidArgument, "expected <column family>={<options>} at \"" +
-                                                      std::string(text.substr(at)) + "\"");
-    }
-    std::string name(text.substr(at, equals - at));
-    while (!name.empty() && (name.back() == ' ' || name.back() == '\t')) name.pop_back();
-    at = equals + 1;
-    while (at < text.size() && (text[at] == ' ' || text[at] == '\t')) ++at;
-    if (name.empty() || at == text.size() || text[at] != '{') {
-      return Status(StatusCode::kInvalidArgument,
-                    "expected {<options>} after the column family \"" + name + "\"");
-    }
-    const size_t begin = ++at;
-    for (int depth = 1; depth > 0; ++at) {
-      if (at == text.size()) {
-        return Status(StatusCode::kInvalidArgument,
-                      "the options of the column family \"" + name + "\" lack their closing brace");
-      }
-      if (text[at] == '{') ++depth;
-      if (text[at] == '}') --depth;
-    }
+  for (SkipBlanks(&text); !text.empty(); SkipBlanks(&text)) {
+    CAIRN_ASSIGN_OR_RETURN(std::string name, ConsumeName(&text));
+    CAIRN_ASSIGN_OR_RETURN(std::string options, ConsumeOptions(name, &text));
     for (const auto& family : families) {
       if (family.first == name) {
-        return Status(StatusCode::kInvalidArgument,
-                      "the column family \"" + name + "\" stands twice");
+        return Invalid("the column family " + Quote(name) + " stands twice");
       }
     }
-    families.emplace_back(std::move(name), std::string(text.substr(begin, at - 1 - begin)));
+    families.emplace_back(std::move(name), std::move(options));
+    SkipBlanks(&text);
+    if (text.empty()) break;
+    if (!text.starts_with(';')) {
+      return Invalid("expected ; between column families at " + Quote(text));
+    }
+    text.remove_prefix(1);
   }
+  return families;
 }
 
 Result<ColumnFamilyOptionSource> ColumnFamilyOptionSource::Parse(
@@ -67,14 +80,14 @@ Result<ColumnFamilyOptionSource> ColumnFamilyOptionSource::Parse(
     std::string_view override_text,
     std::shared_ptr<rocksdb::CompactionFilterFactory> filter_factory) {
   ColumnFamilyOptionSource source;
-  Result<rocksdb::ColumnFamilyOptions> defaults = ApplyText(base, default_text);
+  Result<rocksdb::ColumnFamilyOptions> defaults = ApplyOptionText(base, default_text);
   if (!defaults.ok()) return defaults.status().WithContext("rocksdb_default_cf_options");
   source.default_options_ = std::move(defaults).value();
 
   auto families = SplitFamilyOptions(override_text);
   if (!families.ok()) return families.status().WithContext("rocksdb_override_cf_options");
   for (auto& [name, text] : *families) {
-    Result<rocksdb::ColumnFamilyOptions> options = ApplyText(source.default_options_, text);
+    Result<rocksdb::ColumnFamilyOptions> options = ApplyOptionText(source.default_options_, text);
     if (!options.ok()) {
       return options.status().WithContext("rocksdb_override_cf_options, column family \"" + name +
                                           "\"");

@@ -1,16 +1,19 @@
 #include "engine/store/database.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <mutex>
 #include <utility>
 
 #include "engine/store/compaction_filter.h"
 #include "engine/store/comparator.h"
 #include "engine/store/index_range.h"
+#include "engine/store/option_text.h"
 #include "engine/store/rocksdb_status.h"
 #include "engine/store/sorted_files.h"
 #include "rocksdb/convenience.h"
 #include "rocksdb/utilities/checkpoint.h"
+#include "rocksdb/utilities/options_util.h"
 
 namespace cairn {
 namespace {
@@ -61,6 +64,21 @@ Result<std::vector<std::string>> ListFamilies(const DatabaseOptions& options) {
   return names;
 }
 
+// Compares the options with those that the directory was last opened with, unknown ones included.
+Status CheckStoredOptions(const DatabaseOptions& options,
+                          const std::vector<rocksdb::ColumnFamilyDescriptor>& families) {
+  if (options.db.env->FileExists(options.directory + "/CURRENT").IsNotFound()) return Status();
+  rocksdb::ConfigOptions config;
+  config.ignore_unknown_options = false;
+  config.env = options.db.env;
+  const rocksdb::Status checked =
+      rocksdb::CheckOptionsCompatibility(config, options.directory, options.db, families);
+  if (checked.ok()) return Status();
+  return Status(StatusCode::kNotSupported,
+                "Compatibility check against existing database options failed, Status Code: " +
+                    std::to_string(checked.code()) + ", Status: " + checked.ToString());
+}
+
 }  // namespace
 
 Database::Database(DatabaseOptions options, ColumnFamilyOptionSource family_options,
@@ -105,6 +123,10 @@ Result<std::unique_ptr<Database>> Database::Open(DatabaseOptions options, Log* l
   std::vector<rocksdb::ColumnFamilyDescriptor> descriptors;
   descriptors.reserve(names.size());
   for (const std::string& name : names) descriptors.emplace_back(name, family_options.For(name));
+
+  if (options.refuse_unknown_options) {
+    CAIRN_RETURN_IF_ERROR(CheckStoredOptions(options, descriptors));
+  }
 
   std::vector<rocksdb::ColumnFamilyHandle*> handles;
   rocksdb::TransactionDB* db = nullptr;
@@ -238,22 +260,39 @@ Status Database::CreateCheckpoint(std::string path) {
       .WithContext("creating a checkpoint in " + path);
 }
 
+Status Database::RemoveBackupCheckpoint() {
+  const std::string path = options_.directory + "/mariabackup-checkpoint";
+  std::error_code error;
+  std::filesystem::remove_all(path, error);
+  if (!error) return Status();
+  return Status(StatusCode::kIoError, "removing " + path + ": " + error.message());
+}
+
+Status Database::CheckFamilyOptions(const std::string& name, const std::string& text) const {
+  const ColumnFamily* const family = FindFamily(name);
+  const rocksdb::ColumnFamilyOptions now =
+      family == nullptr ? family_options_.For(name)
+                        : rocksdb::ColumnFamilyOptions(db_->GetOptions(family->handle));
+  const auto changed = ApplyOptionText(now, text);
+  return changed.ok() ? Status() : changed.status().WithContext("column family \"" + name + "\"");
+}
+
 Status Database::UpdateFamilyOptions(std::string_view text) {
   CAIRN_ASSIGN_OR_RETURN(const auto families, SplitFamilyOptions(text));
-  std::vector<std::unordered_map<std::string, std::string>> options(families.size());
-  for (size_t i = 0; i < families.size(); ++i) {
-    CAIRN_RETURN_IF_ERROR(FromRocksDb(rocksdb::StringToMap(families[i].second, &options[i])));
+  for (const auto& [name, options] : families) {
+    CAIRN_RETURN_IF_ERROR(CheckFamilyOptions(name, options));
   }
-  for (size_t i = 0; i < families.size(); ++i) {
-    const std::string& name = families[i].first;
+  for (const auto& [name, options] : families) {
     CAIRN_ASSIGN_OR_RETURN(const ColumnFamily* family, FindOrCreateFamily(name));
-    const rocksdb::Status set = db_->SetOptions(family->handle, options[i]);
-    if (set.ok()) {
-      log_->Write(Severity::kNote, "changed options of the column family " + name);
-    } else {
-      log_->Write(Severity::kWarning,
-                  "options of the column family " + name + " stay as they are: " + set.ToString());
+    std::unordered_map<std::string, std::string> map;
+    CAIRN_RETURN_IF_ERROR(FromRocksDb(rocksdb::StringToMap(options, &map)));
+    if (map.empty()) continue;
+    const rocksdb::Status set = db_->SetOptions(family->handle, map);
+    if (!set.ok()) {
+      return FromRocksDb(set).WithContext("options of the column family \"" + name +
+                                          "\" stay as they are");
     }
+    log_->Write(Severity::kNote, "changed options of the column family " + name);
   }
   return Status();
 }
@@ -270,7 +309,10 @@ Status Database::RefreshStatistics() {
   return result;
 }
 
-Status Database::SyncLog() { return FromRocksDb(db_->FlushWAL(/*sync=*/true)); }
+Status Database::SyncLog() {
+  if (options_.db.allow_mmap_writes) return WriteLog();
+  return FromRocksDb(db_->FlushWAL(/*sync=*/true));
+}
 
 Status Database::WriteLog() { return FromRocksDb(db_->FlushWAL(/*sync=*/false)); }
 

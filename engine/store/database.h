@@ -43,6 +43,7 @@ struct DatabaseOptions {
   rocksdb::ColumnFamilyOptions column_family;  // Base of every family, table factory included.
   std::string default_column_family_text;      // rocksdb_default_cf_options
   std::string override_column_family_text;     // rocksdb_override_cf_options
+  bool refuse_unknown_options = false;         // In the OPTIONS file of the directory.
   rocksdb::TransactionDBOptions transaction;
   bool remove_expired_rows = true;  // rocksdb_enable_ttl
   bool hide_expired_rows = true;    // rocksdb_enable_ttl_read_filtering
@@ -65,6 +66,8 @@ class Database {
   // What it was opened with.
   const DatabaseOptions& options() const { return options_; }
   const std::string& directory() const { return options_.directory; }
+  // Of the write-ahead log; empty when that is directory().
+  const std::string& log_directory() const { return options_.db.wal_dir; }
   rocksdb::Env* env() const { return options_.db.env; }
   Log& log() const { return *log_; }
   DroppedIndexes& dropped_indexes() { return *dropped_indexes_; }
@@ -111,19 +114,21 @@ class Database {
   // Makes a consistent copy in the directory `path`, which must not exist yet. Data files become links where
   // the file system allows. Errors: those of RocksDB.
   Status CreateCheckpoint(std::string path);
+  // Removes the copy that mariabackup left in the database's directory, if it is there. Errors: kIoError.
+  Status RemoveBackupCheckpoint();
   // Changes options of open families: "cf1={write_buffer_size=8m};cf2={...}". A family that does not exist is
-  // created. Errors: kInvalidArgument when the text cannot be read, and nothing was changed; what RocksDB
-  // refuses is logged, family by family.
+  // created. Errors: kInvalidArgument, naming the family and the option. Nothing was changed then, unless the
+  // option is one that cannot change while the database is open: families that stand before it have changed.
   Status UpdateFamilyOptions(std::string_view text);
   // Brings the statistics of the families whose files changed up to date.
   Status RefreshStatistics();
   // A number for the names of the next sorted files, used once while the database is open.
   uint64_t NextSortedFileNumber() { return next_sorted_file_number_++; }
 
-  // Writes the log's buffer to the file and syncs it.
-  Status SyncLog();
-  // Hands the log to the operating system.
+  // Writes the log's buffer to the file, so that a death of the process loses nothing of it.
   Status WriteLog();
+  // The same, and syncs the file; with rocksdb_allow_mmap_writes RocksDB cannot do that at any time.
+  Status SyncLog();
 
   // Stops background work, syncs the log and closes; no other call may run or follow. Memtables stay in
   // the log: callers that want them in files call FlushMemtables() first. Called by the destructor too,
@@ -137,6 +142,7 @@ class Database {
            std::shared_ptr<WriteStalls> write_stalls, Log* log);
 
   const ColumnFamily* Adopt(rocksdb::ColumnFamilyHandle* handle);
+  Status CheckFamilyOptions(const std::string& name, const std::string& text) const;
 
   DatabaseOptions options_;
   ColumnFamilyOptionSource family_options_;

@@ -53,4 +53,8 @@ Status WriteDirectoryMarker(rocksdb::Env* env, const std::string& directory) {
   return FromRocksDb(written).WithContext("writing " + path);
 }
 
+bool IsMarkedCorrupted(rocksdb::Env* env, const std::string& directory) {
+  return env->FileExists(directory + "/" + std::string(kCorruptionMarkName)).ok();
+}
+
 }  // namespace cairn

@@ -23,4 +23,8 @@ Status CheckDirectoryMarker(rocksdb::Env* env, const std::string& directory);
 // Writes the file, in one step and synced, unless it is there.
 Status WriteDirectoryMarker(rocksdb::Env* env, const std::string& directory);
 
+// Whether the stock plug-in left its mark that it met damaged data in this directory.
+inline constexpr std::string_view kCorruptionMarkName = "ROCKSDB_CORRUPTED";
+bool IsMarkedCorrupted(rocksdb::Env* env, const std::string& directory);
+
 }  // namespace cairn

@@ -1,7 +1,9 @@
 #include "engine/store/settings.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -11,10 +13,13 @@
 #include "rocksdb/convenience.h"
 #include "rocksdb/env.h"
 #include "rocksdb/filter_policy.h"
+#include "rocksdb/persistent_cache.h"
 #include "rocksdb/rate_limiter.h"
 #include "rocksdb/sst_file_manager.h"
 #include "rocksdb/statistics.h"
 #include "rocksdb/table.h"
+#include "rocksdb/utilities/sim_cache.h"
+#include "rocksdb/version.h"
 
 namespace cairn {
 namespace {
@@ -32,22 +37,66 @@ Status MakeDirectory(const std::string& path) {
   return Status(code, "cannot create the directory " + path + ": " + std::strerror(errno));
 }
 
-std::shared_ptr<rocksdb::Cache> MakeBlockCache(const StoreSettings& settings) {
+// A directory that a variable names beside the data directory.
+Status PrepareDirectory(const char* variable, const std::string& path) {
+  if (path.empty()) return Status();
+  CAIRN_RETURN_IF_ERROR(MakeDirectory(path).WithContext(variable));
+  struct stat file;
+  if (stat(path.c_str(), &file) != 0 || !S_ISDIR(file.st_mode)) {
+    return Status(StatusCode::kInvalidArgument,
+                  std::string(variable) + ": " + path + " is not a directory");
+  }
+  if (access(path.c_str(), R_OK | W_OK | X_OK) == 0) return Status();
+  return Status(StatusCode::kReadOnly,
+                std::string(variable) + ": " + path + " cannot be used: " + std::strerror(errno));
+}
+
+std::shared_ptr<rocksdb::Cache> MakeRealCache(const StoreSettings& settings) {
   if (settings.clock_cache) {
     // A charge of 0 lets the cache find out by itself how large its entries are.
-    return rocksdb::HyperClockCacheOptions(settings.block_cache_bytes, /*charge=*/0)
+    return rocksdb::HyperClockCacheOptions(settings.block_cache_bytes, /*charge=*/0,
+                                           settings.block_cache_shard_bits)
         .MakeSharedCache();
   }
   rocksdb::LRUCacheOptions options;
   options.capacity = settings.block_cache_bytes;
+  options.num_shard_bits = settings.block_cache_shard_bits;
   options.high_pri_pool_ratio = settings.high_priority_share;
   return options.MakeSharedCache();
 }
 
+std::shared_ptr<rocksdb::Cache> MakeBlockCache(const StoreSettings& settings) {
+  std::shared_ptr<rocksdb::Cache> cache = MakeRealCache(settings);
+  if (settings.simulated_cache_bytes == 0) return cache;
+  return rocksdb::NewSimCache(std::move(cache), settings.simulated_cache_bytes,
+                              settings.block_cache_shard_bits);
+}
+
+Result<std::shared_ptr<rocksdb::PersistentCache>> MakePersistentCache(
+    const StoreSettings& settings, const std::shared_ptr<rocksdb::Logger>& log) {
+  std::shared_ptr<rocksdb::PersistentCache> cache;
+  const std::string& directory = settings.persistent_cache_directory;
+  if (directory.empty()) return cache;
+  if (settings.persistent_cache_bytes == 0) {
+    return Status(StatusCode::kInvalidArgument, "Must specify rocksdb_persistent_cache_size_mb");
+  }
+  CAIRN_RETURN_IF_ERROR(PrepareDirectory("rocksdb_persistent_cache_path", directory));
+  const rocksdb::Status made = rocksdb::NewPersistentCache(rocksdb::Env::Default(), directory,
+                                                           settings.persistent_cache_bytes, log,
+                                                           /*optimized_for_nvm=*/false, &cache);
+  if (!made.ok()) {
+    return Status(FromRocksDb(made).code(),
+                  "Persistent cache returned error: (" + made.ToString() + ")");
+  }
+  return cache;
+}
+
 Result<std::shared_ptr<rocksdb::TableFactory>> MakeTableFactory(
-    const StoreSettings& settings, std::shared_ptr<rocksdb::Cache> cache) {
+    const StoreSettings& settings, std::shared_ptr<rocksdb::Cache> cache,
+    std::shared_ptr<rocksdb::PersistentCache> persistent_cache) {
   rocksdb::BlockBasedTableOptions table;
   table.block_cache = std::move(cache);
+  table.persistent_cache = std::move(persistent_cache);
   table.block_size = settings.block_bytes;
   table.cache_index_and_filter_blocks = settings.cache_index_and_filter_blocks;
   table.cache_index_and_filter_blocks_with_high_priority = true;
@@ -102,7 +151,18 @@ Result<StoreOptions> MakeStoreOptions(const StoreSettings& settings) {
     return Status(StatusCode::kInvalidArgument, "the data directory has no name (rocksdb_datadir)");
   }
   CAIRN_RETURN_IF_ERROR(CheckDirectoryMarker(rocksdb::Env::Default(), settings.directory));
+  if (!settings.open_marked_corrupted &&
+      IsMarkedCorrupted(rocksdb::Env::Default(), settings.directory)) {
+    return Status(
+        StatusCode::kCorruption,
+        "There was a corruption detected in RockDB files. Check error log emitted earlier for "
+        "more details. When it is repaired, remove the file " +
+            settings.directory + "/" + std::string(kCorruptionMarkName) +
+            ", or start with rocksdb_allow_to_start_after_corruption=ON to look at the data");
+  }
   if (settings.create_if_missing) CAIRN_RETURN_IF_ERROR(MakeDirectory(settings.directory));
+  CAIRN_RETURN_IF_ERROR(PrepareDirectory("rocksdb_wal_dir", settings.log_directory));
+  CAIRN_RETURN_IF_ERROR(PrepareDirectory("rocksdb_log_dir", settings.info_log_directory));
 
   StoreOptions options;
   DatabaseOptions& database = options.database;
@@ -119,14 +179,18 @@ Result<StoreOptions> MakeStoreOptions(const StoreSettings& settings) {
                                  static_cast<int64_t>(settings.deletion_bytes_per_s)));
 
   options.block_cache = MakeBlockCache(settings);
-  CAIRN_ASSIGN_OR_RETURN(database.column_family.table_factory,
-                         MakeTableFactory(settings, options.block_cache));
+  CAIRN_ASSIGN_OR_RETURN(auto persistent_cache, MakePersistentCache(settings, options.info_log));
+  CAIRN_ASSIGN_OR_RETURN(
+      database.column_family.table_factory,
+      MakeTableFactory(settings, options.block_cache, std::move(persistent_cache)));
   database.column_family.compression = rocksdb::kLZ4Compression;
   database.column_family.bottommost_compression = rocksdb::kZSTD;
   database.default_column_family_text = settings.default_column_family_text;
   database.override_column_family_text = settings.override_column_family_text;
+  database.refuse_unknown_options = settings.refuse_unknown_options;
 
-  database.transaction.max_num_deadlocks = settings.remembered_deadlocks;
+  database.transaction.max_num_deadlocks =
+      std::min(settings.remembered_deadlocks, kMostRememberedDeadlocks);
   database.transaction.write_policy =
       settings.write_prepared ? rocksdb::WRITE_PREPARED : rocksdb::WRITE_COMMITTED;
   return options;
@@ -156,6 +220,28 @@ bool SetRateLimit(StoreOptions* options, uint64_t bytes_per_s) {
 void SetDeletionRate(StoreOptions* options, uint64_t bytes_per_s) {
   options->database.db.sst_file_manager->SetDeleteRateBytesPerSecond(
       static_cast<int64_t>(bytes_per_s));
+}
+
+// The build keeps the version but not the revision.
+std::string RocksDbRevision() {
+  constexpr std::string_view kPinned = "11.8.1";
+  const std::string version = rocksdb::GetRocksVersionAsString();
+  return version == kPinned ? "abeebd9630f11bd08c28b7bd43c7bdfc62050654" : "v" + version;
+}
+
+std::string SupportedCompressions() {
+  std::string names;
+  for (const rocksdb::CompressionType type : rocksdb::GetSupportedCompressions()) {
+    std::string name;
+    if (type == rocksdb::kNoCompression) continue;
+    if (!rocksdb::GetStringFromCompressionType(&name, type).ok()) continue;
+    // kLZ4Compression becomes LZ4.
+    if (name.starts_with('k')) name.erase(0, 1);
+    if (name.ends_with("Compression")) name.resize(name.size() - strlen("Compression"));
+    if (!names.empty()) names += ',';
+    names += name;
+  }
+  return names;
 }
 
 }  // namespace cairn

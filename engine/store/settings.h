@@ -34,6 +34,10 @@ struct StoreSettings {
   std::string info_log_directory;  // Of RocksDB's own LOG; empty: `directory`.
   double high_priority_share = 0;  // Of the block cache, for index and filter blocks.
   bool clock_cache = false;
+  int block_cache_shard_bits = -1;     // Shards as a power of two; -1: RocksDB decides.
+  uint64_t simulated_cache_bytes = 0;  // Of a second block cache that only counts; 0: none.
+  std::string persistent_cache_directory;
+  uint64_t persistent_cache_bytes = 0;  // 0: none.
   int statistics_level = 1;             // 0..5, RocksDB's StatsLevel.
   uint64_t rate_limit_bytes_per_s = 0;  // Of background writes; 0: none.
   uint64_t deletion_bytes_per_s = 0;    // Of obsolete files; 0: at once.
@@ -42,6 +46,8 @@ struct StoreSettings {
   int info_log_level = 3;  // 0 debug .. 4 fatal.
   uint64_t kept_info_logs = 1000;
   uint32_t remembered_deadlocks = 5;
+  bool refuse_unknown_options = false;  // In the OPTIONS file of the directory.
+  bool open_marked_corrupted = false;   // The stock plug-in met damaged data there.
   // Further options by RocksDB's names, as text: of the database, and of the block-based table format.
   std::unordered_map<std::string, std::string> database_options;
   std::unordered_map<std::string, std::string> table_options;
@@ -68,5 +74,11 @@ void SetStatisticsLevel(StoreOptions* options, int level);
 // A limit can be changed but neither made nor taken away while the database is open: false then.
 [[nodiscard]] bool SetRateLimit(StoreOptions* options, uint64_t bytes_per_s);
 void SetDeletionRate(StoreOptions* options, uint64_t bytes_per_s);
+// RocksDB makes room for all of them at once, so that a number without bounds would be the end of the process.
+inline constexpr uint32_t kMostRememberedDeadlocks = 100'000;
+
+// Facts about the RocksDB that is linked: its revision, and the compression methods that it has.
+std::string RocksDbRevision();
+std::string SupportedCompressions();
 
 }  // namespace cairn

@@ -127,8 +127,7 @@ Status Transaction::Commit(Durability durability) {
   }
   Status result = prepared_ ? Status() : AddAutoIncrementMerges();
   const bool large = IsLarge();
-  const bool writes_log =
-      durability == Durability::kWritten && !rocksdb_->GetWriteOptions()->disableWAL;
+  const bool logged = !rocksdb_->GetWriteOptions()->disableWAL;
   if (result.ok()) result = CommitToRocksDb(durability);
   if (!result.ok()) {
     const rocksdb::Status rolled_back = rocksdb_->Rollback();
@@ -138,10 +137,13 @@ Status Transaction::Commit(Durability durability) {
   }
   if (large) rocksdb_.reset();
   Finish();
-  if (result.ok() && writes_log) {
-    result = database_->WriteLog().WithContext("the transaction is committed but may not last");
-  }
-  return result;
+  return result.ok() && logged ? WriteLogIfWanted(durability) : result;
+}
+
+// Log records stay in RocksDB's buffer until they are synced, or written by this.
+Status Transaction::WriteLogIfWanted(Durability durability) {
+  if (durability != Durability::kWritten) return Status();
+  return database_->WriteLog().WithContext("the transaction is committed but may not last");
 }
 
 Status Transaction::CommitToRocksDb(Durability durability) {
@@ -180,6 +182,7 @@ Status Transaction::CommitPiece(Durability durability) {
   CountLockMemory();
   statement_savepoint_ = false;
   ++epoch_;
+  if (committed.ok()) return WriteLogIfWanted(durability);
   return committed.WithContext("the last changes of the statement were rolled back");
 }
 
@@ -213,7 +216,7 @@ Status Transaction::Prepare(const TransactionId& id, Durability durability) {
   CAIRN_RETURN_IF_ERROR(FromRocksDb(rocksdb_->Prepare()));
   prepared_ = true;
   facts_.SetState(TransactionState::kPrepared);
-  return durability == Durability::kWritten ? database_->WriteLog() : Status();
+  return WriteLogIfWanted(durability);
 }
 
 void Transaction::Detach() {
@@ -346,6 +349,9 @@ Status Transaction::GetForUpdate(const ColumnFamily& family, std::string_view ke
 Status Transaction::GetForUpdateImpl(const ColumnFamily& family, std::string_view key,
                                      LockMode mode, rocksdb::PinnableSlice* value) {
   CAIRN_ASSERT(started_);
+  if (!settings_.lock_rows) {
+    return value == nullptr ? Status() : Get(family, key, View::kLatest, value);
+  }
   if (lock_count() >= settings_.max_row_locks) {
     return Status(StatusCode::kLockLimit,
                   "Failed to acquire lock due to rocksdb_max_row_locks limit");

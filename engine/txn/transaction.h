@@ -47,6 +47,8 @@ struct TransactionSettings {
   bool write_log =
       true;  // Off: a crash loses what is not in data files; prepared changes are logged.
   bool fill_block_cache = true;
+  // Off: rows are neither locked nor checked for changes by others, for loads that are alone.
+  bool lock_rows = true;
   // The changes of a statement are committed in pieces of so many (rocksdb_commit_in_the_middle); 0: at the end.
   // Each statement then reads at its own snapshot and does not see its own changes.
   uint64_t changes_per_piece = 0;
@@ -78,6 +80,8 @@ class Transaction {
   // Two-phase commit: makes the changes durable under a name; then Commit() or Rollback() decides.
   Status Prepare(const TransactionId& id, Durability durability);
   bool prepared() const { return prepared_; }
+  // Whether the rows that the transaction changes are locked (TransactionSettings::lock_rows).
+  bool locks_rows() const { return settings_.lock_rows; }
   // Leaves a prepared transaction to be decided by name, by anybody. This object is free again.
   void Detach();
 
@@ -170,6 +174,7 @@ class Transaction {
   void BeginRocksDb();
   rocksdb::WriteBatchWithIndex& BatchForWrite();
   Status AddAutoIncrementMerges();
+  Status WriteLogIfWanted(Durability durability);
   bool RepeatsReads() const;
   // Whether reads at the snapshot leave out what the transaction has written.
   bool reads_apart() const { return settings_.changes_per_piece != 0; }

@@ -1,6 +1,7 @@
 #include "engine/upkeep/upkeep.h"
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <string>
 
@@ -75,11 +76,31 @@ Status Upkeep::UpdateStatistics() {
   return refreshed.ok() ? saved : refreshed;
 }
 
+// Goes round all indexes in the order of their numbers.
+void Upkeep::MarkNextIndexesStale() {
+  const uint32_t rate = recount_rate_;
+  if (rate == 0) return;
+  std::map<uint32_t, uint32_t> families;  // By index number.
+  for (const auto& table : dictionary_->Tables()) {
+    for (const IndexEntry& index : table->indexes) {
+      families.emplace(index.id.index_number, index.id.column_family);
+    }
+  }
+  auto next = families.upper_bound(last_recounted_);
+  for (uint32_t i = 0; i < rate && i < families.size(); ++i) {
+    if (next == families.end()) next = families.begin();
+    database_->file_statistics().MarkStale(next->second);
+    last_recounted_ = next->first;
+    ++next;
+  }
+}
+
 void Upkeep::KeepStatisticsLoop() {
   bool failing = false;
   auto rest = kStatisticsInterval;
   while (statistics_alarm_.Wait(rest)) {
     const auto begun = std::chrono::steady_clock::now();
+    MarkNextIndexesStale();
     const Status updated = UpdateStatistics();
     if (!updated.ok() && !failing) {
       database_->log().Write(Severity::kWarning,

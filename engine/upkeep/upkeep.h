@@ -25,6 +25,9 @@ class Upkeep {
   // Asks for the removal of the entries of dropped indexes now; returns at once.
   void RemoveDroppedIndexes();
 
+  // Counts the families of so many indexes anew every second, one after the other; 0: only what changes.
+  void SetRecountRate(uint32_t indexes_per_s) { recount_rate_ = indexes_per_s; }
+
   // Counts the files that changed and keeps the figures in the dictionary, now.
   Status UpdateStatistics();
 
@@ -49,6 +52,7 @@ class Upkeep {
   void RemoveDroppedIndexesLoop();
   void KeepStatisticsLoop();
   Status RemoveIndex(IndexId id);
+  void MarkNextIndexesStale();
 
   Database* const database_;
   Dictionary* const dictionary_;
@@ -56,6 +60,8 @@ class Upkeep {
   Alarm removal_alarm_;
   Alarm statistics_alarm_;
   std::atomic<bool> cancel_compaction_{false};
+  std::atomic<uint32_t> recount_rate_{0};
+  uint32_t last_recounted_ = 0;  // An index number. Of the statistics thread.
   std::thread sync_thread_;
   std::thread removal_thread_;
   std::thread statistics_thread_;

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from cairn import files, packages, plugin, prefix
-from cairn.acceptance import damage, disk_full, volume
+from cairn.acceptance import configurations, damage, disk_full, variables, volume
 from cairn.acceptance.case import Case, Context, Failed
 from cairn.errors import CairnError
 from cairn.paths import VAR, shown
@@ -52,6 +52,31 @@ CASES = (
         damage.directory_of_newer_cairn,
     ),
     Case("unknown-option", "Options that do not exist are refused", damage.unknown_option),
+    Case(
+        "variables",
+        "Every variable refuses bad values while a load runs",
+        variables.bad_values,
+    ),
+    Case(
+        "variables-at-start",
+        "Misspelled variables and bad values end or adjust the start",
+        variables.bad_values_at_start,
+    ),
+    Case("paths", "Every path may point at nothing, at a file, at what is locked", variables.paths),
+    Case("family-options", "Options of column families are refused by name", variables.families),
+    Case("combinations", "Options that exclude each other are refused", variables.combinations),
+    Case("configuration-sample", "The stock package's sample starts", configurations.sample),
+    Case("configuration-slow-disk", "slow-disk.cnf starts and holds", configurations.slow_disk),
+    Case(
+        "configuration-bulk-and-mixed",
+        "bulk-and-mixed.cnf starts and holds",
+        configurations.bulk_and_mixed,
+    ),
+    Case(
+        "configuration-insert-benchmark",
+        "insert-benchmark.cnf starts and holds",
+        configurations.insert_benchmark,
+    ),
 )
 
 
@@ -71,14 +96,20 @@ def run(wanted: tuple[str, ...], *, list_cases: bool) -> int:
         packages.ensure((packages.SERVER,), phase)
     mariadb = prefix.require()
     say(f"  {shown(plugin.library())}")
-    counts = {"passed": 0, "failed": 0, "skipped": 0}
-    with files.exclusive(VAR / "acceptance" / ".bad-input.lock", "running these cases"):
-        for case in [known[name] for name in wanted] or CASES:
-            counts[_run(reporter, mariadb, case)] += 1
+    counts = run_cases(reporter, mariadb, tuple(known[name] for name in wanted) or CASES)
     say("")
     skipped = f", {counts['skipped']} skipped" if counts["skipped"] else ""
     say(f"{counts['passed']} passed, {counts['failed']} failed{skipped}")
     return 1 if counts["failed"] else 0
+
+
+def run_cases(reporter: Reporter, mariadb: Server, cases: tuple[Case, ...]) -> dict[str, int]:
+    """Runs cases; returns how many passed, failed and were skipped."""
+    counts = {"passed": 0, "failed": 0, "skipped": 0}
+    with files.exclusive(VAR / "acceptance" / ".bad-input.lock", "running these cases"):
+        for case in cases:
+            counts[_run(reporter, mariadb, case)] += 1
+    return counts
 
 
 def _run(reporter: Reporter, mariadb: Server, case: Case) -> str:

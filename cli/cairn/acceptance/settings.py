@@ -53,6 +53,8 @@ VALUES: dict[str, tuple[Any, ...]] = {
     "rocksdb_rate_limiter_bytes_per_sec": (0, 64 << 20),  # Less is a stall by intention.
     "rocksdb_sst_mgr_rate_bytes_per_sec": (0, 64 << 20),
     "rocksdb_delayed_write_rate": (0, 16 << 20),
+    "rocksdb_io_write_timeout": (0, 600),  # Less ends the server of a busy machine, as it should.
+    "rocksdb_master_skip_tx_api": ("OFF",),  # Sessions that write the same rows must not use it.
     # Memory that is taken at once.
     "rocksdb_block_cache_size": (1024, 8 << 20, 256 << 20),
     "rocksdb_max_latest_deadlocks": (0, 1, 1000),
@@ -73,6 +75,8 @@ NOT_AT_START = {
     "rocksdb_delete_cf",
     "rocksdb_update_cf_options",
     "rocksdb_persistent_cache_path",
+    "rocksdb_allow_mmap_writes",  # Needs rocksdb_flush_log_at_trx_commit=0.
+    "rocksdb_cache_dump",  # OFF is refused.
     "rocksdb_flush_log_at_trx_commit",
     "rocksdb_bulk_load",
     "rocksdb_commit_in_the_middle",

@@ -31,6 +31,13 @@ TEST(ColumnFamilyOptions, BracesMayNest) {
   EXPECT_EQ(source->For("cf1").write_buffer_size, 1u << 20);
 }
 
+TEST(ColumnFamilyOptions, NumbersThatMayBeNegativeAre) {
+  const auto source = Parse("compression_opts=-14:1:0;max_write_buffer_size_to_maintain=-1;", "");
+  ASSERT_TRUE(source.ok()) << source.status().ToString();
+  EXPECT_EQ(source->For("default").max_write_buffer_size_to_maintain, -1);
+  EXPECT_EQ(source->For("default").compression_opts.window_bits, -14);
+}
+
 TEST(ColumnFamilyOptions, ComparatorAndMergeFollowTheName) {
   const auto source = Parse("", "");
   ASSERT_TRUE(source.ok());
@@ -58,13 +65,26 @@ TEST_P(BadColumnFamilyOptions, AreRefusedByName) {
 
 INSTANTIATE_TEST_SUITE_P(
     Texts, BadColumnFamilyOptions,
-    testing::Values(BadText{"no_such_option=1", "", "no_such_option"},
-                    BadText{"write_buffer_size=abc", "", "write_buffer_size"},
-                    BadText{"", "cf1={no_such_option=1}", "cf1"},
-                    BadText{"", "cf1={write_buffer_size=1m", "closing brace"},
-                    BadText{"", "cf1", "cf1"}, BadText{"", "cf1=write_buffer_size=1m", "cf1"},
-                    BadText{"", "={a=1}", "expected"},
-                    BadText{"", "cf1={write_buffer_size=1m};cf1={write_buffer_size=2m}", "twice"}));
+    testing::Values(
+        BadText{"no_such_option=1", "", "no_such_option"},
+        BadText{"write_buffer_size=abc", "", "write_buffer_size"},
+        BadText{"", "cf1={no_such_option=1}", "cf1"},
+        BadText{"", "cf1={write_buffer_size=1m", "closing brace"}, BadText{"", "cf1", "cf1"},
+        BadText{"", "cf1=write_buffer_size=1m", "cf1"}, BadText{"", "={a=1}", "expected"},
+        BadText{"write_bufer_size=1m", "", "the nearest is write_buffer_size"},
+        BadText{"block_based_table_factory={blok_size=4096}", "", "the nearest is block_size"},
+        BadText{"block_based_table_factory={block_size=-1}", "",
+                "block_size=-1: must not be negative"},
+        BadText{"write_buffer_size=-1", "", "write_buffer_size=-1: must not be negative"},
+        BadText{"", "cf1={target_file_size_base=-4m}", "must not be negative"},
+        BadText{"write_buffer_size=1m;;target_file_size_base=1m", "", "Unexpected char"},
+        BadText{"block_based_table_factory={block_size=4096", "", "curly braces"},
+        BadText{"", "cf1={write_buffer_size=1m};;cf2={write_buffer_size=1m}", ";cf2"},
+        BadText{"", "cf1={write_buffer_size=1m}cf2={write_buffer_size=1m}", "expected ;"},
+        BadText{"", ";cf1={write_buffer_size=1m}", ";cf1"},
+        BadText{"", "cf1={write_buffer_size=1m}}", "expected ;"},
+        BadText{"write_buffer_size=99999999999999999999", "", "write_buffer_size"},
+        BadText{"", "cf1={write_buffer_size=1m};cf1={write_buffer_size=2m}", "twice"}));
 
 }  // namespace
 }  // namespace cairn
