@@ -27,7 +27,7 @@ using SysVar = st_mysql_sys_var;
 void NONE(THD*, SysVar*, void*, const void*) {}  // Never called: stands for "no function".
 
 void PushError(const Status& status) {
-  my_error(ER_GET_ERRMSG, MYF(0), static_cast<int>(status.code()), status.ToString().c_str(),
+  my_error(ER_GET_ERRMSG, MYF(0), ToHandlerCode(status.code()), status.ToString().c_str(),
            "ROCKSDB");
 }
 

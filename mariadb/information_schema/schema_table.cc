@@ -1,5 +1,6 @@
 #include "mariadb/information_schema/schema_table.h"
 
+#include "mariadb/error.h"
 #include "tztime.h"
 
 namespace cairn {
@@ -54,7 +55,7 @@ bool SchemaTableWriter::Send() {
 }
 
 bool ReportSchemaTableError(const Status& status) {
-  my_error(ER_GET_ERRMSG, MYF(0), static_cast<int>(status.code()), status.ToString().c_str(),
+  my_error(ER_GET_ERRMSG, MYF(0), ToHandlerCode(status.code()), status.ToString().c_str(),
            "ROCKSDB");
   return false;
 }
