@@ -126,13 +126,23 @@ def _run_tests(
 
 
 def _batches(tests: list[str]) -> Iterator[list[str]]:
-    """The tests in runs of a size that the framework survives.
+    """The tests in runs of a size that the framework survives, each test in one variant.
 
     Its workers talk to it over a stream that a failing test with a long log can break; the run then
-    ends where it is.
+    ends where it is. Of a test that is named twice, in two variants, it runs the first.
     """
-    for start in range(0, len(tests), BATCH):
-        yield tests[start : start + BATCH]
+    waiting = tests
+    while waiting:
+        batch: dict[str, str] = {}
+        later: list[str] = []
+        for test in waiting:
+            name = test.partition(",")[0]
+            if len(batch) < BATCH and name not in batch:
+                batch[name] = test
+            else:
+                later.append(test)
+        yield list(batch.values())
+        waiting = later
 
 
 def select(server: Server, wanted: tuple[str, ...], combination: str | None) -> list[str]:

@@ -225,7 +225,9 @@ def test_a_stall_is_seen_with_its_cause(tmp_path):
     with ScratchServer(prefix.require(), tmp_path, (options,)) as server:
         server.start()
         server.query("CREATE DATABASE d")
-        server.query("CREATE TABLE d.t (id INT, PRIMARY KEY (id) COMMENT 'slow') ENGINE=ROCKSDB")
+        server.query(
+            "CREATE TABLE d.t (id INT, PRIMARY KEY (id) COMMENT 'cfname=slow') ENGINE=ROCKSDB"
+        )
         for number in range(2):
             server.query(f"INSERT INTO d.t VALUES ({number})")
             server.query("SET GLOBAL rocksdb_force_flush_memtable_now = 1")
