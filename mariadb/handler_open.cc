@@ -190,7 +190,7 @@ int ha_rocksdb::BindTable() {
   cursor_ = std::make_unique<cairn::Cursor>(bound.get());
   writer_ = std::make_unique<cairn::TableWriter>(&engine->database(), bound.get());
   engine_table_ = bound;
-  whole_key_parts_ = bound->primary().ends_at_blob_part
+  whole_key_parts_ = bound->primary().search_keys_end_early
                          ? UINT32_MAX
                          : static_cast<uint32_t>(bound->primary().layout().parts.size());
   return 0;

@@ -107,7 +107,7 @@ int ha_rocksdb::PrepareCursor(uint32_t index) {
       columns_[part.column] = columns_[part.column] || bitmap_is_set(table->read_set, part.column);
     }
   }
-  if (engine_table_->index(index).ends_at_blob_part) {  // They are compared with search keys.
+  if (engine_table_->index(index).search_keys_end_early) {  // They are compared with search keys.
     for (const cairn::KeyPartLayout& part : engine_table_->index(index).layout().parts) {
       columns_[part.column] = true;
     }
@@ -337,13 +337,12 @@ int ha_rocksdb::index_read_map(uchar* record, const uchar* key, key_part_map key
   if (checks_for_conflict_) {
     if (const int error = LockForConflictCheck(key)) return error;
   }
-  if (engine_table_->index(active_index).ends_at_blob_part) {
+  if (engine_table_->index(active_index).search_keys_end_early) {
     const cairn::IndexCodec& codec = *engine_table_->index(active_index).codec;
-    const uint32_t part_count = cairn::CountParts(table->key_info[active_index], key_parts);
-    if (codec.EncodeSearchKey(key, part_count, &search_key_) < part_count) {
-      const uint key_bytes = calculate_key_len(table, active_index, key, key_parts);
-      return ReadComparing(record, key, key_bytes, find_flag);
-    }
+    codec.EncodeSearchKey(key, cairn::CountParts(table->key_info[active_index], key_parts),
+                          &search_key_);
+    const uint key_bytes = calculate_key_len(table, active_index, key, key_parts);
+    return ReadComparing(record, key, key_bytes, find_flag);
   }
   return ReadWith(active_index, [&]() -> Status {
     const cairn::TableIndex& index = engine_table_->index(active_index);
@@ -378,7 +377,7 @@ int ha_rocksdb::index_next_same(uchar* record, const uchar* key, uint key_bytes)
   // The cursor knows the key of the last read, or as much of it as could be encoded.
   while (true) {
     const int error = ReadWith(active_index, [&] { return cursor_->ReadNextExact(record); });
-    if (error != 0 || !engine_table_->index(active_index).ends_at_blob_part ||
+    if (error != 0 || !engine_table_->index(active_index).search_keys_end_early ||
         CompareKey(active_index, record, key, key_bytes) == 0) {
       return error;
     }

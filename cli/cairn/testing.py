@@ -18,7 +18,7 @@ from cairn.report import Phase, Reporter, say
 
 # The unit tests run as users get the code, and where the sanitizers can see slips.
 UNIT_PRESETS = ("release", "asan")
-FORMATTED = ("engine", "mariadb", "tests/fuzz", "tests/unit", "tools")
+FORMATTED = ("engine", "mariadb", "tests", "tools")
 # ./cairn acceptance roundtrip and ./cairn acceptance damage make more of them.
 ROUND_TRIPS = 3
 DAMAGE_ROUNDS = 6

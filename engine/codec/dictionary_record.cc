@@ -13,7 +13,6 @@ constexpr uint16_t kRecordVersion = 1;  // Of all records but type 2 and type 20
 constexpr uint16_t kIndexInfoVersion = 6;
 constexpr uint16_t kCairnIndexInfoVersion = 0x4301;  // Version 6 and the features behind it.
 constexpr uint16_t kIndexInfoWithoutFlags = 5;
-constexpr uint16_t kIndexInfoWithoutTtl = 4;
 constexpr uint16_t kOldestIndexInfo = 3;
 constexpr uint32_t kTtlStampFlag = 1;
 constexpr uint16_t kFirstFormatWithTtl = 13;

@@ -103,6 +103,8 @@ class IndexCodec {
   // The order of parts beyond the own ones is that of the stored suffix (section 3.1).
   uint32_t EncodeSearchKey(const uint8_t* search_key, uint32_t part_count,
                            std::string* prefix) const;
+  // Whether encoding may stop at a part as said above, so that entries found by a search key are candidates only.
+  bool SearchKeysEndEarly() const;
 
   // --- Reading ----------------------------------------
 

@@ -140,6 +140,11 @@ bool IndexCodec::UniquePrefixIsExact() const {
   return true;
 }
 
+bool IndexCodec::SearchKeysEndEarly() const {
+  const auto& parts = compiled_->parts;
+  return std::any_of(parts.begin(), parts.end(), [](const KeyPart& part) { return part.EndsMatch(); });
+}
+
 uint32_t IndexCodec::EncodeSearchKey(const uint8_t* search_key, uint32_t part_count,
                                      std::string* prefix) const {
   const Compiled& index = *compiled_;

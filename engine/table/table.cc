@@ -59,8 +59,9 @@ Result<std::shared_ptr<const Table>> Table::Open(std::shared_ptr<const TableDefi
   for (size_t i = 0; i < indexes.size(); ++i) {
     CAIRN_ASSIGN_OR_RETURN(std::unique_ptr<const IndexCodec> codec,
                            IndexCodec::Make(layout, primary, indexes[i]));
+    const bool search_keys_end_early = codec->SearchKeysEndEarly();
     table->indexes_.push_back(TableIndex{definition->indexes[i], std::move(codec),
-                                         EndsAtBlobPart(layout, indexes[i]),
+                                         EndsAtBlobPart(layout, indexes[i]), search_keys_end_early,
                                          HasVirtualPart(layout, indexes[i])});
   }
   table->all_columns_in_primary_key_ =

@@ -1,6 +1,5 @@
 // information_schema.ROCKSDB_SST_PROPS: one row for each data file.
-#include "engine/store/inspection.h"
-#include "mariadb/information_schema/schema_table.h"
+#include "mariadb/information_schema/file_rows.h"
 
 namespace cairn {
 namespace {
@@ -37,17 +36,8 @@ bool SendFile(const DataFile& file, SchemaTableWriter* writer) {
   return writer->Text(properties.compression_options).Send();
 }
 
-bool Fill(Engine* engine, SchemaTableWriter* writer) {
-  const auto files = ListDataFiles(engine->database());
-  if (!files.ok()) return ReportSchemaTableError(files.status());
-  for (const DataFile& file : *files) {
-    if (!SendFile(file, writer)) return false;
-  }
-  return true;
-}
-
 }  // namespace
 
-int InitFileProperties(void* plugin) { return DeclareSchemaTable<Fill>(plugin, columns); }
+int InitFileProperties(void* plugin) { return DeclareSchemaTable<FillFromFiles<SendFile>>(plugin, columns); }
 
 }  // namespace cairn

@@ -2,8 +2,7 @@
 #include <string>
 
 #include "engine/store/file_statistics.h"
-#include "engine/store/inspection.h"
-#include "mariadb/information_schema/schema_table.h"
+#include "mariadb/information_schema/file_rows.h"
 
 namespace cairn {
 namespace {
@@ -45,17 +44,8 @@ bool SendFile(const DataFile& file, SchemaTableWriter* writer) {
   return true;
 }
 
-bool Fill(Engine* engine, SchemaTableWriter* writer) {
-  const auto files = ListDataFiles(engine->database());
-  if (!files.ok()) return ReportSchemaTableError(files.status());
-  for (const DataFile& file : *files) {
-    if (!SendFile(file, writer)) return false;
-  }
-  return true;
-}
-
 }  // namespace
 
-int InitIndexFileMap(void* plugin) { return DeclareSchemaTable<Fill>(plugin, columns); }
+int InitIndexFileMap(void* plugin) { return DeclareSchemaTable<FillFromFiles<SendFile>>(plugin, columns); }
 
 }  // namespace cairn

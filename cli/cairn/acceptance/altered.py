@@ -16,12 +16,14 @@ from random import Random
 from typing import Any
 
 from cairn import files, packages, plugin, prefix, rocksdb
+from cairn.acceptance import rounds
 from cairn.acceptance.altered_tables import HIDDEN, PRIMARY, SCHEMA, TABLES, Table
+from cairn.acceptance.rounds import Wrong
 from cairn.crash.ddl_state import Dictionary
 from cairn.errors import CairnError
-from cairn.paths import BUILD, VAR, shown
+from cairn.paths import BUILD, VAR
 from cairn.prefix import Server
-from cairn.report import Reporter, say
+from cairn.report import Reporter
 from cairn.scratch_server import ENGINE_DIRECTORY, ScratchServer, own_directory, remove
 
 PROGRAM = BUILD / "release" / "tests" / "acceptance" / "alter_entries"
@@ -46,10 +48,6 @@ class Index:
     name: str
     family: int
     number: int
-
-
-class Wrong(Exception):
-    """What a round found."""
 
 
 class Statement:
@@ -131,7 +129,7 @@ class Round:
         self.chance = Random(seed)
         self.table = self.chance.choice(TABLES)
         self.others = [table for table in TABLES if table is not self.table]
-        self.altered: list[str] = []  # "key value -> key value" in hex.
+        self.details: list[str] = []  # Entries: "key value -> key value" in hex.
         self.what = ""
 
     def run(self) -> None:
@@ -156,7 +154,7 @@ class Round:
         if not self._alter(family, keys, part, self.chance.choice((1, 1, 2, 5))):
             part = "key"  # Entries without a value.
             self._alter(family, keys, part, 1)
-        self.what = f"{len(self.altered)} {part}s of {self.table.path}, index {index}"
+        self.what = f"{len(self.details)} {part}s of {self.table.path}, index {index}"
         is_row = index not in self.table.indexes or index == PRIMARY
         self.server.start(*self.original.options)
         found = self._read_all(is_row=is_row)
@@ -186,7 +184,7 @@ class Round:
             missing = expected - statement.counted()
             if self.original.has_checksums and wrong:
                 raise Wrong(f"{text} gives {dict(wrong)} in spite of the row's checksums")
-            allowed = len(self.altered)
+            allowed = len(self.details)
             column_count = len(next(iter(expected)))
             reads_rows = text.startswith("SELECT *") and not self.table.is_covered_by(
                 index, column_count
@@ -351,8 +349,8 @@ class Round:
         )
         if done.returncode != 0 and "no entry" not in done.stderr:
             raise CairnError(f"The entries cannot be altered: {done.stderr.strip()}")
-        self.altered = done.stdout.splitlines()
-        return bool(self.altered)
+        self.details = done.stdout.splitlines()
+        return bool(self.details)
 
     def _check_table(self, table: Table) -> list[str]:
         statement = Statement(self.server, f"CHECK TABLE {table.path}")
@@ -380,21 +378,17 @@ class Round:
             raise Wrong("DROP TABLE leaves the table")
 
 
-def run(rounds: int, seed: str | None) -> int:
+def run(count: int, seed: str | None) -> int:
     """Runs rounds, each with a seed of its own that is printed; returns the exit status."""
     reporter = Reporter()
     with reporter.phase("Packages") as phase:
         packages.ensure((packages.BUILD, packages.COMPRESSION, packages.SERVER), phase)
     mariadb = prefix.require()
-    base = seed or f"{Random().getrandbits(32)}"
-    say(f"  {shown(plugin.library())}; again with --seed {base}")
-    failed = run_rounds(reporter, mariadb, rounds, base)
-    say("")
-    say(f"{rounds - failed} passed, {failed} failed")
-    return 1 if failed else 0
+    base = rounds.announced_seed(seed)
+    return rounds.concluded(count, run_rounds(reporter, mariadb, count, base))
 
 
-def run_rounds(reporter: Reporter, mariadb: Server, rounds: int, base: str) -> int:
+def run_rounds(reporter: Reporter, mariadb: Server, count: int, base: str) -> int:
     """Runs rounds with the seeds that follow from `base`; returns how many failed."""
     with reporter.phase("Build (alter_entries)") as phase:
         library = rocksdb.ensure(phase, plugin.sanitizer_of("release"))
@@ -411,37 +405,13 @@ def run_rounds(reporter: Reporter, mariadb: Server, rounds: int, base: str) -> i
             phase.summary = f"{len(TABLES)} tables" + (
                 ", with checksums too" if len(originals) > 1 else ""
             )
-        for number in range(1, rounds + 1):
-            round_seed = base if "." in base and number == 1 else f"{base}.{number}"
+        for number in range(1, count + 1):
+            round_seed = rounds.seed_of(base, number)
             original = Random(f"{round_seed} original").choice(originals)
-            failed += not _one(reporter, original, directory, round_seed)
+            server = ScratchServer(mariadb, directory / "server")
+            failed += not rounds.passed(
+                reporter, Round(original, server, round_seed), server, round_seed
+            )
         if not failed:
             remove(directory)
     return failed
-
-
-def _one(reporter: Reporter, original: Original, directory: Path, seed: str) -> bool:
-    home = directory / "server"
-    server = ScratchServer(original.mariadb, home)
-    reason = ""
-    with reporter.phase(f"Round {seed}") as phase:
-        round_ = Round(original, server, seed)
-        try:
-            round_.run()
-        except Wrong as wrong:
-            reason = str(wrong)
-        except Exception as error:  # Whatever a round stumbles over is what it looks for.
-            reason = f"{type(error).__name__}: {error}"
-            if not server.is_alive():
-                reason += "\n" + server.excerpt()
-        finally:
-            server.kill()
-        phase.summary = ("failed: " if reason else "") + round_.what
-    if reason:
-        for line in [*round_.altered, *reason.splitlines()]:
-            say(f"    {line[:1500]}")
-        kept = directory / f"failed-{re.sub('[^0-9]', '-', seed)}"
-        remove(kept)
-        home.rename(kept)
-        say(f"    Kept for a look: {shown(kept)}")
-    return not reason

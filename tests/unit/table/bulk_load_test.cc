@@ -2,7 +2,6 @@
 
 #include <gmock/gmock.h>
 
-#include "engine/table/table_check.h"
 #include "tests/unit/table/table_fixture.h"
 
 namespace cairn {
@@ -42,15 +41,6 @@ class BulkLoadTest : public TableFixture {
     Transaction transaction(database_.get());
     transaction.Start(Autocommit());
     return Ids(transaction, index);
-  }
-
-  std::vector<std::string> Problems() {
-    Transaction transaction(database_.get());
-    transaction.Start(Autocommit());
-    Record record(description_);
-    const auto report = CheckTable(table(), &transaction, record.data());
-    EXPECT_TRUE(report.ok()) << report.status().ToString();
-    return report.ok() ? report->problems : std::vector<std::string>{"failed"};
   }
 
   std::vector<std::string> UnfinishedFiles() {

@@ -5,7 +5,6 @@
 
 #include "engine/base/bytes.h"
 #include "engine/table/cursor.h"
-#include "engine/table/table_check.h"
 #include "engine/table/table_writer.h"
 #include "tests/unit/codec/test_collations.h"
 #include "tests/unit/codec/test_table.h"
@@ -126,12 +125,7 @@ class ExpiryTest : public ::testing::Test {
   }
 
   std::vector<std::string> Problems() {
-    Transaction transaction(database_.get());
-    transaction.Start(TransactionSettings());
-    Record record(description_);
-    const auto report = CheckTable(*table_, &transaction, record.data());
-    EXPECT_TRUE(report.ok()) << report.status().ToString();
-    return report.ok() ? report->problems : std::vector<std::string>{"failed"};
+    return ProblemsOf(*table_, database_.get(), description_);
   }
 
   void Compact() {

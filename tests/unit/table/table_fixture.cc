@@ -3,9 +3,20 @@
 #include <cstring>
 #include <utility>
 
+#include "engine/table/table_check.h"
 #include "engine/txn/interruptible_mutex.h"
 
 namespace cairn {
+
+std::vector<std::string> ProblemsOf(const Table& table, Database* database,
+                                    const cairn::testing::TestTable& description) {
+  Transaction transaction(database);
+  transaction.Start(TransactionSettings());
+  cairn::testing::Record record(description);
+  const auto report = CheckTable(table, &transaction, record.data());
+  EXPECT_TRUE(report.ok()) << report.status().ToString();
+  return report.ok() ? report->problems : std::vector<std::string>{"failed"};
+}
 
 TableFixture::TableFixture(std::string family, Key key) {
   using namespace cairn::testing;  // NOLINT(google-build-using-namespace)

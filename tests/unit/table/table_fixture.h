@@ -16,6 +16,10 @@
 
 namespace cairn {
 
+// What CHECK TABLE finds; fails the test when it cannot look.
+std::vector<std::string> ProblemsOf(const Table& table, Database* database,
+                                    const cairn::testing::TestTable& description);
+
 // The table `t (id INT PRIMARY KEY, a VARCHAR(20) latin1_swedish_ci NULL, b INT NULL, c VARCHAR(30)
 // utf8mb4_general_ci, KEY (a), UNIQUE KEY (b))`, or the same with a hidden primary key. The parameter is the
 // column family that holds its indexes.
@@ -39,6 +43,10 @@ class TableFixture : public ::testing::Test {
   // The ids of all rows through an index, in key order or against it.
   std::vector<int> Ids(Transaction& transaction, uint32_t index, bool backward = false);
   int IdOf(const cairn::testing::Record& record) const;
+
+  std::vector<std::string> Problems() const {
+    return ProblemsOf(table(), database_.get(), description_);
+  }
 
   const Table& table() const { return *table_; }
   ColumnSet AllColumns() const { return ColumnSet(4, true); }

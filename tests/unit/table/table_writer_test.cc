@@ -2,7 +2,6 @@
 
 #include <gmock/gmock.h>
 
-#include "engine/table/table_check.h"
 #include "tests/unit/table/table_fixture.h"
 
 namespace cairn {
@@ -19,15 +18,6 @@ class TableWriterTest : public TableFixture {
     const Record old_record(description_, old_row);
     const Record new_record(description_, new_row);
     return writer_->Update(&transaction, old_record.data(), new_record.data(), 0);
-  }
-
-  std::vector<std::string> Problems() {
-    Transaction transaction(database_.get());
-    transaction.Start(Autocommit());
-    Record record(description_);
-    const auto report = CheckTable(table(), &transaction, record.data());
-    EXPECT_TRUE(report.ok()) << report.status().ToString();
-    return report.ok() ? report->problems : std::vector<std::string>{"failed"};
   }
 };
 

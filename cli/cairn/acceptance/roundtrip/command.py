@@ -7,13 +7,15 @@ from random import Random
 from typing import Any
 
 from cairn import files, packages, plugin, prefix
+from cairn.acceptance import rounds
+from cairn.acceptance.rounds import Wrong
 from cairn.acceptance.roundtrip import picture
 from cairn.acceptance.roundtrip.changes import SCHEMA, Changes
 from cairn.acceptance.roundtrip.picture import Picture
 from cairn.errors import CairnError
-from cairn.paths import VAR, shown
+from cairn.paths import VAR
 from cairn.prefix import Server
-from cairn.report import Reporter, say
+from cairn.report import Reporter
 from cairn.scratch_server import ENGINE_DIRECTORY, ScratchServer, own_directory, remove
 
 OPTIONS = (
@@ -29,10 +31,6 @@ OPTIONS = (
 SHOWN_DIFFERENCES = 10
 
 
-class Wrong(Exception):
-    """What a round found."""
-
-
 class Round:
     """One directory and its way from plug-in to plug-in."""
 
@@ -41,6 +39,8 @@ class Round:
         self.server = server
         self.chance = Random(seed)
         self.connection: Any = None
+        self.what = ""
+        self.details: list[str] = []
         self.changes = Changes(self.chance, self.query)
 
     def query(self, statement: str) -> list[tuple[Any, ...]]:
@@ -129,61 +129,28 @@ class Round:
             self.query("SET GLOBAL cairn_format = 'stock'")
 
 
-def run(rounds: int, seed: str | None) -> int:
+def run(count: int, seed: str | None) -> int:
     """Runs rounds, each with a seed of its own that is printed; returns the exit status."""
     reporter = Reporter()
     with reporter.phase("Packages") as phase:
         packages.ensure((packages.SERVER,), phase)
     mariadb = prefix.require()
-    base = seed or f"{Random().getrandbits(32)}"
-    say(f"  {shown(plugin.library())}; again with --seed {base}")
-    failed = run_rounds(reporter, mariadb, rounds, base)
-    say("")
-    say(f"{rounds - failed} passed, {failed} failed")
-    return 1 if failed else 0
+    base = rounds.announced_seed(seed)
+    return rounds.concluded(count, run_rounds(reporter, mariadb, count, base))
 
 
-def run_rounds(reporter: Reporter, mariadb: Server, rounds: int, base: str) -> int:
+def run_rounds(reporter: Reporter, mariadb: Server, count: int, base: str) -> int:
     """Runs rounds with the seeds that follow from `base`; returns how many failed."""
     if not mariadb.stock_plugin.is_file():
         raise CairnError("The stock plug-in is not in the cache: run ./cairn up once.")
     failed = 0
     directory = VAR / "acceptance" / "roundtrip"
     with own_directory(directory):
-        for number in range(1, rounds + 1):
-            failed += not _one(reporter, mariadb, directory, seed_of(base, number), number)
+        for number in range(1, count + 1):
+            seed = rounds.seed_of(base, number)
+            server = ScratchServer(mariadb, directory / "server", OPTIONS)
+            files.remove(server.data / ENGINE_DIRECTORY)
+            failed += not rounds.passed(reporter, Round(mariadb, server, seed), server, seed)
         if not failed:
             remove(directory)
     return failed
-
-
-def seed_of(base: str, number: int) -> str:
-    """The seed of a round; one that a round has printed repeats that round alone."""
-    return base if "." in base and number == 1 else f"{base}.{number}"
-
-
-def _one(reporter: Reporter, mariadb: Server, directory: Path, seed: str, number: int) -> bool:
-    home = directory / "server"
-    server = ScratchServer(mariadb, home, OPTIONS)
-    files.remove(server.data / ENGINE_DIRECTORY)
-    reason = ""
-    with reporter.phase(f"Round {number}") as phase:
-        round_ = Round(mariadb, server, seed)
-        try:
-            round_.run()
-        except Wrong as wrong:
-            reason = str(wrong)
-        except Exception as error:  # Whatever a round stumbles over is what it looks for.
-            reason = f"{type(error).__name__}: {error}"
-            if not server.is_alive():
-                reason += "\n" + server.excerpt()
-        finally:
-            server.kill()
-        phase.summary = f"{'failed' if reason else 'passed'}, seed {seed}"
-    if reason:
-        say(f"    {reason}")
-        kept = directory / f"failed-{number}"
-        remove(kept)
-        home.rename(kept)
-        say(f"    Kept for a look: {shown(kept)}")
-    return not reason

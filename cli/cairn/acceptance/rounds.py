@@ -1,0 +1,77 @@
+"""Random rounds, each with a seed of its own that is printed and repeats that round alone."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from random import Random
+from typing import Protocol
+
+from cairn import plugin
+from cairn.paths import shown
+from cairn.report import Reporter, say
+from cairn.scratch_server import ScratchServer, remove
+
+SHOWN_CHARACTERS = 1500
+
+
+class Wrong(Exception):
+    """What a round found."""
+
+
+class Round(Protocol):
+    """One random attempt to find something wrong."""
+
+    what: str  # What it does, for the line of a round; it may be known after the start only.
+    details: list[str]  # For a look at a failure.
+
+    def run(self) -> None: ...
+
+
+def announced_seed(seed: str | None) -> str:
+    """The seed that all rounds follow from: the one wished for or a new one."""
+    base = seed or f"{Random().getrandbits(32)}"
+    say(f"  {shown(plugin.library())}; again with --seed {base}")
+    return base
+
+
+def seed_of(base: str, number: int) -> str:
+    """The seed of a round; one that a round has printed repeats that round alone."""
+    return base if "." in base and number == 1 else f"{base}.{number}"
+
+
+def concluded(rounds: int, failed: int) -> int:
+    """Says the total and returns the exit status."""
+    say("")
+    say(f"{rounds - failed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+def passed(reporter: Reporter, round_: Round, server: ScratchServer, seed: str) -> bool:
+    """Runs one round; the directory of the server of one that failed is kept beside it."""
+    reason = ""
+    with reporter.phase(f"Round {seed}") as phase:
+        try:
+            round_.run()
+        except Wrong as wrong:
+            reason = str(wrong)
+        except Exception as error:  # Whatever a round stumbles over is what it looks for.
+            reason = f"{type(error).__name__}: {error}"
+            if not server.is_alive():
+                reason += "\n" + server.excerpt()
+        finally:
+            server.kill()
+        phase.summary = f"{'failed' if reason else 'passed'} {round_.what}".rstrip()
+    if reason:
+        for line in [*round_.details, *reason.splitlines()]:
+            say(f"    {line[:SHOWN_CHARACTERS]}")
+        kept = _kept(server.directory, seed)
+        say(f"    Kept for a look: {shown(kept)}")
+    return not reason
+
+
+def _kept(home: Path, seed: str) -> Path:
+    kept = home.parent / f"failed-{re.sub('[^0-9]', '-', seed)}"
+    remove(kept)
+    home.rename(kept)
+    return kept
