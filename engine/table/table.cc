@@ -3,18 +3,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/codec/format_version.h"
 #include "engine/table/ordered_iterator.h"
 
 namespace cairn {
 namespace {
-
-bool EndsAtBlobPart(const TableLayout& table, const IndexLayout& index) {
-  if (index.format_version == kCairnFormatVersion) return false;
-  return std::any_of(index.parts.begin(), index.parts.end(), [&table](const KeyPartLayout& part) {
-    return table.columns[part.column].type == ColumnType::kBlob;
-  });
-}
 
 bool HasVirtualPart(const TableLayout& table, const IndexLayout& index) {
   return std::any_of(index.parts.begin(), index.parts.end(), [&table](const KeyPartLayout& part) {
@@ -61,7 +53,7 @@ Result<std::shared_ptr<const Table>> Table::Open(std::shared_ptr<const TableDefi
                            IndexCodec::Make(layout, primary, indexes[i]));
     const bool search_keys_end_early = codec->SearchKeysEndEarly();
     table->indexes_.push_back(TableIndex{definition->indexes[i], std::move(codec),
-                                         EndsAtBlobPart(layout, indexes[i]), search_keys_end_early,
+                                         search_keys_end_early,
                                          HasVirtualPart(layout, indexes[i])});
   }
   table->all_columns_in_primary_key_ =

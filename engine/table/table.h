@@ -14,9 +14,8 @@ namespace cairn {
 struct TableIndex {
   IndexEntry entry;
   std::unique_ptr<const IndexCodec> codec;
-  // The stock format, and a part indexes only the beginning of a BLOB or TEXT: what is unique is less than the key.
-  bool ends_at_blob_part = false;
-  // IndexCodec::SearchKeysEndEarly(): what a search key finds is to be compared with it.
+  // IndexCodec::SearchKeysEndEarly(): what a search key finds is to be compared with it, and what is unique is less
+  // than the stored key.
   bool search_keys_end_early = false;
   bool has_virtual_part = false;
 

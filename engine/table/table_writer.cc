@@ -149,7 +149,7 @@ Status TableWriter::CheckUniqueIndexes(Transaction* transaction, const uint8_t* 
   for (uint32_t i = 0; i < table_->indexes().size(); ++i) {
     const IndexLayout& layout = table_->index(i).layout();
     if (layout.kind == IndexKind::kSecondary ? layout.unique
-                                             : table_->primary().ends_at_blob_part) {
+                                             : table_->primary().search_keys_end_early) {
       CAIRN_RETURN_IF_ERROR(CheckUnique(transaction, i, record, old_record, hidden_key));
     }
   }
