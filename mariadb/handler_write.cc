@@ -10,6 +10,7 @@
 using cairn::Durability;
 using cairn::Status;
 using cairn::StatusCode;
+using UniqueChecks = cairn::TableWriter::UniqueChecks;
 using cairn::Work;
 
 namespace {
@@ -40,10 +41,10 @@ int ha_rocksdb::write_row(const uchar* record) {
   if (LoadsRows()) return LoadRow(record);
   cairn::Session& session = cairn::Session::Of(ha_thd());
   cairn::ScopedWaitObserver observer(&session);
-  writer_->TrustUniqueness(loads);
-  const Status inserted = writer_->Insert(
-      &transaction(), record,
-      unchecked ? cairn::TableWriter::UniqueChecks::kSkip : cairn::TableWriter::UniqueChecks::kDo);
+  writer_->SetUniqueChecks(unchecked ? UniqueChecks::kOverwrite
+                           : loads   ? UniqueChecks::kTrusted
+                                     : UniqueChecks::kAll);
+  const Status inserted = writer_->Insert(&transaction(), record);
   if (!inserted.ok()) return OperationError(inserted);
   NoteAutoIncrement(record);
   CountWrite(Work::kRowsInserted, Work::kSystemRowsInserted);
@@ -60,7 +61,8 @@ int ha_rocksdb::update_row(const uchar* old_record, const uchar* new_record) {
   const auto hidden_key = cursor_->HiddenKey();
   if (!hidden_key.ok()) return OperationError(hidden_key.status());
   writer_->AppendChecksums(cairn::SessionStoresChecksum(ha_thd()));
-  writer_->TrustUniqueness(cairn::SessionBulkLoads(ha_thd()));
+  writer_->SetUniqueChecks(cairn::SessionBulkLoads(ha_thd()) ? UniqueChecks::kTrusted
+                                                             : UniqueChecks::kAll);
   const Status updated = writer_->Update(&transaction(), old_record, new_record, *hidden_key);
   if (!updated.ok()) return OperationError(updated);
   NoteAutoIncrement(new_record);

@@ -62,7 +62,7 @@ void TableWriter::EncodeSecondary(const TableIndex& index, const uint8_t* record
 
 Status TableWriter::CheckPrimaryKey(Transaction* transaction, std::string_view key) {
   meets_expired_row_ = false;
-  if (trusts_uniqueness_) {
+  if (unique_checks_ == UniqueChecks::kTrusted) {
     return transaction->Lock(table_->primary().family(), key, LockMode::kExclusive);
   }
   rocksdb::PinnableSlice existing;
@@ -145,7 +145,7 @@ Status TableWriter::CheckUnique(Transaction* transaction, uint32_t position, con
 // All unique indexes but a primary key whose whole key says what is unique.
 Status TableWriter::CheckUniqueIndexes(Transaction* transaction, const uint8_t* record,
                                        const uint8_t* old_record, uint64_t hidden_key) {
-  if (trusts_uniqueness_) return Status();
+  if (unique_checks_ == UniqueChecks::kTrusted) return Status();
   for (uint32_t i = 0; i < table_->indexes().size(); ++i) {
     const IndexLayout& layout = table_->index(i).layout();
     if (layout.kind == IndexKind::kSecondary ? layout.unique
@@ -172,8 +172,7 @@ Status TableWriter::InsertUnchecked(Transaction* transaction) {
   return transaction->Put(family, new_entry_.key, new_entry_.value);
 }
 
-Status TableWriter::Insert(Transaction* transaction, const uint8_t* record,
-                           UniqueChecks unique_checks) {
+Status TableWriter::Insert(Transaction* transaction, const uint8_t* record) {
   uint64_t hidden_key = 0;
   if (table_->has_hidden_key()) {
     CAIRN_ASSIGN_OR_RETURN(hidden_key, table_->NextHiddenKey(database_));
@@ -181,7 +180,7 @@ Status TableWriter::Insert(Transaction* transaction, const uint8_t* record,
   const uint64_t ttl_stamp = StampOfNewRow(record);
   EncodeRow(record, hidden_key, ttl_stamp, &new_entry_);
   meets_expired_row_ = false;
-  if (unique_checks == UniqueChecks::kSkip && table_->indexes().size() == 1) {
+  if (unique_checks_ == UniqueChecks::kOverwrite && table_->indexes().size() == 1) {
     CAIRN_RETURN_IF_ERROR(InsertUnchecked(transaction));
     transaction->NoteRowCount(table_->definition(), 1);
     return Status();

@@ -23,19 +23,19 @@ class TableWriter {
   // Errors: kDuplicateKey (duplicate_index() says where), kLockTimeout, kDeadlock, kSnapshotConflict,
   // kLockLimit, kInterrupted, kAborted (the write batch is full), kIoError. A row that has expired is no duplicate: it
   // is removed with its entries.
-  // Without unique checks, which only a table with a single index can do without, it overwrites a row that has its
-  // key.
-  enum class UniqueChecks : uint8_t { kDo, kSkip };
-  Status Insert(Transaction* transaction, const uint8_t* record,
-                UniqueChecks unique_checks = UniqueChecks::kDo);
+  Status Insert(Transaction* transaction, const uint8_t* record);
 
   // Adds the row to a load instead. Errors: those of BulkLoad::Add; kShutdown when another thread has finished
   // the load.
   Status Load(BulkLoad* load, const uint8_t* record);
 
-  // Whether the rows that follow are inserted and updated without a look for others with the same unique values:
-  // who asks for that answers for them.
-  void TrustUniqueness(bool trust) { trusts_uniqueness_ = trust; }
+  // Where the rows that follow are looked for others with the same unique values.
+  enum class UniqueChecks : uint8_t {
+    kAll,
+    kTrusted,    // Nowhere: who asks for this answers for the rows.
+    kOverwrite,  // Nowhere, in a table with a single index: a row overwrites the one that has its key. Else as kAll.
+  };
+  void SetUniqueChecks(UniqueChecks checks) { unique_checks_ = checks; }
 
   // `old_record` is the row as it is now, complete and locked by this transaction; `hidden_key` is its
   // key in a table without primary key. Errors as Insert, and kUnchanged when nothing is to be written.
@@ -82,7 +82,7 @@ class TableWriter {
   const Table* const table_;
   uint32_t duplicate_index_ = 0;
   bool append_checksums_ = false;
-  bool trusts_uniqueness_ = false;
+  UniqueChecks unique_checks_ = UniqueChecks::kAll;
   Entry new_entry_;
   Entry old_entry_;
   std::string unique_prefix_;
