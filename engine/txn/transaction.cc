@@ -98,6 +98,7 @@ void Transaction::Finish() {
   if (rocksdb_ != nullptr) rocksdb_->ClearSnapshot();
   batch_memory_.Set(0);
   lock_memory_.Set(0);
+  lock_count_ = 0;
   auto_increment_raises_.clear();
   row_counts_.Commit();  // Nothing is left of what was rolled back.
   facts_.Finished();
@@ -178,8 +179,8 @@ Status Transaction::CommitPiece(Durability durability) {
   row_counts_.Commit();
   // The statement's snapshot stays; iterators that merge the changes would read what is gone.
   BeginRocksDb();
-  CountBatchMemory();
-  CountLockMemory();
+  CountWrites();
+  CountLocks();
   statement_savepoint_ = false;
   ++epoch_;
   if (committed.ok()) return WriteLogIfWanted(durability);
@@ -247,10 +248,8 @@ Status Transaction::RollbackStatement() {
   if (statement_savepoint_) {
     result = FromRocksDb(rocksdb_->RollbackToSavePoint());
     statement_savepoint_ = false;
-    CountBatchMemory();
-    CountLockMemory();
-    PublishWriteCount();
-    facts_.SetLockCount(lock_count());
+    CountWrites();
+    CountLocks();
   }
   row_counts_.UndoStatement();
   EndStatement();
@@ -352,7 +351,7 @@ Status Transaction::GetForUpdateImpl(const ColumnFamily& family, std::string_vie
   if (!settings_.lock_rows) {
     return value == nullptr ? Status() : Get(family, key, View::kLatest, value);
   }
-  if (lock_count() >= settings_.max_row_locks) {
+  if (lock_count_ >= settings_.max_row_locks) {
     return Status(StatusCode::kLockLimit,
                   "Failed to acquire lock due to rocksdb_max_row_locks limit");
   }
@@ -367,8 +366,7 @@ Status Transaction::GetForUpdateImpl(const ColumnFamily& family, std::string_vie
       rocksdb_->GetForUpdate(options, family.handle, ToSlice(key), value,
                              /*exclusive=*/mode == LockMode::kExclusive, /*do_validate=*/true);
   locking_family_ = nullptr;
-  facts_.SetLockCount(lock_count());
-  CountLockMemory();
+  CountLocks();
   if (locked.ok()) return Status();
   if (locked.IsTimedOut() && WaitInterrupted()) return Status(StatusCode::kInterrupted);
   Status refused = FromRocksDb(locked);
@@ -395,11 +393,7 @@ void Transaction::WaitEnds() {
 void Transaction::Unlock(const ColumnFamily& family, std::string_view key) {
   if (!started_) return;
   rocksdb_->UndoGetForUpdate(family.handle, ToSlice(key));
-  facts_.SetLockCount(lock_count());
-}
-
-void Transaction::PublishWriteCount() {
-  facts_.SetWriteCount(rocksdb_->GetWriteBatch()->GetWriteBatch()->Count());
+  CountLocks();
 }
 
 rocksdb::WriteBatchWithIndex& Transaction::BatchForWrite() {
@@ -415,31 +409,33 @@ rocksdb::WriteBatchWithIndex& Transaction::BatchForWrite() {
   return *rocksdb_->GetWriteBatch();
 }
 
-void Transaction::CountBatchMemory() {
+void Transaction::CountWrites() {
   const rocksdb::WriteBatch& batch = *rocksdb_->GetWriteBatch()->GetWriteBatch();
   batch_memory_.Set(batch.GetDataSize() + batch.Count() * kBatchEntryBytes);
+  facts_.SetWriteCount(batch.Count());
 }
 
-void Transaction::CountLockMemory() { lock_memory_.Set(lock_count() * kRowLockBytes); }
+void Transaction::CountLocks() {
+  lock_count_ = rocksdb_->GetNumKeys();
+  lock_memory_.Set(lock_count_ * kRowLockBytes);
+  facts_.SetLockCount(lock_count_);
+}
 
 Status Transaction::Put(const ColumnFamily& family, std::string_view key, std::string_view value) {
   const rocksdb::Status put = BatchForWrite().Put(family.handle, ToSlice(key), ToSlice(value));
-  CountBatchMemory();
-  PublishWriteCount();
+  CountWrites();
   return FromRocksDb(put);
 }
 
 Status Transaction::Delete(const ColumnFamily& family, std::string_view key) {
   const rocksdb::Status deleted = BatchForWrite().Delete(family.handle, ToSlice(key));
-  CountBatchMemory();
-  PublishWriteCount();
+  CountWrites();
   return FromRocksDb(deleted);
 }
 
 Status Transaction::SingleDelete(const ColumnFamily& family, std::string_view key) {
   const rocksdb::Status deleted = BatchForWrite().SingleDelete(family.handle, ToSlice(key));
-  CountBatchMemory();
-  PublishWriteCount();
+  CountWrites();
   return FromRocksDb(deleted);
 }
 

@@ -157,7 +157,7 @@ class Transaction {
   // Changes whenever iterators of earlier calls may have become invalid or stale.
   uint64_t epoch() const { return epoch_; }
   // Keys that the transaction has locked.
-  uint64_t lock_count() const { return started_ ? rocksdb_->GetNumKeys() : 0; }
+  uint64_t lock_count() const { return lock_count_; }
 
   // What other threads may know of the transaction, as long as this object lives.
   const TransactionFacts& facts() const { return facts_; }
@@ -180,11 +180,11 @@ class Transaction {
   bool reads_apart() const { return settings_.changes_per_piece != 0; }
   void ReleaseStatementSnapshot();
   Status CommitToRocksDb(Durability durability);
-  void PublishWriteCount();
   void CountRefusedLock(const Status& refusal);
   bool IsLarge() const;
-  void CountBatchMemory();
-  void CountLockMemory();
+  // Tell what the transaction has written and locked by now.
+  void CountWrites();
+  void CountLocks();
   void Finish();
 
   struct AutoIncrementRaise {
@@ -205,6 +205,7 @@ class Transaction {
   MemoryCharge lock_memory_;
   RowCountChanges row_counts_;
   uint64_t epoch_ = 0;
+  uint64_t lock_count_ = 0;  // As of the last CountLocks().
   bool started_ = false;
   bool prepared_ = false;
   bool rollback_only_ = false;
