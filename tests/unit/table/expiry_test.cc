@@ -4,11 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "engine/base/bytes.h"
-#include "engine/table/cursor.h"
-#include "engine/table/table_writer.h"
-#include "tests/unit/codec/test_collations.h"
-#include "tests/unit/codec/test_table.h"
-#include "tests/unit/store/memory_database.h"
+#include "tests/unit/table/table_fixture.h"
 
 namespace cairn {
 namespace {
