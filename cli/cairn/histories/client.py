@@ -18,7 +18,7 @@ from cairn.histories.workload import SCHEMA, Objects, Step
 DUPLICATE = 1062
 # When transactions meet: the row changed, the wait was too long, deadlock.
 CONFLICTS = (1020, 1205, 1213)
-LOCKS = ("FOR UPDATE", "LOCK IN SHARE MODE")
+LOCKS = ("FOR UPDATE", "LOCK IN SHARE MODE", "FOR UPDATE NOWAIT")
 RECENT_MEMBERS = 30
 
 

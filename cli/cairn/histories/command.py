@@ -6,7 +6,7 @@ import itertools
 import random
 import time
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from cairn.errors import CairnError
 from cairn.histories import history
 from cairn.histories.check import Verdict, check
 from cairn.histories.client import Client, Shared, open_session, read_everything
+from cairn.histories.finding import LOST_UPDATE, Finding
 from cairn.histories.history import History, Transaction
 from cairn.histories.workload import Objects, tables
 from cairn.paths import VAR, shown
@@ -27,7 +28,7 @@ CONNECT_S = 30
 END_S = 60
 MOST_CLIENTS = 16
 # Lines of a finding on the screen; the file beside the history has all of them.
-SHOWN_LINES = 30
+SHOWN_LINES = 20
 SHOWN_FINDINGS = 3
 OPTIONS = (
     "--rocksdb-flush-log-at-trx-commit=1",
@@ -56,6 +57,20 @@ class Plan:
     moving_scans: bool = True
     binlog: bool = False
     settings: tuple[str, ...] = ()
+
+
+# The form that ./cairn test runs.
+SHORT_S = 20
+SHORT_KILLS = 2
+PLANTED_S = 5
+PLANTED = {
+    "plain reads before writes": Plan(
+        (history.READ_COMMITTED,), PLANTED_S, 0, 8, check_as=history.SERIALIZABLE
+    ),
+    "no row locks": Plan(
+        (history.READ_COMMITTED,), PLANTED_S, 0, 8, settings=("rocksdb_master_skip_tx_api=ON",)
+    ),
+}
 
 
 @dataclass
@@ -231,9 +246,10 @@ class Rig:
         for number, (objects, before) in enumerate(self._left, 1):
             now = self._read(objects)
             for old, new in zip(before.statements, now.statements, strict=True):
-                if old.reads != new.reads or new.wrong:
+                if (old.reads, old.wrong) != (new.reads, new.wrong):
                     changed.append(
-                        f"round {number}: {new.text}: {new.reads} {new.wrong}, was {old.reads}"
+                        f"round {number}: {new.text}: {new.reads} {new.wrong}, "
+                        f"was {old.reads} {old.wrong}"
                     )
         return changed
 
@@ -289,6 +305,33 @@ def run_levels(reporter: Reporter, mariadb: Server, plan: Plan) -> list[Tally]:
     return tallies
 
 
+def run_short(reporter: Reporter, mariadb: Server) -> tuple[int, int]:
+    """Each level for a while, and planted anomalies; how many passed and how many failed."""
+    seed = random.SystemRandom().randrange(1_000_000)
+    say(f"  Histories with seed {seed}")
+    plan = Plan(history.LEVELS, SHORT_S, seed, kills=SHORT_KILLS, moving_scans=False)
+    tallies = run_levels(reporter, mariadb, plan)
+    passed, failed = sum(t.passed for t in tallies), sum(t.failed for t in tallies)
+    for name, planted in PLANTED.items():
+        found = _finds(reporter, mariadb, replace(planted, seed=seed), name)
+        passed, failed = passed + found, failed + (not found)
+    return passed, failed
+
+
+def _finds(reporter: Reporter, mariadb: Server, plan: Plan, name: str) -> bool:
+    """Whether a rule that is weakened for real shows as lost updates."""
+    directory = VAR / "histories" / f"planted-{plan.seed}"
+    with own_directory(directory), reporter.phase("Planted anomalies") as phase:
+        rig = Rig(mariadb, directory, plan, plan.levels[0])
+        with rig.server:
+            rig.prepare(phase)
+            rig.judge(rig.round(1, plan.seconds, kill=False))
+        found = LOST_UPDATE in rig.tally.kinds
+        phase.summary = f"{name}: {'' if found else 'not '}found"
+        remove(directory)
+    return found
+
+
 def _run_level(reporter: Reporter, rig: Rig) -> Tally:
     plan, tally = rig.plan, rig.tally
     with reporter.phase(rig.level.capitalize()) as phase, rig.server:
@@ -333,10 +376,12 @@ def _tell(phase: Phase, rig: Rig, number: int, recorded: History, verdict: Verdi
 
 
 def _show(phase: Phase, verdict: Verdict) -> None:
-    """One finding of each kind, up to a screen."""
-    kinds = {finding.kind: finding for finding in reversed(verdict.findings)}
-    for finding in list(kinds.values())[:SHOWN_FINDINGS]:
-        lines = finding.lines()
+    """The shortest finding of each kind, up to a screen."""
+    shortest: dict[str, Finding] = {}
+    for found in sorted(verdict.findings, key=lambda each: len(each.lines())):
+        shortest.setdefault(found.kind, found)
+    for found in list(shortest.values())[:SHOWN_FINDINGS]:
+        lines = found.lines()
         for line in lines[:SHOWN_LINES]:
             phase.note(f"  {line}")
         if len(lines) > SHOWN_LINES:
@@ -347,6 +392,8 @@ def check_file(file: Path, level: str | None) -> int:
     """Checks a saved history again; returns the exit status."""
     recorded = history.load(file)
     level = level or recorded.level
+    if history.LEVELS.index(level) < history.LEVELS.index(recorded.level):
+        raise CairnError(f"{level} is less strict than {recorded.level}, which {file} was run at.")
     with Reporter().phase("Check") as phase:
         verdict = check(recorded, level)
         _show(phase, verdict)

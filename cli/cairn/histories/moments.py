@@ -28,6 +28,8 @@ from cairn.histories.history import (
     READ_UNCOMMITTED,
     REPEATABLE_READ,
     SERIALIZABLE,
+    GroupRead,
+    Statement,
     Transaction,
 )
 from cairn.histories.versions import Object, Observation, Versions
@@ -105,10 +107,12 @@ class _Builder:
         else:
             first = self._first_at_snapshot(transaction)
             assert first is not None
-            statement = transaction.statements[first]
-            # One that only writes, or fails, may have taken it before.
+            # A statement that only writes, or fails, may have taken it before.
             earliest = transaction.statements[first if self._locks_see_latest else 0].sent
-            latest = math.inf if statement.got is None else statement.got
+            # One that locks a key and finds no row need not have taken it.
+            sure = (each for each in transaction.statements[first:] if _takes_snapshot(each))
+            taken = next(sure, None)
+            latest = math.inf if taken is None or taken.got is None else taken.got
         node = self._node(key, Moment(transaction, "snapshot", earliest, latest))
         if self._versions.takes_effect(transaction):
             self._edge(node, self._commit(transaction), WITHIN)
@@ -217,3 +221,10 @@ class _Builder:
             before = bisect.bisect_left(ends, moment.earliest)
             if before > 0:
                 self._graph.add_edge(("time", before - 1), node, kind=RT)
+
+
+def _takes_snapshot(statement: Statement) -> bool:
+    return any(
+        not statement.locking or (read.members if isinstance(read, GroupRead) else read[1])
+        for read in statement.reads
+    )

@@ -108,6 +108,10 @@ class Versions:
         if self.history.final is not None:
             yield self.history.final
 
+    def _tells(self, transaction: Transaction) -> bool:
+        """Whether what a transaction saw of others must make sense."""
+        return not self._dirty_reads_allowed or transaction is self.history.final
+
     def _index_writes(self) -> None:
         for transaction in self.history.transactions:
             for position, statement in enumerate(transaction.statements):
@@ -143,7 +147,7 @@ class Versions:
     def _seen_by_others(self) -> set[tuple[Object, Any]]:
         seen: set[tuple[Object, Any]] = set()
         final_members: dict[int, set[int]] = defaultdict(set)
-        for transaction in self._everybody():
+        for transaction in filter(self._tells, self._everybody()):
             for value in _values_read(transaction):
                 if all(each.transaction is not transaction for each in self._wrote.get(value, ())):
                     seen.add(value)
@@ -181,7 +185,7 @@ class Versions:
     def _order_lists(self) -> None:
         for key in self.history.lists:
             self._values[("list", key)] = []
-        for transaction in self._everybody():
+        for transaction in filter(self._tells, self._everybody()):
             for _, read, own in _reads_with_own_writes(transaction):
                 if isinstance(read, ListRead):
                     thing = ("list", read.key)
@@ -202,7 +206,7 @@ class Versions:
         held: dict[tuple[Object, int], int] = {
             (("register", key), 0): first for key, first in self.history.registers.items()
         }
-        for transaction in self._everybody():
+        for transaction in filter(self._tells, self._everybody()):
             for position, read, own in _reads_with_own_writes(transaction):
                 if not isinstance(read, RegisterRead):
                     continue
@@ -285,6 +289,8 @@ class Versions:
                 finding.WRONG_ROWS, f"{name(thing)} has {_brief(twice)} more than once", transaction
             )
             return
+        if not self._tells(transaction):
+            return
         if not all(self._may_see(transaction, position, thing, value) for value in others):
             return
         values = self._values[thing]
@@ -316,6 +322,8 @@ class Versions:
                     f"{read.last} as its last element",
                     transaction,
                 )
+            return
+        if not self._tells(transaction):
             return
         if read.last is None:
             self._saw(transaction, position, thing, 0)
@@ -351,6 +359,8 @@ class Versions:
                     f"{read.value}",
                     transaction,
                 )
+            return
+        if not self._tells(transaction):
             return
         if read.value != self.history.registers[read.key]:
             if not self._may_see(transaction, position, thing, read.value):
@@ -397,6 +407,8 @@ class Versions:
                         f"it is {PRESENT if member in found else GONE}",
                         transaction,
                     )
+            elif not self._tells(transaction):
+                continue
             elif member in found:
                 first = (thing, PRESENT) not in self._wrote
                 if first or self._may_see(transaction, position, thing, PRESENT):
@@ -439,8 +451,6 @@ class Versions:
             return False
         if self._lasts(write):
             return True
-        if self._dirty_reads_allowed and transaction is not self.history.final:
-            return False
         why = (
             "was rolled back"
             if write.lasts
@@ -465,14 +475,13 @@ class Versions:
         ][-1]
         if value == last:
             return True
-        if not self._dirty_reads_allowed:
-            self._add(
-                finding.INTERMEDIATE_READ,
-                f"T{transaction.number} read {value} as the newest of {name(thing)}, after which "
-                f"T{writer.number} wrote {last} to it in the same transaction",
-                transaction,
-                writer,
-            )
+        self._add(
+            finding.INTERMEDIATE_READ,
+            f"T{transaction.number} read {value} as the newest of {name(thing)}, after which "
+            f"T{writer.number} wrote {last} to it in the same transaction",
+            transaction,
+            writer,
+        )
         return False
 
     def _saw(self, transaction: Transaction, position: int, thing: Object, version: int) -> None:
