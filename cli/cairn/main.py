@@ -111,7 +111,8 @@ def build(preset: str) -> None:
 def test(part: str) -> None:
     """Run the tests: unit (two builds), sql (over a server), crash (short), conformance, lint.
 
-    conformance runs the packaged tests of the stock plug-in that pass by the ledger.
+    crash cuts DDL statements off and records histories of transactions; conformance runs the
+    packaged tests of the stock plug-in that pass by the ledger.
     """
     from cairn import testing
 

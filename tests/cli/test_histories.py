@@ -1,6 +1,7 @@
 """The checker of recorded histories finds each anomaly, and nothing in a history without one."""
 
 import itertools
+import random
 
 import pytest
 
@@ -24,6 +25,7 @@ from cairn.histories.history import (
     TailRead,
     Transaction,
 )
+from cairn.histories.workload import Objects
 
 X, Y = 1, 2
 GROUP = 7
@@ -438,3 +440,35 @@ def test_a_file_that_is_no_history_is_refused(tmp_path, text):
     (tmp_path / "file").write_text(text)
     with pytest.raises(CairnError, match="is not a history"):
         history.load(tmp_path / "file")
+
+
+def first_step(make, wanted):
+    """The first of many random steps whose statement contains a text."""
+    chance = random.Random(1)
+    return next(step for step in (make(chance) for _ in range(10_000)) if wanted in step.text)
+
+
+def test_a_scan_that_misses_a_row_or_gives_it_twice_is_wrong():
+    objects = Objects(1, itertools.count(1))
+    step = first_step(lambda chance: objects.random_read(chance), "FORCE INDEX (value)")
+    rows = [(key, value, 0) for key, value in objects.registers.items()]
+    assert step.parse(rows) == ([RegisterRead(*row) for row in rows], "")
+    assert "no row came for register 90" in step.parse(rows[1:])[1]
+    assert "register 90 came twice" in step.parse([*rows, rows[0]])[1]
+
+
+def test_a_list_without_a_row_is_empty():
+    objects = Objects(1, itertools.count(1))
+    step = objects.read_list(random.Random(1), key=objects.lists[-1])
+    assert step.parse([])[0] == [ListRead(objects.lists[-1], ())]
+    assert step.parse([(objects.lists[-1], ",4,9")])[0] == [ListRead(objects.lists[-1], (4, 9))]
+
+
+def test_a_locking_scan_of_an_index_that_moves_can_be_left_out():
+    objects = Objects(1, itertools.count(1), moving_scans=False)
+    chance = random.Random(1)
+    for _ in range(2000):
+        text = objects.random_read(chance, "FOR UPDATE").text
+        assert "INDEX (value)" not in text and "part_tail" not in text
+        members = [Insert(group, 1) for group in objects.groups]
+        assert "INDEX (value)" not in objects.random_write(chance, members, can_undo=True).text

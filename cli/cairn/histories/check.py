@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from cairn.histories import cycles, moments
 from cairn.histories.finding import Finding
-from cairn.histories.history import LEVELS, READ_UNCOMMITTED, History
+from cairn.histories.history import LEVELS, READ_UNCOMMITTED, UNKNOWN, History
 from cairn.histories.versions import Versions
 
 
@@ -17,6 +17,9 @@ class Verdict:
     transactions: int
     reads: int
     dependencies: int
+    # Transactions whose COMMIT got no answer, and how many of them took effect.
+    unanswered: int
+    survived: int
     findings: list[Finding]
 
 
@@ -25,9 +28,12 @@ def check(recorded: History, level: str) -> Verdict:
     assert level in LEVELS
     versions = Versions(recorded, dirty_reads_allowed=level == READ_UNCOMMITTED)
     graph = moments.build(versions, level)
+    unanswered = [each for each in recorded.transactions if each.outcome == UNKNOWN]
     return Verdict(
         transactions=len(recorded.transactions),
         reads=len(versions.observations),
         dependencies=sum(1 for *_, kind in graph.graph.edges(data="kind") if kind != moments.RT),
+        unanswered=len(unanswered),
+        survived=sum(versions.takes_effect(each) for each in unanswered),
         findings=[*versions.findings, *cycles.find(graph, versions)],
     )

@@ -83,6 +83,8 @@ class Tally:
     reads: int = 0
     dependencies: int = 0
     kills: int = 0
+    unanswered: int = 0
+    survived: int = 0
     kinds: dict[str, int] = field(default_factory=dict)
 
     def __str__(self) -> str:
@@ -230,6 +232,8 @@ class Rig:
         tally.committed += sum(t.outcome == history.COMMITTED for t in recorded.transactions)
         tally.reads += verdict.reads
         tally.dependencies += verdict.dependencies
+        tally.unanswered += verdict.unanswered
+        tally.survived += verdict.survived
         for finding in verdict.findings:
             tally.kinds[finding.kind] = tally.kinds.get(finding.kind, 0) + 1
         if verdict.findings:
@@ -357,6 +361,11 @@ def _run_level(reporter: Reporter, rig: Rig) -> Tally:
         f"    {tally.committed:,} committed, {tally.conflicts:,} conflicts, {tally.reads:,} "
         f"readings of an object, {tally.dependencies:,} dependencies"
     )
+    if tally.kills:
+        say(
+            f"    {tally.unanswered:,} without an answer when the server was killed, of which "
+            f"{tally.survived:,} took effect"
+        )
     for kind, count in sorted(tally.kinds.items()):
         say(f"    {count} × {kind}")
     return tally
