@@ -346,14 +346,19 @@ def _run_level(reporter: Reporter, rig: Rig) -> Tally:
             return tally
         rounds = max(round(plan.seconds / ROUND_S), plan.kills, 1)
         killed = {(i + 1) * rounds // plan.kills for i in range(plan.kills)} if plan.kills else {}
-        for number in range(1, rounds + 1):
-            recorded = rig.round(number, plan.seconds / rounds, kill=number in killed)
-            phase.progress(f"checking round {number} of {rounds}")
-            verdict = rig.judge(recorded)
-            if verdict.findings:
-                _tell(phase, rig, number, recorded, verdict)
-            phase.progress(f"round {number} of {rounds}, {tally}")
-        for text in rig.changed_later():
+        try:
+            for number in range(1, rounds + 1):
+                recorded = rig.round(number, plan.seconds / rounds, kill=number in killed)
+                phase.progress(f"checking round {number} of {rounds}")
+                verdict = rig.judge(recorded)
+                if verdict.findings:
+                    _tell(phase, rig, number, recorded, verdict)
+                phase.progress(f"round {number} of {rounds}, {tally}")
+            changed = rig.changed_later()
+        except CairnError as error:
+            # The server or a statement failed in a way that nothing here provokes.
+            changed = [str(error)]
+        for text in changed:
             tally.failed += 1
             phase.note(text)
         phase.summary = str(tally)
