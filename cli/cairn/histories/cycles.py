@@ -12,7 +12,8 @@ from cairn.histories import finding
 from cairn.histories.finding import Finding
 from cairn.histories.history import Transaction
 from cairn.histories.moments import RT, RW, WITHIN, WR, WW, Moment, Moments
-from cairn.histories.versions import Object, Versions, name
+from cairn.histories.values import Object, name
+from cairn.histories.versions import Versions
 
 # An edge that closes a cycle, and the kinds of edges that the rest may have: what says most about
 # the cycle comes first.

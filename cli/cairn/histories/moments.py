@@ -32,7 +32,8 @@ from cairn.histories.history import (
     Statement,
     Transaction,
 )
-from cairn.histories.versions import Object, Observation, Versions
+from cairn.histories.values import Object
+from cairn.histories.versions import Observation, Versions
 
 WW, WR, RW, RT, WITHIN = "ww", "wr", "rw", "rt", "within"
 
@@ -162,7 +163,7 @@ class _Builder:
             else:
                 node = self._commit(transaction)
             return node, node
-        # There is no lock on a row that is not there.
+        # The row need not be there, and then nothing need be locked.
         absent = observation.version == 0 and observation.thing[0] != "register"
         first = self._first_at_snapshot(transaction)
         if first is not None and first <= observation.position:

@@ -13,22 +13,26 @@ from typing import Any
 from cairn.histories import finding, history
 from cairn.histories.finding import Finding
 from cairn.histories.history import (
-    Append,
-    Assign,
-    Delete,
     GroupRead,
     History,
-    Insert,
     ListRead,
     RegisterRead,
     TailRead,
     Transaction,
-    Write,
 )
-
-# ("list", key), ("register", key) or ("member", group, number).
-Object = tuple[Any, ...]
-PRESENT, GONE = "present", "gone"
+from cairn.histories.values import (
+    GONE,
+    PRESENT,
+    Object,
+    brief,
+    name,
+    reads_with_own_writes,
+    shown,
+    values_read,
+    why_undone,
+    without_own,
+    written,
+)
 
 
 @dataclass(frozen=True)
@@ -49,26 +53,6 @@ class Observation:
     position: int
     thing: Object
     version: int
-
-
-def written(write: Write) -> tuple[Object, Any]:
-    """The object and the value that it gets."""
-    match write:
-        case Append(key, element):
-            return ("list", key), element
-        case Assign(key, value):
-            return ("register", key), value
-        case Insert(group, member):
-            return ("member", group, member), PRESENT
-        case Delete(group, member):
-            return ("member", group, member), GONE
-    raise AssertionError(write)
-
-
-def name(thing: Object) -> str:
-    if thing[0] == "member":
-        return f"member {thing[2]} of group {thing[1]}"
-    return f"{thing[0]} {thing[1]}"
 
 
 class Versions:
@@ -148,7 +132,7 @@ class Versions:
         seen: set[tuple[Object, Any]] = set()
         final_members: dict[int, set[int]] = defaultdict(set)
         for transaction in filter(self._tells, self._everybody()):
-            for value in _values_read(transaction):
+            for value in values_read(transaction):
                 if all(each.transaction is not transaction for each in self._wrote.get(value, ())):
                     seen.add(value)
                 if transaction is self.history.final and value[0][0] == "member":
@@ -186,10 +170,10 @@ class Versions:
         for key in self.history.lists:
             self._values[("list", key)] = []
         for transaction in filter(self._tells, self._everybody()):
-            for _, read, own in _reads_with_own_writes(transaction):
+            for _, read, own in reads_with_own_writes(transaction):
                 if isinstance(read, ListRead):
                     thing = ("list", read.key)
-                    others = _without_own(read.elements, own.get(thing, []))
+                    others = without_own(read.elements, own.get(thing, []))
                     if len(others) > len(self._values[thing]):
                         self._values[thing] = list(others)
         for thing, values in self._values.items():
@@ -207,7 +191,7 @@ class Versions:
             (("register", key), 0): first for key, first in self.history.registers.items()
         }
         for transaction in filter(self._tells, self._everybody()):
-            for position, read, own in _reads_with_own_writes(transaction):
+            for position, read, own in reads_with_own_writes(transaction):
                 if not isinstance(read, RegisterRead):
                     continue
                 thing = ("register", read.key)
@@ -258,7 +242,7 @@ class Versions:
     # ---- what each transaction saw --------------------------------------------------------------
 
     def _observe(self, transaction: Transaction) -> None:
-        for position, read, own in _reads_with_own_writes(transaction):
+        for position, read, own in reads_with_own_writes(transaction):
             match read:
                 case ListRead():
                     self._observe_list(transaction, position, read, own)
@@ -274,19 +258,19 @@ class Versions:
     ) -> None:
         thing = ("list", read.key)
         mine = own.get(thing, [])
-        others = _without_own(read.elements, mine)
+        others = without_own(read.elements, mine)
         if len(read.elements) != len(others) + len(mine):
             self._add(
                 finding.INTERNAL,
-                f"T{transaction.number} appended {_brief(mine)} to {name(thing)} and then read "
-                f"{_brief(read.elements)}",
+                f"T{transaction.number} appended {brief(mine)} to {name(thing)} and then read "
+                f"{brief(read.elements)}",
                 transaction,
             )
             return
         if len(set(read.elements)) != len(read.elements):
             twice = [e for e, count in Counter(read.elements).items() if count > 1]
             self._add(
-                finding.WRONG_ROWS, f"{name(thing)} has {_brief(twice)} more than once", transaction
+                finding.WRONG_ROWS, f"{name(thing)} has {brief(twice)} more than once", transaction
             )
             return
         if not self._tells(transaction):
@@ -318,7 +302,7 @@ class Versions:
             if read.last != mine[-1]:
                 self._add(
                     finding.INTERNAL,
-                    f"T{transaction.number} appended {_brief(mine)} to {name(thing)} and then read "
+                    f"T{transaction.number} appended {brief(mine)} to {name(thing)} and then read "
                     f"{read.last} as its last element",
                     transaction,
                 )
@@ -444,7 +428,7 @@ class Versions:
         if write.transaction is transaction:
             self._add(
                 finding.INTERNAL,
-                f"T{transaction.number} read {_shown(thing, value)}, its own write, which was "
+                f"T{transaction.number} read {shown(thing, value)}, its own write, which was "
                 "undone before or out of its order",
                 transaction,
             )
@@ -454,11 +438,11 @@ class Versions:
         why = (
             "was rolled back"
             if write.lasts
-            else f"undid this by {_why_undone(write.transaction, write.position)}"
+            else f"undid this by {why_undone(write.transaction, write.position)}"
         )
         self._add(
             finding.ABORTED_READ,
-            f"T{transaction.number} read {_shown(thing, value)} of T{write.transaction.number}, "
+            f"T{transaction.number} read {shown(thing, value)} of T{write.transaction.number}, "
             f"which {why}",
             transaction,
             write.transaction,
@@ -492,7 +476,7 @@ class Versions:
     def _check_what_lasts(self) -> None:
         if self.history.final is None:
             return
-        there = set(_values_read(self.history.final))
+        there = set(values_read(self.history.final))
         assigned: Counter[Object] = Counter()
         undecided: Counter[Object] = Counter()
         for (thing, value), writes in self._wrote.items():
@@ -531,13 +515,13 @@ class Versions:
             self._add(
                 finding.PARTIAL,
                 f"T{transaction.number}, whose COMMIT got no answer, is there in part: without "
-                f"{_shown(thing, value)}",
+                f"{shown(thing, value)}",
                 transaction,
             )
             return
         self._add(
             finding.LOST_UPDATE,
-            f"T{transaction.number} wrote {_shown(thing, value)} and was acknowledged; it is not "
+            f"T{transaction.number} wrote {shown(thing, value)} and was acknowledged; it is not "
             "there",
             transaction,
         )
@@ -557,60 +541,3 @@ class Versions:
     def _add(self, kind: str, text: str, *transactions: Transaction) -> None:
         distinct = {each.number: each for each in transactions}
         self.findings.append(Finding(kind, text, list(distinct.values())))
-
-
-def _values_read(transaction: Transaction) -> Iterator[tuple[Object, Any]]:
-    for statement in transaction.statements:
-        for read in statement.reads:
-            match read:
-                case ListRead(key, elements):
-                    yield from ((("list", key), element) for element in elements)
-                case TailRead(key, last) if last is not None:
-                    yield ("list", key), last
-                case RegisterRead(key, value, _):
-                    yield ("register", key), value
-                case GroupRead():
-                    for member in read.members:
-                        yield ("member", read.group, member), PRESENT
-
-
-def _reads_with_own_writes(
-    transaction: Transaction,
-) -> Iterator[tuple[int, Any, dict[Object, list[Any]]]]:
-    """Each read with the position of its statement and what the transaction had written by then."""
-    for position, statement in enumerate(transaction.statements):
-        if not statement.reads:
-            continue
-        own: dict[Object, list[Any]] = defaultdict(list)
-        for earlier in transaction.statements[:position]:
-            if earlier.undone_by is None or earlier.undone_by > position:
-                for write in earlier.writes:
-                    thing, value = written(write)
-                    own[thing].append(value)
-        for read in statement.reads:
-            yield position, read, own
-
-
-def _without_own(elements: tuple[int, ...], own: list[Any]) -> tuple[int, ...]:
-    """The elements before one's own; all of them when these are not at the end."""
-    if own and list(elements[-len(own) :]) == own:
-        return elements[: -len(own)]
-    return elements
-
-
-def _why_undone(transaction: Transaction, position: int) -> str:
-    undone_by = transaction.statements[position].undone_by
-    if undone_by == position or undone_by is None:
-        return "failing"
-    return transaction.statements[undone_by].text
-
-
-def _shown(thing: Object, value: Any) -> str:
-    return name(thing) if thing[0] == "member" else f"{value} in {name(thing)}"
-
-
-def _brief(values: Any) -> str:
-    listed = list(values)
-    if len(listed) <= 6:
-        return str(listed)
-    return f"[… {', '.join(map(str, listed[-6:]))}]"
