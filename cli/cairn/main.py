@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import signal
 import sys
 from collections.abc import Callable
@@ -15,6 +16,7 @@ from cairn.errors import CairnError
 from cairn.report import say
 
 PRESETS = ("release", "debug", "asan", "tsan")
+LEVELS = ("READ UNCOMMITTED", "READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE")
 PARTS = ("unit", "sql", "crash", "conformance", "lint", "all")
 
 
@@ -109,7 +111,8 @@ def build(preset: str) -> None:
 def test(part: str) -> None:
     """Run the tests: unit (two builds), sql (over a server), crash (short), conformance, lint.
 
-    conformance runs the packaged tests of the stock plug-in that pass by the ledger.
+    crash cuts DDL statements off and records histories of transactions; conformance runs the
+    packaged tests of the stock plug-in that pass by the ledger.
     """
     from cairn import testing
 
@@ -326,6 +329,68 @@ def crash_ddl(names: tuple[str, ...], lists: bool, **options: Any) -> None:
         ddl.list_cases()
         return
     sys.exit(ddl.run(ddl.Choice(names, **options)))
+
+
+@cli.command()
+@click.option(
+    "--level",
+    "levels",
+    multiple=True,
+    type=click.Choice(LEVELS, case_sensitive=False),
+    help="An isolation level, also several; without: all that the engine has.",
+)
+@click.option("--seconds", type=click.FloatRange(1), default=60, show_default=True, help="A level.")
+@click.option("--clients", type=click.IntRange(2, 64), help="Without: 2 to 16, by the round.")
+@click.option("--kills", type=click.IntRange(0), default=0, help="So many rounds end by kill -9.")
+@click.option("--seed", type=int, help="Repeat the choices of an earlier run.")
+@click.option(
+    "--engine",
+    type=click.Choice(["ROCKSDB", "InnoDB"], case_sensitive=False),
+    default="ROCKSDB",
+    show_default=True,
+)
+@click.option("--savepoints/--no-savepoints", default=True, help="Roll back to savepoints.")
+@click.option(
+    "--moving-scans/--no-moving-scans",
+    default=True,
+    help="Locking scans by an index in which others move the rows.",
+)
+@click.option("--binlog", is_flag=True, help="With the binary log on.")
+@click.option(
+    "--set", "settings", multiple=True, metavar="NAME=VALUE", help="A variable of the sessions."
+)
+@click.option(
+    "--check-as",
+    type=click.Choice(LEVELS, case_sensitive=False),
+    help="Look for what this stricter level forbids.",
+)
+@click.option(
+    "--check",
+    "file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Run nothing; check a history that was saved.",
+)
+def histories(
+    levels: tuple[str, ...],
+    file: Path | None,
+    seed: int | None,
+    check_as: str | None,
+    **options: Any,
+) -> None:
+    """Record concurrent random transactions and look for anomalies of isolation.
+
+    The server is one of its own, with data below var/histories/. A round that shows an anomaly is
+    kept there and told in words.
+    """
+    from cairn.histories import command
+
+    if file is not None:
+        sys.exit(command.check_file(file, check_as))
+    seed = random.SystemRandom().randrange(1_000_000) if seed is None else seed
+    levels = levels or LEVELS
+    if check_as is not None and any(LEVELS.index(check_as) < LEVELS.index(each) for each in levels):
+        raise click.UsageError(f"--check-as {check_as} is less strict than the level that runs")
+    sys.exit(command.run(command.Plan(levels, seed=seed, check_as=check_as, **options)))
 
 
 @cli.group()

@@ -242,12 +242,18 @@ def _configurations(reporter: Reporter, server: prefix.Server) -> Total:
 
 
 def crash(reporter: Reporter) -> Total:
-    """Some DDL statements, each cut off at some of its steps: ./cairn crash ddl has them all."""
+    """Some DDL statements, each cut off at some of its steps: ./cairn crash ddl has them all.
+
+    And recorded histories, with kills: ./cairn histories runs longer.
+    """
     from cairn.crash import ddl
+    from cairn.histories import command as histories
 
     if not plugin.is_replaced():
         _build(reporter, "release")
-    return Total(*ddl.run_choice(reporter, ddl.Choice(short=True, stride=SHORT_STRIDE)))
+    total = Total(*ddl.run_choice(reporter, ddl.Choice(short=True, stride=SHORT_STRIDE)))
+    total.add(Total(*histories.run_short(reporter, prefix.require())))
+    return total
 
 
 # ---- lint --------------------------------------------------------------------------------------

@@ -1,0 +1,1 @@
+"""./cairn histories: records what concurrent transactions did and saw, and looks for anomalies."""
