@@ -95,6 +95,7 @@ void Cursor::Close() {
   iterator_.reset();
   row_value_.Reset();
   has_primary_key_ = on_entry_ = row_locked_ = scan_ended_ = false;
+  entry_changed_ = follows_changes_ = false;
   place_ = Place::kNone;
 }
 
@@ -211,12 +212,28 @@ Status Cursor::Fetch(Direction direction, bool exact, uint8_t* record) {
       return fetched;
     }
     if (WaitInterrupted()) return Status(StatusCode::kInterrupted);
-    if (direction == Direction::kForward) {
+    if (std::exchange(entry_changed_, false)) {
+      PassChangedEntry(direction);
+    } else if (direction == Direction::kForward) {
       iterator_->Next();
     } else {
       iterator_->Previous();
     }
   }
+}
+
+// Goes on behind an entry that others have changed since the iterator was made, with one that shows their changes:
+// they may have put the row farther along, where a read that waited for them must find it.
+void Cursor::PassChangedEntry(Direction direction) {
+  const std::string key(iterator_->key());
+  follows_changes_ = true;
+  iterator_.emplace(current_index().entry, transaction_, view());
+  if (direction == Direction::kBackward) {
+    iterator_->SeekBefore(key);
+    return;
+  }
+  iterator_->SeekAtOrAfter(key);
+  if (iterator_->Valid() && iterator_->key() == key) iterator_->Next();
 }
 
 // kNotFound means that the entry is to be passed over; likewise below.
@@ -226,7 +243,7 @@ Status Cursor::FetchPrimaryEntry(uint8_t* record) {
   has_primary_key_ = true;
   if (access_.lock.has_value()) {
     const Status fetched = FetchRow(record);
-    if (fetched.code() == StatusCode::kNotFound) UnlockRow();
+    if (fetched.code() == StatusCode::kNotFound) PassLockedRow();
     return fetched;
   }
   std::string_view value = iterator_->value();
@@ -265,12 +282,10 @@ Status Cursor::FetchSecondaryEntry(uint8_t* record) {
   // Compactions remove an expired row and its entries at different times.
   const bool needs_row = !access_.latest && table_->ttl_seconds() == 0;
   if (fetched.code() == StatusCode::kNotFound && needs_row) {
-    if (access_.lock.has_value()) CAIRN_RETURN_IF_ERROR(CheckDeletedRow());
-    UnlockRow();
-    if (access_.lock.has_value()) return fetched;
-    return NoRowOfEntry();
+    if (!access_.lock.has_value()) return NoRowOfEntry();
+    CAIRN_RETURN_IF_ERROR(CheckDeletedRow());
   }
-  if (fetched.code() == StatusCode::kNotFound) UnlockRow();
+  if (fetched.code() == StatusCode::kNotFound) PassLockedRow();
   if (!fetched.ok()) return fetched;
   if (!access_.lock.has_value()) {
     return virtual_plan_ == nullptr
@@ -283,8 +298,14 @@ Status Cursor::FetchSecondaryEntry(uint8_t* record) {
                       access_.condition->Check() == IndexCondition::Verdict::kMatch)) {
     return Status();
   }
-  UnlockRow();
+  PassLockedRow();
   return Status(StatusCode::kNotFound);
+}
+
+// The row at the entry is not what the entry says, now that it is locked.
+void Cursor::PassLockedRow() {
+  entry_changed_ = row_locked_;
+  UnlockRow();
 }
 
 Status Cursor::NoRowOfEntry() const {

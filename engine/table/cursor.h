@@ -120,7 +120,8 @@ class Cursor {
   };
 
   Transaction::View view() const {
-    return access_.latest ? Transaction::View::kLatest : Transaction::View::kSnapshot;
+    return access_.latest || follows_changes_ ? Transaction::View::kLatest
+                                              : Transaction::View::kSnapshot;
   }
   const TableIndex& current_index() const { return table_->index(access_.index); }
   Status UsePlan(uint32_t index, const ColumnSet& columns, CachedPlan* cache,
@@ -136,6 +137,8 @@ class Cursor {
   Status FetchPrimaryEntry(uint8_t* record);
   Status FetchSecondaryEntry(uint8_t* record);
   Status FetchRow(uint8_t* record);
+  void PassChangedEntry(Direction direction);
+  void PassLockedRow();
   Status NoRowOfEntry() const;
   Status CheckDeletedRow();
   Status BindVirtualColumns();
@@ -169,6 +172,8 @@ class Cursor {
   bool has_primary_key_ = false;
   bool on_entry_ = false;  // The iterator stands on the current row's entry.
   bool row_locked_ = false;
+  bool entry_changed_ = false;    // Of the entry that is being passed over: others have changed its row.
+  bool follows_changes_ = false;  // This scan has met such an entry.
   bool scan_ended_ = false;
   bool wants_blobs_ = false;
 };
