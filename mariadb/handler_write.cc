@@ -37,6 +37,7 @@ int ha_rocksdb::write_row(const uchar* record) {
     if (const int error = update_auto_increment()) return error;
   }
   writer_->AppendChecksums(cairn::SessionStoresChecksum(ha_thd()));
+  writer_->AskPrefixFilters(cairn::SessionAsksPrefixFilters(ha_thd()));
   if (LoadsRows()) return LoadRow(record);
   cairn::Session& session = cairn::Session::Of(ha_thd());
   cairn::ScopedWaitObserver observer(&session);
@@ -60,6 +61,7 @@ int ha_rocksdb::update_row(const uchar* old_record, const uchar* new_record) {
   const auto hidden_key = cursor_->HiddenKey();
   if (!hidden_key.ok()) return OperationError(hidden_key.status());
   writer_->AppendChecksums(cairn::SessionStoresChecksum(ha_thd()));
+  writer_->AskPrefixFilters(cairn::SessionAsksPrefixFilters(ha_thd()));
   writer_->TrustUniqueness(cairn::SessionBulkLoads(ha_thd()));
   const Status updated = writer_->Update(&transaction(), old_record, new_record, *hidden_key);
   if (!updated.ok()) return OperationError(updated);
