@@ -1,5 +1,6 @@
 #include "engine/table/cursor.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "engine/base/bytes.h"
@@ -413,8 +414,10 @@ Status Cursor::Read(std::string_view prefix, Start start, uint8_t* record, const
       start == Start::kAfter || start == Start::kLastExact || start == Start::kAtOrBefore;
   const Direction direction = forward ? Direction::kForward : Direction::kBackward;
   exact_prefix_.assign(prefix);
-  common_prefix_.assign(prefix.substr(0, exact ? prefix.size() : range.common_bytes));
-  ends_with_common_prefix_ = range.common_bytes != 0;
+  // All entries of an index start with its number.
+  const size_t common_bytes = std::max(range.common_bytes, kIndexNumberBytes);
+  common_prefix_.assign(prefix.substr(0, exact ? prefix.size() : common_bytes));
+  ends_with_common_prefix_ = !exact;
   if (!behind) {
     target_.assign(prefix);
   } else if (!PrefixSuccessor(prefix, &target_)) {  // Nothing sorts behind it.
@@ -433,7 +436,10 @@ Status Cursor::Read(std::string_view prefix, Start start, uint8_t* record, const
 }
 
 Status Cursor::ReadFirst(uint8_t* record) {
-  EnsureIterator();
+  common_prefix_.clear();
+  AppendBigEndian(current_index().entry.id.index_number, &common_prefix_);
+  ends_with_common_prefix_ = true;
+  EnsureIteratorFor({common_prefix_, common_prefix_});
   iterator_->SeekToFirst();
   return AsEndOfRange(Fetch(Direction::kForward, /*exact=*/false, record));
 }
