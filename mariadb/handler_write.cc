@@ -76,6 +76,7 @@ int ha_rocksdb::delete_row(const uchar* record) {
   const Status deleted = writer_->Delete(&transaction(), record, *hidden_key);
   if (!deleted.ok()) return OperationError(deleted);
   CountWrite(Work::kRowsDeleted, Work::kSystemRowsDeleted);
+  if (deletes_unread_) cairn::RunningEngine()->database().work().Count(Work::kRowsDeletedBlind);
   return EndChange();
 }
 
