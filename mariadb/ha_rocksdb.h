@@ -123,6 +123,9 @@ class ha_rocksdb final : public handler {
   int index_first(uchar* record) override;
   int index_last(uchar* record) override;
   int index_next_same(uchar* record, const uchar* key, uint key_bytes) override;
+  int prepare_range_scan(const key_range* start, const key_range* end) override;
+  int read_range_first(const key_range* start, const key_range* end, bool equal,
+                       bool sorted) override;
   int rnd_init(bool scan) override;
   int rnd_end() override;
   int rnd_next(uchar* record) override;
@@ -247,6 +250,8 @@ class ha_rocksdb final : public handler {
   bool columns_changed_ = true;  // The server's column sets may differ from columns_.
   PushedCondition pushed_condition_{this};
   std::string search_key_;
+  std::string
+      range_prefix_;  // All rows of the range that is read next start with it; empty: unknown.
   // Parts of a search key that is a complete primary key; beyond reach when a BLOB part makes search keys
   // less than that.
   uint32_t whole_key_parts_ = UINT32_MAX;

@@ -47,6 +47,15 @@ int RenameError(const Status& renamed) {
   return cairn::HandlerError(renamed);
 }
 
+// Whether the directory of a database that this path leads to is there. The server finds out only after the engine
+// has renamed the table.
+bool DatabaseExists(const char* path) {
+  char directory[FN_REFLEN];
+  size_t bytes;
+  dirname_part(directory, path, &bytes);
+  return my_access(directory, F_OK) == 0;
+}
+
 int CheckTableOptions(const HA_CREATE_INFO& create_info) {
   if (create_info.data_file_name != nullptr) return cairn::kErrorDataDirectory;
   if (create_info.index_file_name != nullptr) return cairn::kErrorIndexDirectory;
@@ -155,6 +164,7 @@ int ha_rocksdb::rename_table(const char* from, const char* to) {
   const auto to_name = cairn::DictionaryName(to);
   if (!from_name.ok()) return cairn::HandlerError(from_name.status());
   if (!to_name.ok()) return cairn::HandlerError(to_name.status());
+  if (!DatabaseExists(to)) return HA_ERR_GENERIC;
   cairn::Dictionary& dictionary = cairn::RunningEngine()->dictionary();
   if (const auto quarantined = dictionary.FindQuarantined(*from_name)) {
     // The server takes a refused rename back, and is content to hear that it was never done.

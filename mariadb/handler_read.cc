@@ -126,6 +126,7 @@ int ha_rocksdb::PrepareCursor(uint32_t index) {
   access.checksums = cairn::SessionVerifiesChecksums(ha_thd())
                          ? cairn::IndexCodec::Checksums::kVerify
                          : cairn::IndexCodec::Checksums::kIgnore;
+  access.ask_prefix_filters = cairn::SessionAsksPrefixFilters(ha_thd());
   if (pushed_idx_cond != nullptr && pushed_idx_cond_keyno == index)
     access.condition = &pushed_condition_;
   if (cursor_->is_suspended() && cursor_->index() == index) {
@@ -220,6 +221,7 @@ int ha_rocksdb::index_init(uint index, bool) {
   active_index = index;
   checks_for_conflict_ = false;
   deletes_unread_ = false;
+  range_prefix_.clear();
   cursor_->Close();
   return 0;
 }
@@ -352,8 +354,39 @@ int ha_rocksdb::index_read_map(uchar* record, const uchar* key, key_part_map key
         encoded == whole_key_parts_) {
       return cursor_->ReadRow(search_key_, record);
     }
-    return cursor_->Read(search_key_, cairn::ToStart(find_flag), record);
+    cairn::ReadRange range;
+    if (search_key_.starts_with(range_prefix_)) range.common_bytes = range_prefix_.size();
+    range_prefix_.clear();
+    range.prefix_is_key = encoded == index.codec->key_part_count() && !index.ends_at_blob_part &&
+                          !engine_table_->primary().ends_at_blob_part;
+    return cursor_->Read(search_key_, cairn::ToStart(find_flag), record, range);
   });
+}
+
+// Notes what the keys of all rows between two search keys start with, for the read that comes next.
+int ha_rocksdb::prepare_range_scan(const key_range* start, const key_range* end) {
+  range_prefix_.clear();
+  const cairn::TableIndex& index = engine_table_->index(active_index);
+  if (start == nullptr || end == nullptr || index.ends_at_blob_part ||
+      index.family().prefix_extractor.current() == nullptr) {
+    return 0;
+  }
+  const auto encode = [&](const key_range& bound, std::string* key) {
+    index.codec->EncodeSearchKey(
+        bound.key, cairn::CountParts(table->key_info[active_index], bound.keypart_map), key);
+  };
+  encode(*start, &search_key_);
+  encode(*end, &range_prefix_);
+  const auto differ = std::mismatch(search_key_.begin(), search_key_.end(), range_prefix_.begin(),
+                                    range_prefix_.end());
+  range_prefix_.resize(differ.second - range_prefix_.begin());
+  return 0;
+}
+
+int ha_rocksdb::read_range_first(const key_range* start, const key_range* end, bool equal,
+                                 bool sorted) {
+  if (!equal) prepare_range_scan(start, end);
+  return handler::read_range_first(start, end, equal, sorted);
 }
 
 int ha_rocksdb::index_next(uchar* record) {
@@ -365,10 +398,12 @@ int ha_rocksdb::index_prev(uchar* record) {
 }
 
 int ha_rocksdb::index_first(uchar* record) {
+  range_prefix_.clear();
   return ReadWith(active_index, [&] { return cursor_->ReadFirst(record); });
 }
 
 int ha_rocksdb::index_last(uchar* record) {
+  range_prefix_.clear();
   return ReadWith(active_index, [&] { return cursor_->ReadLast(record); });
 }
 

@@ -38,6 +38,7 @@ int ha_rocksdb::write_row(const uchar* record) {
     if (const int error = update_auto_increment()) return error;
   }
   writer_->AppendChecksums(cairn::SessionStoresChecksum(ha_thd()));
+  writer_->AskPrefixFilters(cairn::SessionAsksPrefixFilters(ha_thd()));
   if (LoadsRows()) return LoadRow(record);
   cairn::Session& session = cairn::Session::Of(ha_thd());
   cairn::ScopedWaitObserver observer(&session);
@@ -61,6 +62,7 @@ int ha_rocksdb::update_row(const uchar* old_record, const uchar* new_record) {
   const auto hidden_key = cursor_->HiddenKey();
   if (!hidden_key.ok()) return OperationError(hidden_key.status());
   writer_->AppendChecksums(cairn::SessionStoresChecksum(ha_thd()));
+  writer_->AskPrefixFilters(cairn::SessionAsksPrefixFilters(ha_thd()));
   writer_->SetUniqueChecks(cairn::SessionBulkLoads(ha_thd()) ? UniqueChecks::kTrusted
                                                              : UniqueChecks::kAll);
   const Status updated = writer_->Update(&transaction(), old_record, new_record, *hidden_key);
@@ -76,6 +78,7 @@ int ha_rocksdb::delete_row(const uchar* record) {
   const Status deleted = writer_->Delete(&transaction(), record, *hidden_key);
   if (!deleted.ok()) return OperationError(deleted);
   CountWrite(Work::kRowsDeleted, Work::kSystemRowsDeleted);
+  if (deletes_unread_) cairn::RunningEngine()->database().work().Count(Work::kRowsDeletedBlind);
   return EndChange();
 }
 

@@ -29,6 +29,7 @@ SessionDescription Session::Describe() const {
   description.is_replication = thd_->slave_thread;
   description.bulk_loads = bulk_loads_.table_count();
   description.read_only = read_only_.load(std::memory_order_relaxed);
+  description.skips_transaction_api = !locks_rows_.load(std::memory_order_relaxed);
   if (description.transaction.state == TransactionState::kIdle) return description;
   char query[kShownQueryBytes];
   description.query.assign(query, thd_query_safe(thd_, query, sizeof(query)));
@@ -152,6 +153,7 @@ Status Session::BeginStatement(const std::shared_ptr<OpenTable>& table) {
   settings.autocommit = !in_explicit_transaction();
   settings.lock_wait_timeout_ms = StatementLockWaitMs(thd_).value_or(settings.lock_wait_timeout_ms);
   transaction_.Start(settings);
+  locks_rows_.store(transaction_.locks_rows(), std::memory_order_relaxed);
   transaction_.BeginStatement();
   trans_register_ha(thd_, /*all=*/false, rocksdb_hton, 0);
   if (!settings.autocommit) trans_register_ha(thd_, /*all=*/true, rocksdb_hton, 0);

@@ -74,6 +74,7 @@ class Session final : public WaitObserver {
   std::shared_ptr<OpenTable> perf_table_;                       // Of the statement.
   std::vector<std::shared_ptr<TableCounters>> changed_tables_;  // By the transaction.
   std::atomic<bool> read_only_{false};
+  std::atomic<bool> locks_rows_{true};
 };
 
 extern handlerton* rocksdb_hton;

@@ -21,7 +21,7 @@ struct SessionDescription {
       query;  // The statement that runs; empty when there is none, or when it cannot be had now.
   bool is_replication = false;
   bool read_only = false;              // START TRANSACTION READ ONLY.
-  bool skips_transaction_api = false;  // Writes go to a plain batch, without locks.
+  bool skips_transaction_api = false;  // Rows are not locked (rocksdb_master_skip_tx_api).
   uint32_t bulk_loads = 0;             // Tables that it is loading in bulk.
 };
 

@@ -521,6 +521,8 @@ bool SessionStoresChecksum(THD* thd) {
 
 bool SessionLocksScannedRows(THD* thd) { return THDVAR(thd, lock_scanned_rows); }
 
+bool SessionAsksPrefixFilters(THD* thd) { return !THDVAR(thd, skip_bloom_filter_on_read); }
+
 // 0 leaves the choice to the global variable, and there to the engine, which collects nothing.
 PerfLevel SessionPerfLevel(THD* thd) {
   int level = THDVAR(thd, perf_context_level);

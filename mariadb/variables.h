@@ -37,6 +37,8 @@ uint32_t FixedRangeRows(THD* thd, bool forced_index);
 bool SessionVerifiesChecksums(THD* thd);
 bool SessionStoresChecksum(THD* thd);
 bool SessionLocksScannedRows(THD* thd);
+// Whether reads of the session ask prefix filters.
+bool SessionAsksPrefixFilters(THD* thd);
 // How much of what the session's statements cost is to be collected.
 PerfLevel SessionPerfLevel(THD* thd);
 // Whether the session deletes rows without reading them where it can.

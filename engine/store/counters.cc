@@ -55,6 +55,7 @@ std::vector<Counter> ReadCounters(const Database& database) {
   return {
 #define WORK(name, kind) {#name, database.work().Total(Work::kind)},
 #define TICKER(name, number) {#name, ticker(rocksdb::number)},
+#define SUM(name, sum, description) {#name, sum},
 #define STALL(name, key) {#name, stalls[Keys::key]},
 #define GAUGE(name, expression) {#name, expression},
 #define NOT_COUNTED(name) {#name, 0},

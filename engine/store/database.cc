@@ -161,9 +161,17 @@ const ColumnFamily* Database::Adopt(rocksdb::ColumnFamilyHandle* handle) {
   family->id = handle->GetID();
   family->reverse = IsReverseColumnFamily(family->name);
   write_stalls_->AddFamily(family->name, handle);
+  AdoptPrefixExtractor(*family);
   const ColumnFamily* adopted = family.get();
   families_.emplace(family->name, std::move(family));
   return adopted;
+}
+
+// The prefix iterators of hashed memtables go one way only.
+void Database::AdoptPrefixExtractor(const ColumnFamily& family) const {
+  const rocksdb::Options options = db_->GetOptions(family.handle);
+  const bool seeks_prefixes = options.memtable_factory->IsInstanceOf("SkipListFactory");
+  family.prefix_extractor.Replace(seeks_prefixes ? options.prefix_extractor : nullptr);
 }
 
 const ColumnFamily* Database::FindFamily(std::string_view name) const {
@@ -278,6 +286,7 @@ Status Database::CheckFamilyOptions(const std::string& name, const std::string& 
 }
 
 Status Database::UpdateFamilyOptions(std::string_view text) {
+  std::lock_guard lock(options_mutex_);
   CAIRN_ASSIGN_OR_RETURN(const auto families, SplitFamilyOptions(text));
   for (const auto& [name, options] : families) {
     CAIRN_RETURN_IF_ERROR(CheckFamilyOptions(name, options));
@@ -287,7 +296,9 @@ Status Database::UpdateFamilyOptions(std::string_view text) {
     std::unordered_map<std::string, std::string> map;
     CAIRN_RETURN_IF_ERROR(FromRocksDb(rocksdb::StringToMap(options, &map)));
     if (map.empty()) continue;
+    family->prefix_extractor.Suspend();
     const rocksdb::Status set = db_->SetOptions(family->handle, map);
+    AdoptPrefixExtractor(*family);
     if (!set.ok()) {
       return FromRocksDb(set).WithContext("options of the column family \"" + name +
                                           "\" stay as they are");

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <shared_mutex>
 #include <string>
 #include <string_view>
@@ -21,6 +22,7 @@
 #include "engine/store/file_statistics.h"
 #include "engine/store/memory_account.h"
 #include "engine/store/perf_context.h"
+#include "engine/store/prefix_extractor.h"
 #include "engine/store/statistics_collector.h"
 #include "engine/store/work_counters.h"
 #include "engine/store/write_stalls.h"
@@ -29,12 +31,13 @@
 
 namespace cairn {
 
-// A column family of the open database. Lives as long as the Database; immutable.
+// A column family of the open database. Lives as long as the Database; only its extractor changes.
 struct ColumnFamily {
   rocksdb::ColumnFamilyHandle* handle = nullptr;
   std::string name;
   uint32_t id = 0;       // RocksDB's number, persisted in the dictionary.
   bool reverse = false;  // Keys sort in descending order.
+  mutable PrefixExtractor prefix_extractor;
 };
 
 struct DatabaseOptions {
@@ -51,8 +54,8 @@ struct DatabaseOptions {
   std::shared_ptr<CollectorControl> collector = std::make_shared<CollectorControl>();
 };
 
-// Thread-safe, but for Close(). Mutex: families_mutex_ guards families_ and is held while a family is
-// created.
+// Thread-safe, but for Close(). Mutexes: families_mutex_ guards families_ and is held while a family is
+// created; options_mutex_ is held while options of a family change.
 class Database {
  public:
   // Opens or creates the database. `log` outlives the result.
@@ -143,6 +146,7 @@ class Database {
 
   const ColumnFamily* Adopt(rocksdb::ColumnFamilyHandle* handle);
   Status CheckFamilyOptions(const std::string& name, const std::string& text) const;
+  void AdoptPrefixExtractor(const ColumnFamily& family) const;
 
   DatabaseOptions options_;
   ColumnFamilyOptionSource family_options_;
@@ -156,6 +160,7 @@ class Database {
   std::shared_ptr<WriteStalls> write_stalls_;
   Log* log_;
   std::unique_ptr<rocksdb::TransactionDB> db_;
+  std::mutex options_mutex_;
   mutable std::shared_mutex families_mutex_;
   std::map<std::string, std::unique_ptr<ColumnFamily>, std::less<>> families_;
   const ColumnFamily* default_family_ = nullptr;

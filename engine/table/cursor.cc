@@ -1,5 +1,6 @@
 #include "engine/table/cursor.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "engine/base/bytes.h"
@@ -92,7 +93,7 @@ Status Cursor::BindVirtualColumns() {
 
 void Cursor::Close() {
   transaction_ = nullptr;
-  iterator_.reset();
+  DropIterators();
   row_value_.Reset();
   has_primary_key_ = on_entry_ = row_locked_ = scan_ended_ = false;
   entry_changed_ = follows_changes_ = false;
@@ -105,10 +106,18 @@ Cursor::Place Cursor::CurrentPlace(std::string* key) const {
     key->assign(iterator_->key());
     return Place::kOnEntry;
   }
-  if (!iterator_.has_value()) {  // The row was read by its key, or looked for.
+  if (iterator_ == nullptr) {  // The row was read by its key, or looked for.
     if (!has_primary_key_ || access_.index != table_->primary_position()) return Place::kNone;
     key->assign(primary_key_);
     return Place::kOnEntry;
+  }
+  if (iterator_->asks_filters() && LeftCommonPrefix()) {
+    if (!forward) {
+      key->assign(common_prefix_);
+    } else if (!PrefixSuccessor(common_prefix_, key)) {
+      return Place::kBehindAll;
+    }
+    return Place::kBeforeEntry;
   }
   if (!iterator_->Valid()) return forward ? Place::kBehindAll : Place::kBeforeAll;
   // The read ended on an entry that it does not belong to: the scan stands between that and the last row.
@@ -168,13 +177,60 @@ void Cursor::EndScan() {
         current_index().codec->ExtractPrimaryKey(iterator_->key(), &primary_key_).ok();
   }
   on_entry_ = false;
-  iterator_.reset();
+  DropIterators();
   scan_ended_ = true;
 }
 
+void Cursor::DropIterators() {
+  plain_iterator_.reset();
+  filtering_iterator_.reset();
+  iterator_ = nullptr;
+}
+
+// One that shows every entry.
 void Cursor::EnsureIterator() {
-  if (iterator_.has_value() && iterator_->IsCurrent(*transaction_)) return;
-  iterator_.emplace(current_index().entry, transaction_, view());
+  if (!plain_iterator_.has_value() || !plain_iterator_->IsCurrent(*transaction_)) {
+    plain_iterator_.emplace(current_index().entry, transaction_, view());
+  }
+  iterator_ = &*plain_iterator_;
+}
+
+// One that asks prefix filters, if they serve the seek.
+void Cursor::EnsureIteratorFor(const ConfinedSeek& seek) {
+  const IndexEntry& entry = current_index().entry;
+  if (!access_.ask_prefix_filters ||
+      !MayAskPrefixFilters(entry.family->prefix_extractor.current(), seek)) {
+    return EnsureIterator();
+  }
+  if (!filtering_iterator_.has_value() || !filtering_iterator_->AsksFiltersFor(seek) ||
+      !filtering_iterator_->IsCurrent(*transaction_)) {
+    filtering_iterator_.emplace(entry, transaction_, view(), seek);
+  }
+  iterator_ = &*filtering_iterator_;
+}
+
+bool Cursor::LeftCommonPrefix() const {
+  return !iterator_->Valid() || !iterator_->key().starts_with(common_prefix_);
+}
+
+// From where the iterator knows no further, on to the next entry there is.
+void Cursor::LeaveCommonPrefix(Direction direction) {
+  EnsureIterator();
+  if (direction == Direction::kBackward) {
+    iterator_->SeekBefore(common_prefix_);
+  } else if (PrefixSuccessor(common_prefix_, &target_)) {
+    iterator_->SeekAtOrAfter(target_);
+  } else {
+    iterator_->SeekToLast();
+    if (iterator_->Valid()) iterator_->Next();
+  }
+}
+
+// An iterator that asks filters goes one way: the other way, the scan continues from its place with another one.
+void Cursor::NoteTurn(Direction direction) {
+  if (on_entry_ && iterator_->asks_filters() && direction != last_direction_) {
+    place_ = CurrentPlace(&place_key_);
+  }
 }
 
 // After a row was fetched without the iterator, puts the iterator on its entry.
@@ -200,6 +256,11 @@ Status Cursor::Fetch(Direction direction, bool exact, uint8_t* record) {
   place_ = Place::kNone;
   last_direction_ = direction;
   while (true) {
+    if (iterator_->asks_filters() && LeftCommonPrefix()) {
+      if (!iterator_->Valid()) CAIRN_RETURN_IF_ERROR(iterator_->status());
+      if (exact || ends_with_common_prefix_) return Status(StatusCode::kNotFound);
+      LeaveCommonPrefix(direction);
+    }
     if (!iterator_->Valid()) {
       CAIRN_RETURN_IF_ERROR(iterator_->status());
       return Status(StatusCode::kNotFound);
@@ -366,36 +427,40 @@ Status Cursor::FetchRow(uint8_t* record) {
   return primary.codec->Decode(*row_plan_, primary_key_, row_value_.ToStringView(), record);
 }
 
-Status Cursor::Read(std::string_view prefix, Start start, uint8_t* record) {
-  EnsureIterator();
-  exact_prefix_.assign(prefix);
+Status Cursor::Read(std::string_view prefix, Start start, uint8_t* record, const ReadRange& range) {
   const bool exact = start == Start::kExact || start == Start::kLastExact;
-  switch (start) {
-    case Start::kExact:
-    case Start::kAtOrAfter:
-      iterator_->SeekAtOrAfter(prefix);
-      return Fetch(Direction::kForward, exact, record);
-    case Start::kBefore:
-      iterator_->SeekBefore(prefix);
-      return Fetch(Direction::kBackward, exact, record);
-    case Start::kAfter:
-      if (!PrefixSuccessor(prefix, &recomputed_key_)) return Status(StatusCode::kNotFound);
-      iterator_->SeekAtOrAfter(recomputed_key_);
-      return Fetch(Direction::kForward, exact, record);
-    case Start::kLastExact:
-    case Start::kAtOrBefore:
-      if (PrefixSuccessor(prefix, &recomputed_key_)) {
-        iterator_->SeekBefore(recomputed_key_);
-      } else {
-        iterator_->SeekToLast();
-      }
-      return Fetch(Direction::kBackward, exact, record);
+  const bool forward =
+      start == Start::kExact || start == Start::kAtOrAfter || start == Start::kAfter;
+  const bool behind =
+      start == Start::kAfter || start == Start::kLastExact || start == Start::kAtOrBefore;
+  const Direction direction = forward ? Direction::kForward : Direction::kBackward;
+  exact_prefix_.assign(prefix);
+  // All entries of an index start with its number.
+  const size_t common_bytes = std::max(range.common_bytes, kIndexNumberBytes);
+  common_prefix_.assign(prefix.substr(0, exact ? prefix.size() : common_bytes));
+  ends_with_common_prefix_ = !exact;
+  if (!behind) {
+    target_.assign(prefix);
+  } else if (!PrefixSuccessor(prefix, &target_)) {  // Nothing sorts behind it.
+    if (forward) return Status(StatusCode::kNotFound);
+    EnsureIterator();
+    iterator_->SeekToLast();
+    return Fetch(direction, exact, record);
   }
-  return Status(StatusCode::kInternal, "unknown start of a read");
+  EnsureIteratorFor({target_, common_prefix_, exact && range.prefix_is_key});
+  if (forward) {
+    iterator_->SeekAtOrAfter(target_);
+  } else {
+    iterator_->SeekBefore(target_);
+  }
+  return Fetch(direction, exact, record);
 }
 
 Status Cursor::ReadFirst(uint8_t* record) {
-  EnsureIterator();
+  common_prefix_.clear();
+  AppendBigEndian(current_index().entry.id.index_number, &common_prefix_);
+  ends_with_common_prefix_ = true;
+  EnsureIteratorFor({common_prefix_, common_prefix_});
   iterator_->SeekToFirst();
   return AsEndOfRange(Fetch(Direction::kForward, /*exact=*/false, record));
 }
@@ -407,6 +472,7 @@ Status Cursor::ReadLast(uint8_t* record) {
 }
 
 Status Cursor::MoveForward(bool exact, uint8_t* record) {
+  NoteTurn(Direction::kForward);
   if (is_suspended()) {
     LeavePlace(Direction::kForward);
     return AsEndOfRange(Fetch(Direction::kForward, exact, record));
@@ -417,6 +483,7 @@ Status Cursor::MoveForward(bool exact, uint8_t* record) {
 }
 
 Status Cursor::MoveBackward(bool exact, uint8_t* record) {
+  NoteTurn(Direction::kBackward);
   if (is_suspended()) {
     LeavePlace(Direction::kBackward);
     return AsEndOfRange(Fetch(Direction::kBackward, exact, record));
@@ -445,7 +512,7 @@ Status Cursor::ReadRow(std::string_view primary_key, uint8_t* record) {
   on_entry_ = false;
   place_ = Place::kNone;
   const Status fetched = FetchRow(record);
-  if (fetched.code() == StatusCode::kNotFound && iterator_.has_value()) UnlockRow();
+  if (fetched.code() == StatusCode::kNotFound && iterator_ != nullptr) UnlockRow();
   return fetched;
 }
 

@@ -44,6 +44,14 @@ struct CursorAccess {
   IndexCodec::Checksums checksums = IndexCodec::Checksums::kIgnore;
   // Reads what is committed now, in place of the snapshot; without `lock`.
   bool latest = false;
+  bool ask_prefix_filters = true;  // Where that loses nothing.
+};
+
+// What the caller of a read knows of the entries that it wants, besides where they start.
+struct ReadRange {
+  // They start with so many bytes of the prefix: the read and the moves after it may end behind those that do.
+  size_t common_bytes = 0;
+  bool prefix_is_key = false;  // The prefix is all of a key.
 };
 
 class Cursor {
@@ -84,7 +92,7 @@ class Cursor {
   // Close().
   // Errors: kNotFound (Read, ReadRow), kEndOfRange (the others), those of Transaction, kCorruption,
   // kChecksumMismatch.
-  Status Read(std::string_view prefix, Start start, uint8_t* record);
+  Status Read(std::string_view prefix, Start start, uint8_t* record, const ReadRange& range = {});
   Status ReadFirst(uint8_t* record);
   Status ReadLast(uint8_t* record);
   Status ReadNext(uint8_t* record);
@@ -127,7 +135,12 @@ class Cursor {
   Status UsePlan(uint32_t index, const ColumnSet& columns, CachedPlan* cache,
                  const DecodePlan** plan);
   Status BindColumns();
+  void DropIterators();
   void EnsureIterator();
+  void EnsureIteratorFor(const ConfinedSeek& seek);
+  bool LeftCommonPrefix() const;
+  void LeaveCommonPrefix(Direction direction);
+  void NoteTurn(Direction direction);
   Status EnsurePositioned();
   Place CurrentPlace(std::string* key) const;
   void LeavePlace(Direction direction);
@@ -160,8 +173,15 @@ class Cursor {
   const DecodePlan* condition_plan_ = nullptr;  // Null without a condition.
   // Decodes the wanted virtual columns of a row that is locked; null when none is wanted.
   const DecodePlan* virtual_plan_ = nullptr;
-  std::optional<OrderedIterator> iterator_;
+  // Each is kept for further reads of its kind.
+  std::optional<OrderedIterator> plain_iterator_;
+  std::optional<OrderedIterator> filtering_iterator_;
+  OrderedIterator* iterator_ = nullptr;  // The one that the scan stands on.
   std::string exact_prefix_;
+  // Entries that do not start with it may be missing from an iterator that asks filters.
+  std::string common_prefix_;
+  std::string target_;
+  bool ends_with_common_prefix_ = false;  // Moves do, as their caller wants nothing behind.
   std::string place_key_;
   Place place_ = Place::kNone;
   Direction last_direction_ = Direction::kForward;

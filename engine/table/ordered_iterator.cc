@@ -29,13 +29,36 @@ OrderedIterator::OrderedIterator(const IndexEntry& index, Transaction* transacti
     : reverse_(index.family->reverse),
       epoch_(transaction->epoch()),
       merges_writes_(transaction->has_writes()),
+      range_(*index.family, index.id.index_number),
+      iterator_(Make(index, transaction, view, most_skipped)) {}
+
+OrderedIterator::OrderedIterator(const IndexEntry& index, Transaction* transaction,
+                                 Transaction::View view, const ConfinedSeek& seek)
+    : reverse_(index.family->reverse),
+      epoch_(transaction->epoch()),
+      merges_writes_(transaction->has_writes()),
       range_(*index.family, index.id.index_number) {
+  const PrefixExtractor& extractor = index.family->prefix_extractor;
+  const rocksdb::SliceTransform* const known = extractor.current();
+  if (MayAskPrefixFilters(known, seek)) extractor_ = known;
+  iterator_ = Make(index, transaction, view, /*most_skipped=*/0);
+  if (extractor_ == nullptr || extractor.current() == known) return;
+  // It was replaced meanwhile, and the iterator may go by another one.
+  extractor_ = nullptr;
+  iterator_ = Make(index, transaction, view, /*most_skipped=*/0);
+}
+
+std::unique_ptr<rocksdb::Iterator> OrderedIterator::Make(const IndexEntry& index,
+                                                         Transaction* transaction,
+                                                         Transaction::View view,
+                                                         uint64_t most_skipped) const {
   rocksdb::ReadOptions options;
-  options.total_order_seek = true;
+  options.total_order_seek = !asks_filters();
+  options.prefix_same_as_start = asks_filters();
   options.max_skippable_internal_keys = most_skipped;
   options.iterate_lower_bound = &range_.lower();
   options.iterate_upper_bound = &range_.upper();
-  iterator_ = transaction->NewIterator(*index.family, options, view);
+  return transaction->NewIterator(*index.family, options, view);
 }
 
 void OrderedIterator::SeekAtOrAfter(std::string_view key) {

@@ -8,6 +8,7 @@
 #include "engine/base/status.h"
 #include "engine/catalog/dictionary.h"
 #include "engine/store/index_range.h"
+#include "engine/store/prefix_extractor.h"
 #include "engine/txn/transaction.h"
 #include "rocksdb/iterator.h"
 
@@ -19,11 +20,17 @@ bool PrefixSuccessor(std::string_view prefix, std::string* successor);
 
 // Bounded to its index on both sides, so that it never walks the entries or tombstones of a neighbour.
 // Belongs to one statement of one transaction.
+//
+// One that asks prefix filters shows only entries with the prefix of the key that it was positioned with, passes
+// over others as it likes, and goes one way from there: forward after SeekAtOrAfter, backward after SeekBefore.
 class OrderedIterator {
  public:
   // With `most_skipped` it gives up when it would pass over more deleted entries than that in one step.
   OrderedIterator(const IndexEntry& index, Transaction* transaction, Transaction::View view,
                   uint64_t most_skipped = 0);
+  // For that seek: asks prefix filters if that loses nothing of what the seek wants.
+  OrderedIterator(const IndexEntry& index, Transaction* transaction, Transaction::View view,
+                  const ConfinedSeek& seek);
 
   // The bounds lie in this object and RocksDB points at them.
   OrderedIterator(const OrderedIterator&) = delete;
@@ -50,12 +57,20 @@ class OrderedIterator {
   bool IsCurrent(const Transaction& transaction) const {
     return epoch_ == transaction.epoch() && merges_writes_ == transaction.has_writes();
   }
+  bool asks_filters() const { return extractor_ != nullptr; }
+  bool AsksFiltersFor(const ConfinedSeek& seek) const {
+    return MayAskPrefixFilters(extractor_, seek);
+  }
 
  private:
+  std::unique_ptr<rocksdb::Iterator> Make(const IndexEntry& index, Transaction* transaction,
+                                          Transaction::View view, uint64_t most_skipped) const;
+
   const bool reverse_;
   const uint64_t epoch_;
   const bool merges_writes_;
   const IndexRange range_;
+  const rocksdb::SliceTransform* extractor_ = nullptr;  // Null: it asks no filters.
   std::unique_ptr<rocksdb::Iterator> iterator_;
 };
 

@@ -127,7 +127,11 @@ Status TableWriter::CheckUnique(Transaction* transaction, uint32_t position, con
     codec.EncodeKey(old_record, hidden_key, &old_unique_key_, &old_entry_.unpack_info);
   }
   // What is committed now counts, not what the snapshot shows.
-  OrderedIterator iterator(index.entry, transaction, Transaction::View::kLatest);
+  constexpr auto kView = Transaction::View::kLatest;
+  OrderedIterator iterator =
+      asks_prefix_filters_
+          ? OrderedIterator(index.entry, transaction, kView, {unique_prefix_, unique_prefix_})
+          : OrderedIterator(index.entry, transaction, kView);
   for (iterator.SeekAtOrAfter(unique_prefix_);
        iterator.Valid() && iterator.key().starts_with(unique_prefix_); iterator.Next()) {
     if (!exact) {  // With a BLOB part, entries that start alike are only candidates.

@@ -51,6 +51,8 @@ class TableWriter {
 
   // Whether the entries that follow get a checksum chunk (spec/on-disk-format.md, 9).
   void AppendChecksums(bool append) { append_checksums_ = append; }
+  // Whether the checks of unique values ask prefix filters where that loses nothing.
+  void AskPrefixFilters(bool ask) { asks_prefix_filters_ = ask; }
 
   // Position of the index whose uniqueness the last kDuplicateKey is about.
   uint32_t duplicate_index() const { return duplicate_index_; }
@@ -83,6 +85,7 @@ class TableWriter {
   uint32_t duplicate_index_ = 0;
   bool append_checksums_ = false;
   UniqueChecks unique_checks_ = UniqueChecks::kAll;
+  bool asks_prefix_filters_ = true;
   Entry new_entry_;
   Entry old_entry_;
   std::string unique_prefix_;
