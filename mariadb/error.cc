@@ -48,6 +48,8 @@ int ToHandlerCode(StatusCode code) {
     case StatusCode::kOutOfOrder:
     case StatusCode::kOverlap:
       return kErrorBulkLoad;
+    case StatusCode::kIndexTooNew:
+      return HA_ERR_TABLE_DEF_CHANGED;
     case StatusCode::kInvalidArgument:
       return kErrorInvalidArgument;
     case StatusCode::kNotSupported:

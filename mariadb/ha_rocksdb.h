@@ -155,7 +155,7 @@ class ha_rocksdb final : public handler {
   enum_alter_inplace_result check_if_supported_inplace_alter(
       TABLE* altered_table, Alter_inplace_info* alter_info) override;
   bool prepare_inplace_alter_table(TABLE* altered_table, Alter_inplace_info* alter_info) override;
-  bool inplace_alter_table(TABLE*, Alter_inplace_info*) override { return false; }
+  bool inplace_alter_table(TABLE* altered_table, Alter_inplace_info* alter_info) override;
   bool commit_inplace_alter_table(TABLE* altered_table, Alter_inplace_info* alter_info,
                                   bool commit) override;
   ulonglong table_version() const override;
@@ -172,14 +172,17 @@ class ha_rocksdb final : public handler {
     ha_rocksdb* const handler_;
   };
 
-  // Lets the server make the virtual columns of an index in record[0].
+  // Lets the server make the virtual columns of an index in record[0]. `engine_table` has the columns of the
+  // handler's table, and maybe other indexes.
   class VirtualColumns final : public cairn::VirtualColumns {
    public:
-    explicit VirtualColumns(const ha_rocksdb* handler) : handler_(handler) {}
+    VirtualColumns(const ha_rocksdb* handler, const cairn::Table* engine_table)
+        : handler_(handler), engine_table_(engine_table) {}
     cairn::Status Compute(uint32_t index) override;
 
    private:
     const ha_rocksdb* const handler_;
+    const cairn::Table* const engine_table_;
   };
 
   // Bytes behind a row's position that hold the key's length.
@@ -202,7 +205,10 @@ class ha_rocksdb final : public handler {
   ha_rows CountFewRows(ha_rows estimate);
   // How the columns of a key in `record` compare with a search key: negative when they come before it.
   int CompareKey(uint32_t index, uchar* record, const uchar* key, uint key_bytes) const;
-  int ComputeVirtualParts(uint32_t index) const;
+  int ComputeVirtualParts(const cairn::IndexLayout& index) const;
+  // ALTER TABLE in place.
+  bool CanChangeInPlace(const TABLE& altered_table, const Alter_inplace_info& alter_info) const;
+  int BeginChange(const TABLE& altered_table, Alter_inplace_info* alter_info);
   // index_read_map for a search key of which only a beginning could be encoded.
   int ReadComparing(uchar* record, const uchar* key, uint key_bytes, ha_rkey_function find_flag);
   // Runs one read of the cursor on `index` and translates its outcome.

@@ -507,14 +507,14 @@ int ha_rocksdb::optimize(THD*, HA_CHECK_OPT*) {
 }
 
 Status ha_rocksdb::VirtualColumns::Compute(uint32_t index) {
-  if (handler_->ComputeVirtualParts(index) == 0) return Status();
+  if (handler_->ComputeVirtualParts(engine_table_->index(index).layout()) == 0) return Status();
   return Status(StatusCode::kInvalidArgument, "a generated column of the row cannot be computed");
 }
 
 int ha_rocksdb::check(THD* thd, HA_CHECK_OPT*) {
   cairn::Session& session = cairn::Session::Of(thd);
   cairn::ScopedWaitObserver observer(&session);
-  VirtualColumns virtual_columns(this);
+  VirtualColumns virtual_columns(this, engine_table_.get());
   const auto report =
       cairn::CheckTable(*engine_table_, &transaction(), table->record[0], &virtual_columns);
   if (!report.ok()) {

@@ -235,8 +235,8 @@ int ha_rocksdb::index_end() {
 
 // Fills in the virtual columns of an index where the fields point. The value that a BLOB has in the other
 // record stays where it is.
-int ha_rocksdb::ComputeVirtualParts(uint32_t index) const {
-  for (const cairn::KeyPartLayout& part : engine_table_->index(index).layout().parts) {
+int ha_rocksdb::ComputeVirtualParts(const cairn::IndexLayout& index) const {
+  for (const cairn::KeyPartLayout& part : index.parts) {
     Field* const field = table->field[part.column];
     if (field->stored_in_db()) continue;
     const bool is_blob = field->flags & BLOB_FLAG;
@@ -251,7 +251,8 @@ int ha_rocksdb::ComputeVirtualParts(uint32_t index) const {
 int ha_rocksdb::CompareKey(uint32_t index, uchar* record, const uchar* key, uint key_bytes) const {
   uchar* const usual = table->record[0];
   if (record != usual) table->move_fields(table->field, record, usual);
-  if (engine_table_->index(index).has_virtual_part) ComputeVirtualParts(index);
+  const cairn::TableIndex& engine_index = engine_table_->index(index);
+  if (engine_index.has_virtual_part) ComputeVirtualParts(engine_index.layout());
   const int order = key_cmp(table->key_info[index].key_part, key, key_bytes);
   if (record != usual) table->move_fields(table->field, usual, record);
   return order;

@@ -24,6 +24,14 @@ bool IsCopyTarget(const cairn::TableDefinition& table) {
   return !table.temporary && table.name.find("#sql") != std::string::npos;
 }
 
+// Each piece of the copy may hold as many row locks as a transaction of the session.
+cairn::TransactionSettings CopySettings(THD* thd) {
+  const cairn::TransactionSettings session = cairn::SessionTransactionSettings(thd);
+  cairn::TransactionSettings settings;
+  if (session.changes_per_piece == 0) settings.max_row_locks = session.max_row_locks;
+  return settings;
+}
+
 }  // namespace
 
 int ha_rocksdb::write_row(const uchar* record) {
@@ -102,7 +110,7 @@ int ha_rocksdb::CommitSequence() {
 void ha_rocksdb::start_bulk_insert(ha_rows, uint) {
   if (!IsCopyTarget(engine_table_->definition()) || copy_transaction_ != nullptr) return;
   copy_transaction_ = std::make_unique<cairn::Transaction>(&cairn::RunningEngine()->database());
-  copy_transaction_->Start(cairn::TransactionSettings());
+  copy_transaction_->Start(CopySettings(ha_thd()));
   copied_rows_ = 0;
 }
 
@@ -115,7 +123,7 @@ int ha_rocksdb::end_bulk_insert() {
 
 int ha_rocksdb::CommitCopiedRows(Durability durability) {
   const Status committed = copy_transaction_->Commit(durability);
-  copy_transaction_->Start(cairn::TransactionSettings());
+  copy_transaction_->Start(CopySettings(ha_thd()));
   return OperationError(committed);
 }
 

@@ -153,6 +153,23 @@ NewIndex ChooseFamily(std::string_view comment, std::string_view dictionary_name
   return index;
 }
 
+// The column family and the kind of one index. Reports what is refused; returns 0 or a handler error code.
+int DescribeNewIndex(const TABLE& table, uint position, std::string_view dictionary_name,
+                     NewIndex* index) {
+  const KEY& key = table.key_info[position];
+  *index = ChooseFamily({key.comment.str, key.comment.length}, dictionary_name);
+  if (index->family_name == kSystemColumnFamily) {
+    my_error(ER_WRONG_ARGUMENTS, MYF(0), "column family not valid for storing index data.");
+    return HA_WRONG_CREATE_OPTION;
+  }
+  if (index->family_name == "$per_index_cf") {
+    my_error(ER_PER_INDEX_CF_DEPRECATED, MYF(0));
+    return HA_WRONG_CREATE_OPTION;
+  }
+  index->kind = position == table.s->primary_key ? IndexKind::kPrimary : IndexKind::kSecondary;
+  return 0;
+}
+
 // Gives all indexes of a new table the Cairn format if one of them gains by it, else the stock format.
 int ChooseFormat(const TableDescription& description, uint32_t table_features,
                  std::vector<NewIndex>* indexes) {
@@ -222,18 +239,8 @@ int DescribeNewIndexes(const TABLE& table, const TableDescription& description,
                        const TableOptions& options, std::vector<NewIndex>* indexes) {
   const std::string_view dictionary_name = description.layout.name;
   for (uint i = 0; i < table.s->keys; ++i) {
-    const KEY& key = table.key_info[i];
-    const std::string_view comment(key.comment.str, key.comment.length);
-    NewIndex index = ChooseFamily(comment, dictionary_name);
-    if (index.family_name == kSystemColumnFamily) {
-      my_error(ER_WRONG_ARGUMENTS, MYF(0), "column family not valid for storing index data.");
-      return HA_WRONG_CREATE_OPTION;
-    }
-    if (index.family_name == "$per_index_cf") {
-      my_error(ER_PER_INDEX_CF_DEPRECATED, MYF(0));
-      return HA_WRONG_CREATE_OPTION;
-    }
-    index.kind = i == table.s->primary_key ? IndexKind::kPrimary : IndexKind::kSecondary;
+    NewIndex index;
+    if (const int error = DescribeNewIndex(table, i, dictionary_name, &index)) return error;
     index.ttl_seconds = options.ttl_seconds;
     indexes->push_back(std::move(index));
   }
@@ -243,6 +250,26 @@ int DescribeNewIndexes(const TABLE& table, const TableDescription& description,
     indexes->push_back(hidden);
   }
   return ChooseFormat(description, options.features, indexes);
+}
+
+bool ChooseAddedFormat(const TableDescription& description, const IndexInfo& primary, uint position,
+                       NewIndex* index) {
+  const uint32_t features = IndexFeaturesOf(description.layout, description.indexes[position]);
+  const bool has_cairn_primary = primary.format_version == kCairnFormatVersion;
+  const bool cairn = AllowsCairnFormat() && (has_cairn_primary || features != 0);
+  if (!cairn && (has_cairn_primary || (features & kIndispensableFeatures) != 0)) return false;
+  index->format_version = cairn ? kCairnFormatVersion : kStockFormatVersion;
+  index->features = cairn ? features : 0;
+  return true;
+}
+
+int DescribeAddedIndex(const TABLE& table, const TableDescription& description,
+                       const IndexInfo& primary, uint position, NewIndex* index) {
+  if (const int error = DescribeNewIndex(table, position, description.layout.name, index)) {
+    return error;
+  }
+  index->ttl_seconds = primary.has_ttl_stamp ? primary.ttl_seconds : 0;
+  return ChooseAddedFormat(description, primary, position, index) ? 0 : HA_WRONG_CREATE_OPTION;
 }
 
 }  // namespace cairn

@@ -40,4 +40,13 @@ struct TableOptions {
 int DescribeNewIndexes(const TABLE& table, const TableDescription& description,
                        const TableOptions& options, std::vector<NewIndex>* indexes);
 
+// The format of an index that is added to a table: the one of its primary key, or the Cairn format if only that
+// expresses the index. False when such an index needs that the whole table is written anew, or is refused.
+bool ChooseAddedFormat(const TableDescription& description, const IndexInfo& primary, uint position,
+                       NewIndex* index);
+
+// Column family, kind, duration and format of an index that is added. As DescribeNewIndexes.
+int DescribeAddedIndex(const TABLE& table, const TableDescription& description,
+                       const IndexInfo& primary, uint position, NewIndex* index);
+
 }  // namespace cairn

@@ -139,17 +139,9 @@ Result<uint32_t> Dictionary::AllocateIndexNumbers(uint32_t count, Sync sync) {
   return last + 1;
 }
 
-Result<std::shared_ptr<const TableDefinition>> Dictionary::CreateTable(
-    std::string_view name, const std::vector<NewIndex>& indexes,
-    std::optional<uint64_t> next_auto_increment, TableLifetime lifetime) {
-  std::lock_guard change(change_mutex_);
-  const bool temporary = lifetime == TableLifetime::kTemporary;
-  // What a crash is to remove anyway need not be on disk.
-  const Sync sync = temporary ? Sync::kNo : Sync::kYes;
-  if (Find(name) != nullptr) return Status(StatusCode::kAlreadyExists, std::string(name));
-  CAIRN_RETURN_IF_ERROR(CheckNotQuarantined(name));
-
-  std::vector<const ColumnFamily*> families;
+Result<std::vector<IndexEntry>> Dictionary::MakeIndexes(const std::vector<NewIndex>& indexes,
+                                                        Sync sync) {
+  std::vector<IndexEntry> entries;
   for (const NewIndex& index : indexes) {
     if (index.format_version == kCairnFormatVersion && format() != DirectoryFormat::kCairn) {
       return Status(StatusCode::kNotSupported,
@@ -160,44 +152,65 @@ Result<std::shared_ptr<const TableDefinition>> Dictionary::CreateTable(
           StatusCode::kInvalidArgument,
           "the column family __system__ holds the data dictionary and cannot hold an index");
     }
-    CAIRN_ASSIGN_OR_RETURN(families.emplace_back(),
+    CAIRN_ASSIGN_OR_RETURN(const ColumnFamily* const family,
                            database_->FindOrCreateFamily(index.family_name));
-    const auto bad = bad_families_.find(families.back()->id);
+    const auto bad = bad_families_.find(family->id);
     if (bad != bad_families_.end()) {
       return Status(StatusCode::kQuarantined,
                     "the column family " + index.family_name + " cannot be used: " + bad->second);
     }
+    IndexEntry& entry = entries.emplace_back();
+    entry.id.column_family = family->id;
+    entry.info.kind = index.kind;
+    entry.info.format_version = index.format_version;
+    entry.info.features = index.features;
+    entry.info.has_ttl_stamp = index.ttl_seconds > 0;
+    entry.info.ttl_seconds = index.ttl_seconds;
+    entry.family = family;
   }
   CAIRN_ASSIGN_OR_RETURN(uint32_t index_number,
                          AllocateIndexNumbers(static_cast<uint32_t>(indexes.size()), sync));
+  for (IndexEntry& entry : entries) entry.id.index_number = index_number++;
+  return entries;
+}
 
-  rocksdb::ColumnFamilyHandle* const system = database_->system_family().handle;
+Result<std::map<uint32_t, uint32_t>> Dictionary::PutNewFamilies(
+    const std::vector<NewIndex>& indexes, const std::vector<IndexEntry>& entries,
+    rocksdb::WriteBatch* batch) const {
+  std::map<uint32_t, uint32_t> new_family_flags;
+  for (size_t i = 0; i < indexes.size(); ++i) {
+    const uint32_t family = entries[i].id.column_family;
+    if (family_flags_.contains(family)) continue;
+    const uint32_t flags = (entries[i].family->reverse ? kColumnFamilyReverse : 0) |
+                           (indexes[i].family_per_partition ? kColumnFamilyPerPartition : 0);
+    new_family_flags.emplace(family, flags);
+  }
+  for (const auto& [family, flags] : new_family_flags) {
+    CAIRN_RETURN_IF_ERROR(FromRocksDb(batch->Put(
+        database_->system_family().handle, ColumnFamilyKey(family), EncodeColumnFamily(flags))));
+  }
+  return new_family_flags;
+}
+
+Result<std::shared_ptr<const TableDefinition>> Dictionary::CreateTable(
+    std::string_view name, const std::vector<NewIndex>& indexes,
+    std::optional<uint64_t> next_auto_increment, TableLifetime lifetime) {
+  std::lock_guard change(change_mutex_);
+  const bool temporary = lifetime == TableLifetime::kTemporary;
+  // What a crash is to remove anyway need not be on disk.
+  const Sync sync = temporary ? Sync::kNo : Sync::kYes;
+  if (Find(name) != nullptr) return Status(StatusCode::kAlreadyExists, std::string(name));
+  CAIRN_RETURN_IF_ERROR(CheckNotQuarantined(name));
+
   auto table = std::make_shared<TableDefinition>();
   table->name = name;
   table->temporary = temporary;
   table->counters = std::make_shared<TableCounters>();
   table->counters->next_hidden_key = 1;
+  CAIRN_ASSIGN_OR_RETURN(table->indexes, MakeIndexes(indexes, sync));
+  rocksdb::ColumnFamilyHandle* const system = database_->system_family().handle;
   rocksdb::WriteBatch batch;
-  std::map<uint32_t, uint32_t> new_family_flags;
-  for (size_t i = 0; i < indexes.size(); ++i) {
-    IndexEntry entry;
-    entry.id = IndexId{families[i]->id, index_number++};
-    entry.info.kind = indexes[i].kind;
-    entry.info.format_version = indexes[i].format_version;
-    entry.info.features = indexes[i].features;
-    entry.info.has_ttl_stamp = indexes[i].ttl_seconds > 0;
-    entry.info.ttl_seconds = indexes[i].ttl_seconds;
-    entry.family = families[i];
-    table->indexes.push_back(entry);
-    if (family_flags_.contains(entry.id.column_family)) continue;
-    const uint32_t flags = (families[i]->reverse ? kColumnFamilyReverse : 0) |
-                           (indexes[i].family_per_partition ? kColumnFamilyPerPartition : 0);
-    new_family_flags.emplace(entry.id.column_family, flags);
-  }
-  for (const auto& [family, flags] : new_family_flags) {
-    CAIRN_RETURN_IF_ERROR(
-        FromRocksDb(batch.Put(system, ColumnFamilyKey(family), EncodeColumnFamily(flags))));
-  }
+  CAIRN_ASSIGN_OR_RETURN(auto new_family_flags, PutNewFamilies(indexes, table->indexes, &batch));
   if (next_auto_increment.has_value()) {
     table->counters->next_auto_increment = *next_auto_increment;
     CAIRN_RETURN_IF_ERROR(FromRocksDb(
@@ -334,6 +347,45 @@ Status Dictionary::DropForgottenTable(const TableDefinition& table) {
   return Status();
 }
 
+Result<std::vector<IndexEntry>> Dictionary::BeginIndexes(const std::vector<NewIndex>& indexes) {
+  std::lock_guard change(change_mutex_);
+  CAIRN_ASSIGN_OR_RETURN(std::vector<IndexEntry> begun, MakeIndexes(indexes, Sync::kYes));
+  rocksdb::WriteBatch batch;
+  CAIRN_ASSIGN_OR_RETURN(auto new_family_flags, PutNewFamilies(indexes, begun, &batch));
+  for (const IndexEntry& index : begun) {
+    CAIRN_RETURN_IF_ERROR(FromRocksDb(batch.Put(
+        database_->system_family().handle,
+        IndexKey(DictionaryRecordType::kIndexCreateOngoing, index.id), EncodeOngoingMark())));
+  }
+  CAIRN_RETURN_IF_ERROR(Write(&batch));
+  family_flags_.merge(new_family_flags);
+  return begun;
+}
+
+void Dictionary::AbandonIndexes(const std::vector<IndexEntry>& begun) {
+  std::lock_guard change(change_mutex_);
+  for (const IndexEntry& index : begun) database_->dropped_indexes().Add(index.id);
+}
+
+Result<std::vector<IndexEntry>> Dictionary::IndexesAfter(const IndexChange& change,
+                                                         const TableDefinition& table) const {
+  std::vector<IndexEntry> indexes;
+  for (const IndexId id : change.indexes) {
+    const IndexEntry* found = nullptr;
+    for (const auto* candidates : {&table.indexes, &change.added}) {
+      for (const IndexEntry& index : *candidates) {
+        if (index.id == id) found = &index;
+      }
+    }
+    if (found == nullptr) {
+      return Status(StatusCode::kInvalidArgument,
+                    "table " + table.name + " has no index " + std::to_string(id.index_number));
+    }
+    indexes.push_back(*found);
+  }
+  return indexes;
+}
+
 Status Dictionary::ChangeIndexes(const std::vector<IndexChange>& changes) {
   std::lock_guard change(change_mutex_);
   rocksdb::ColumnFamilyHandle* const system = database_->system_family().handle;
@@ -348,23 +400,18 @@ Status Dictionary::ChangeIndexes(const std::vector<IndexChange>& changes) {
       return Status(StatusCode::kNotFound, table_change.table_name);
     }
     const auto& changed = changed_tables.emplace_back(std::make_shared<TableDefinition>(*table));
-    changed->indexes.clear();
-    for (const IndexId id : table_change.kept) {
-      const auto kept = std::find_if(table->indexes.begin(), table->indexes.end(),
-                                     [id](const IndexEntry& index) { return index.id == id; });
-      if (kept == table->indexes.end()) {
-        return Status(StatusCode::kInvalidArgument,
-                      "table " + table->name + " has no index " + std::to_string(id.index_number));
-      }
-      changed->indexes.push_back(*kept);
-    }
+    CAIRN_ASSIGN_OR_RETURN(changed->indexes, IndexesAfter(table_change, *table));
     for (const IndexEntry& index : table->indexes) {
-      if (std::find(table_change.kept.begin(), table_change.kept.end(), index.id) ==
-          table_change.kept.end()) {
+      if (std::find(table_change.indexes.begin(), table_change.indexes.end(), index.id) ==
+          table_change.indexes.end()) {
         dropped.indexes.push_back(index);
       }
     }
     CAIRN_RETURN_IF_ERROR(PutTable(*changed, &batch));
+    for (const IndexEntry& index : table_change.added) {
+      CAIRN_RETURN_IF_ERROR(FromRocksDb(
+          batch.Delete(system, IndexKey(DictionaryRecordType::kIndexCreateOngoing, index.id))));
+    }
     const std::string path = TableVersionPath(table->name);
     CAIRN_ASSIGN_OR_RETURN(versions[path], LoadTableVersion(path));
   }
@@ -375,6 +422,7 @@ Status Dictionary::ChangeIndexes(const std::vector<IndexChange>& changes) {
   CAIRN_RETURN_IF_ERROR(PutDropMarks(dropped, &batch));
   CAIRN_RETURN_IF_ERROR(Write(&batch));
   for (const IndexEntry& index : dropped.indexes) database_->dropped_indexes().Add(index.id);
+  for (const auto& changed : changed_tables) database_->expiry().Add(ExpiryRules(*changed));
   std::unique_lock lock(map_mutex_);
   for (std::shared_ptr<TableDefinition>& changed : changed_tables) {
     tables_.find(changed->name)->second = std::move(changed);
@@ -406,7 +454,10 @@ Status Dictionary::TruncateTables(const std::vector<std::string>& names) {
     empty->counters = std::make_shared<TableCounters>();
     empty->counters->next_auto_increment = 1;
     empty->counters->next_hidden_key = 1;
-    for (IndexEntry& index : empty->indexes) index.id.index_number = index_number++;
+    for (IndexEntry& index : empty->indexes) {
+      index.id.index_number = index_number++;
+      index.built_at = 0;
+    }
     CAIRN_RETURN_IF_ERROR(PutDropMarks(*table, &batch));
     CAIRN_RETURN_IF_ERROR(PutTable(*empty, &batch));
     if (table->temporary) continue;

@@ -27,6 +27,9 @@ struct IndexEntry {
   IndexId id;
   IndexInfo info;
   const ColumnFamily* family = nullptr;
+  // An index that was added to a table with rows, since the start of this process: Transaction::SnapshotNumber() of
+  // the rows that it was built of. It knows nothing of rows as older snapshots see them.
+  uint64_t built_at = 0;
 };
 
 // Counters that outlive open handlers: they go with the table's name through RENAME and vanish with DROP and
@@ -119,13 +122,20 @@ class Dictionary {
   // changes.
   Status RenameTable(std::string_view from, std::string_view to);
 
-  // Leaves tables only some of their indexes: those named here, in the order of the server's keys, and as they
-  // are. The others are gone at once, their entries are removed behind. All tables change together or none
-  // does; each table's version rises by one. Errors: kNotFound, also of temporary tables; kQuarantined;
-  // kInvalidArgument (an index that the table does not have).
+  // Gives indexes that are to be added to tables their numbers, and marks them as not yet built: a crash before
+  // ChangeIndexes() makes them part of a table has their entries removed at the next start. Errors: as CreateTable.
+  Result<std::vector<IndexEntry>> BeginIndexes(const std::vector<NewIndex>& indexes);
+  // They will not be part of a table; their entries are removed behind. Writes nothing, and so cannot fail.
+  void AbandonIndexes(const std::vector<IndexEntry>& begun);
+
+  // Gives tables other indexes: those named here, in the order of the server's keys. Such as a table has already
+  // stay as they are, `added` are of BeginIndexes() and are built. The others are gone at once, their entries are
+  // removed behind. All tables change together or none does; each table's version rises by one. Errors: kNotFound,
+  // also of temporary tables; kQuarantined; kInvalidArgument (an index that is neither the table's nor added).
   struct IndexChange {
     std::string table_name;
-    std::vector<IndexId> kept;
+    std::vector<IndexId> indexes;
+    std::vector<IndexEntry> added{};
   };
   Status ChangeIndexes(const std::vector<IndexChange>& changes);
   // The entries of "db.table": its own, or those of its partitions; none when it does not exist.
@@ -182,6 +192,15 @@ class Dictionary {
   Status Write(rocksdb::WriteBatch* batch, Sync sync = Sync::kYes) const;
   Result<std::optional<std::string>> Read(std::string_view key) const;
   Result<uint32_t> AllocateIndexNumbers(uint32_t count, Sync sync);
+  // Checks new indexes, finds or makes their families and gives them numbers.
+  Result<std::vector<IndexEntry>> MakeIndexes(const std::vector<NewIndex>& indexes, Sync sync);
+  // Adds the records of their column families that have none yet, and returns these families' flags.
+  Result<std::map<uint32_t, uint32_t>> PutNewFamilies(const std::vector<NewIndex>& indexes,
+                                                      const std::vector<IndexEntry>& entries,
+                                                      rocksdb::WriteBatch* batch) const;
+  // The indexes that a change leaves a table or gives it. Errors: kInvalidArgument.
+  Result<std::vector<IndexEntry>> IndexesAfter(const IndexChange& change,
+                                               const TableDefinition& table) const;
 
   Database* const database_;
   mutable std::mutex change_mutex_;

@@ -54,7 +54,9 @@ class Dictionary::Loader {
     CAIRN_RETURN_IF_ERROR(ReadTables());
     CAIRN_RETURN_IF_ERROR(ReadDropMarks(DictionaryRecordType::kIndexDropOngoing));
     // An index build that did not finish leaves nothing that anybody refers to.
+    const size_t dropped = marks_.size();
     CAIRN_RETURN_IF_ERROR(ReadDropMarks(DictionaryRecordType::kIndexCreateOngoing));
+    LogUnfinishedBuilds(dropped);
     CAIRN_RETURN_IF_ERROR(DecideMaxIndexNumber());
     for (const Entry& entry : entries_) Judge(entry);
     ApplyDropMarks();
@@ -207,6 +209,16 @@ class Dictionary::Loader {
                            if (!decoded.ok()) return LogKept(key, decoded);
                            marks_.push_back(*id);
                          });
+  }
+
+  // Those of temporary tables have a record.
+  void LogUnfinishedBuilds(size_t first_mark) {
+    for (size_t i = first_mark; i < marks_.size(); ++i) {
+      if (indexes_.contains(marks_[i])) continue;
+      Log(Severity::kNote, "Removing incomplete create index (" +
+                               std::to_string(marks_[i].column_family) + "," +
+                               std::to_string(marks_[i].index_number) + ")");
+    }
   }
 
   // A number used twice would mix the rows of two tables. Where the record of the largest is lost, every

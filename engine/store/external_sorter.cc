@@ -22,8 +22,9 @@ constexpr uint64_t kLeastReadAheadBytes = 64 << 10;
 constexpr uint64_t kMostReadAheadBytes = 4 << 20;
 // Of one level: that many are merged into one of the next.
 constexpr size_t kMostRuns = 64;
-// An Entry and its place in the set of keys.
-constexpr uint64_t kEntryOverheadBytes = 96;
+// An Entry, and its place in the set of keys.
+constexpr uint64_t kEntryOverheadBytes = 40;
+constexpr uint64_t kSetOverheadBytes = 56;
 
 rocksdb::Slice ToSlice(std::string_view bytes) {
   return rocksdb::Slice(bytes.data(), bytes.size());
@@ -70,11 +71,14 @@ std::string_view ExternalSorter::Keep(std::string_view bytes) {
 }
 
 Status ExternalSorter::Add(std::string_view key, std::string_view value) {
-  if (keys_.contains(key)) return Status(StatusCode::kDuplicateKey);
+  if (!settings_.keys_differ && keys_.contains(key)) return Status(StatusCode::kDuplicateKey);
   const Entry entry{Keep(key), Keep(value)};
   entries_.push_back(entry);
-  keys_.insert(entry.key);
   buffered_bytes_ += key.size() + value.size() + kEntryOverheadBytes;
+  if (!settings_.keys_differ) {
+    keys_.insert(entry.key);
+    buffered_bytes_ += kSetOverheadBytes;
+  }
   ++entry_count_;
   return buffered_bytes_ >= settings_.buffer_bytes ? SpillBuffer() : Status();
 }
@@ -185,11 +189,19 @@ Status ExternalSorter::MergeRuns(const std::vector<std::string>& paths, const Si
 void ExternalSorter::RemoveRuns(std::vector<std::string>* paths) {
   for (const std::string& path : *paths) {
     env_->DeleteFile(path).PermitUncheckedError();  // A run that could not be made is not there.
-    if (settings_.removal_delay_ms > 0) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(settings_.removal_delay_ms));
-    }
+    WaitAfterRemoval();
   }
   paths->clear();
+}
+
+void ExternalSorter::WaitAfterRemoval() const {
+  constexpr uint64_t kStepMs = 50;
+  for (uint64_t left_ms = settings_.removal_delay_ms; left_ms > 0;) {
+    if (settings_.interrupted && settings_.interrupted()) return;
+    const uint64_t step_ms = std::min(left_ms, kStepMs);
+    std::this_thread::sleep_for(std::chrono::milliseconds(step_ms));
+    left_ms -= step_ms;
+  }
 }
 
 void ExternalSorter::RemoveAllRuns() {

@@ -24,6 +24,8 @@ struct SortSettings {
   uint64_t buffer_bytes = uint64_t{64} << 20;     // Held in memory before a run is written.
   uint64_t merge_read_bytes = uint64_t{1} << 30;  // Read ahead by all runs together.
   uint64_t removal_delay_ms = 0;                  // Waited after each run that is removed.
+  bool keys_differ = false;                       // No two keys are equal: none is looked for.
+  std::function<bool()> interrupted;              // Whether waits are to end; may be empty.
 };
 
 // Used by one thread at a time. Removes its files when it ends.
@@ -62,6 +64,7 @@ class ExternalSorter {
   Status DrainBuffer(const Sink& sink);
   Status MergeRuns(const std::vector<std::string>& paths, const Sink& sink) const;
   void RemoveRuns(std::vector<std::string>* paths);
+  void WaitAfterRemoval() const;
   void RemoveAllRuns();
 
   rocksdb::Env* const env_;

@@ -255,6 +255,10 @@ Status Cursor::Fetch(Direction direction, bool exact, uint8_t* record) {
   has_primary_key_ = on_entry_ = row_locked_ = false;
   place_ = Place::kNone;
   last_direction_ = direction;
+  const uint64_t built_at = current_index().entry.built_at;
+  if (built_at != 0 && !access_.latest && transaction_->SnapshotNumber() < built_at) {
+    return Status(StatusCode::kIndexTooNew);
+  }
   while (true) {
     if (iterator_->asks_filters() && LeftCommonPrefix()) {
       if (!iterator_->Valid()) CAIRN_RETURN_IF_ERROR(iterator_->status());

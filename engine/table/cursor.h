@@ -91,7 +91,7 @@ class Cursor {
   // All Read functions fill `record` with the wanted columns; BLOBs are valid until the next read or
   // Close().
   // Errors: kNotFound (Read, ReadRow), kEndOfRange (the others), those of Transaction, kCorruption,
-  // kChecksumMismatch.
+  // kChecksumMismatch, kIndexTooNew.
   Status Read(std::string_view prefix, Start start, uint8_t* record, const ReadRange& range = {});
   Status ReadFirst(uint8_t* record);
   Status ReadLast(uint8_t* record);

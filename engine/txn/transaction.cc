@@ -269,9 +269,18 @@ void Transaction::PinSnapshot() {
   if (rocksdb_->GetSnapshot() == nullptr) rocksdb_->SetSnapshot();
 }
 
+const rocksdb::Snapshot* Transaction::CurrentSnapshot() const {
+  if (statement_snapshot_ != nullptr || !started_) return statement_snapshot_;
+  return rocksdb_->GetSnapshot();
+}
+
+uint64_t Transaction::SnapshotNumber() const {
+  const rocksdb::Snapshot* const snapshot = CurrentSnapshot();
+  return snapshot == nullptr ? 0 : snapshot->GetSequenceNumber();
+}
+
 uint64_t Transaction::ViewTime() const {
-  const rocksdb::Snapshot* snapshot = statement_snapshot_;
-  if (snapshot == nullptr && started_) snapshot = rocksdb_->GetSnapshot();
+  const rocksdb::Snapshot* const snapshot = CurrentSnapshot();
   return snapshot != nullptr ? static_cast<uint64_t>(snapshot->GetUnixTime())
                              : database_->NowSeconds();
 }

@@ -106,6 +106,9 @@ class Transaction {
 
   // Takes the snapshot that this statement reads at, if there is none yet.
   void EnsureSnapshot();
+  // RocksDB's number of the state that this statement reads at, which grows with every change; 0 while it has no
+  // snapshot.
+  uint64_t SnapshotNumber() const;
   // The transaction's snapshot is taken now and kept (START TRANSACTION WITH CONSISTENT SNAPSHOT).
   void PinSnapshot();
 
@@ -172,6 +175,8 @@ class Transaction {
   Status CommitPiece(Durability durability);
   Status ReadApart();
   void BeginRocksDb();
+  // What the statement reads at; null while it has none.
+  const rocksdb::Snapshot* CurrentSnapshot() const;
   rocksdb::WriteBatchWithIndex& BatchForWrite();
   Status AddAutoIncrementMerges();
   Status WriteLogIfWanted(Durability durability);

@@ -339,6 +339,71 @@ TEST_F(ChangeIndexesTest, RefusesTemporaryTablesAndForeignIndexes) {
   EXPECT_TRUE(dictionary_->PendingDrops().empty());
 }
 
+TEST_F(ChangeIndexesTest, AddsWhatWasBegun) {
+  ASSERT_TRUE(dictionary_->CreateTable("db.t", kPrimaryAndSecondary, std::nullopt).ok());
+  const auto before = dictionary_->Find("db.t");
+  NewIndex added{IndexKind::kSecondary, "cf"};
+  added.ttl_seconds = 60;
+  auto begun = dictionary_->BeginIndexes({added});
+  ASSERT_TRUE(begun.ok());
+  const IndexId id = begun->front().id;
+  const std::string mark = ToHex(IndexKey(DictionaryRecordType::kIndexCreateOngoing, id));
+  EXPECT_THAT(Records(), testing::Contains(mark + " => 0001"));
+  EXPECT_EQ(dictionary_->Find("db.t")->indexes.size(), 2u);
+  const uint64_t version = Version("./db/t");
+  begun->front().built_at = 5;
+  ASSERT_TRUE(dictionary_->ChangeIndexes({{"db.t", {id, before->indexes[0].id}, *begun}}).ok());
+  EXPECT_EQ(dictionary_->Find("db.t")->indexes[0].built_at, 5u);
+  EXPECT_EQ(Version("./db/t"), version + 1);
+  for (int i = 0; i < 2; ++i) {
+    const auto after = dictionary_->Find("db.t");
+    ASSERT_EQ(after->indexes.size(), 2u);
+    EXPECT_EQ(after->indexes[0].id, id);
+    EXPECT_EQ(after->indexes[0].info, begun->front().info);
+    EXPECT_THAT(dictionary_->PendingDrops(), testing::ElementsAre(before->indexes[1].id));
+    EXPECT_THAT(Records(), testing::Not(testing::Contains(testing::StartsWith(mark))));
+    EXPECT_TRUE(database_->expiry().Get()->contains(id));
+    Reopen();
+  }
+}
+
+TEST_F(ChangeIndexesTest, WhatWasBegunAndNotAddedIsDropped) {
+  ASSERT_TRUE(dictionary_->CreateTable("db.t", kPrimaryAndSecondary, std::nullopt).ok());
+  const auto begun = dictionary_->BeginIndexes({NewIndex{IndexKind::kSecondary, "cf"}});
+  ASSERT_TRUE(begun.ok());
+  const IndexId id = begun->front().id;
+  for (const bool crash : {false, true}) {
+    SCOPED_TRACE(crash);
+    EXPECT_TRUE(dictionary_->PendingDrops().empty());
+    if (crash) {
+      Reopen();
+      EXPECT_THAT(disk_.log().messages(),
+                  testing::Contains(testing::HasSubstr("Removing incomplete create index")));
+    } else {
+      dictionary_->AbandonIndexes(*begun);
+    }
+    EXPECT_THAT(dictionary_->PendingDrops(), testing::ElementsAre(id));
+    database_->dropped_indexes().Remove(id);
+  }
+  const std::vector<std::string> records = Records();
+  ASSERT_TRUE(dictionary_->ForgetDroppedIndex(id).ok());
+  EXPECT_EQ(Records().size(), records.size() - 1);
+  EXPECT_EQ(dictionary_->Find("db.t")->indexes.size(), 2u);
+}
+
+TEST_F(ChangeIndexesTest, AddsToAllPartitionsOrNone) {
+  const auto first = dictionary_->CreateTable("db.t#P#p0", kPrimaryAndSecondary, std::nullopt);
+  ASSERT_TRUE(first.ok());
+  const auto begun = dictionary_->BeginIndexes({NewIndex{IndexKind::kSecondary}});
+  ASSERT_TRUE(begun.ok());
+  std::vector<Dictionary::IndexChange> changes = {
+      {"db.t#P#p0", {(*first)->indexes[0].id, begun->front().id}, *begun}, {"db.t#P#p1", {}}};
+  EXPECT_EQ(dictionary_->ChangeIndexes(changes).code(), StatusCode::kNotFound);
+  Reopen();
+  EXPECT_EQ(dictionary_->Find("db.t#P#p0")->indexes.size(), 2u);
+  EXPECT_THAT(dictionary_->PendingDrops(), testing::ElementsAre(begun->front().id));
+}
+
 TEST(TableVersionPath, LeavesThePartitionOut) {
   EXPECT_EQ(TableVersionPath("db.t"), "./db/t");
   EXPECT_EQ(TableVersionPath("db.t#P#p0#SP#s1"), "./db/t");

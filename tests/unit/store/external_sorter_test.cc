@@ -148,6 +148,19 @@ TEST_F(ExternalSorterTest, RemovesItsFilesWhenItIsNotDrained) {
   EXPECT_THAT(Files(), IsEmpty());
 }
 
+TEST_F(ExternalSorterTest, WaitsAfterARemovalEndWhenTheyAreInterrupted) {
+  SortSettings settings = Settings(kRunForEachEntry);
+  settings.keys_differ = true;
+  settings.removal_delay_ms = UINT64_MAX;
+  int looks = 0;
+  settings.interrupted = [&looks] { return ++looks % 2 == 0; };
+  ExternalSorter sorter(disk_.env(), rocksdb::BytewiseComparator(), "h", settings);
+  for (const char* key : {"b", "a", "c"}) ASSERT_TRUE(sorter.Add(key, "value").ok());
+  EXPECT_THAT(DrainedKeys(&sorter), ElementsAre("a", "b", "c"));
+  EXPECT_EQ(looks, 6);
+  EXPECT_THAT(Files(), IsEmpty());
+}
+
 TEST_F(ExternalSorterTest, AMissingDirectoryIsAnErrorThatNamesTheFile) {
   SortSettings settings = Settings(kRunForEachEntry);
   settings.directory = "/nowhere/at/all";
