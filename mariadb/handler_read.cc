@@ -358,8 +358,8 @@ int ha_rocksdb::index_read_map(uchar* record, const uchar* key, key_part_map key
     cairn::ReadRange range;
     if (search_key_.starts_with(range_prefix_)) range.common_bytes = range_prefix_.size();
     range_prefix_.clear();
-    range.prefix_is_key = encoded == index.codec->key_part_count() && !index.ends_at_blob_part &&
-                          !engine_table_->primary().ends_at_blob_part;
+    range.prefix_is_key = encoded == index.codec->key_part_count() && !index.search_keys_end_early &&
+                          !engine_table_->primary().search_keys_end_early;
     return cursor_->Read(search_key_, cairn::ToStart(find_flag), record, range);
   });
 }
@@ -368,7 +368,7 @@ int ha_rocksdb::index_read_map(uchar* record, const uchar* key, key_part_map key
 int ha_rocksdb::prepare_range_scan(const key_range* start, const key_range* end) {
   range_prefix_.clear();
   const cairn::TableIndex& index = engine_table_->index(active_index);
-  if (start == nullptr || end == nullptr || index.ends_at_blob_part ||
+  if (start == nullptr || end == nullptr || index.search_keys_end_early ||
       index.family().prefix_extractor.current() == nullptr) {
     return 0;
   }

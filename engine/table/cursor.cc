@@ -292,7 +292,8 @@ Status Cursor::Fetch(Direction direction, bool exact, uint8_t* record) {
 void Cursor::PassChangedEntry(Direction direction) {
   const std::string key(iterator_->key());
   follows_changes_ = true;
-  iterator_.emplace(current_index().entry, transaction_, view());
+  DropIterators();
+  EnsureIterator();
   if (direction == Direction::kBackward) {
     iterator_->SeekBefore(key);
     return;
@@ -363,13 +364,22 @@ Status Cursor::FetchSecondaryEntry(uint8_t* record) {
                       access_.condition->Check() == IndexCondition::Verdict::kMatch)) {
     return Status();
   }
+  if (!still_there && IsAhead(recomputed_key_)) {
+    entry_changed_ = true;
+    row_locked_ = false;  // The lock stays, so that the row stays where the scan will meet it.
+  }
   PassLockedRow();
   return Status(StatusCode::kNotFound);
 }
 
+bool Cursor::IsAhead(std::string_view key) const {
+  return !current_index().has_virtual_part &&
+         (last_direction_ == Direction::kForward) == (key > iterator_->key());
+}
+
 // The row at the entry is not what the entry says, now that it is locked.
 void Cursor::PassLockedRow() {
-  entry_changed_ = row_locked_;
+  entry_changed_ |= row_locked_;
   UnlockRow();
 }
 

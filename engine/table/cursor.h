@@ -152,6 +152,7 @@ class Cursor {
   Status FetchRow(uint8_t* record);
   void PassChangedEntry(Direction direction);
   void PassLockedRow();
+  bool IsAhead(std::string_view key) const;
   Status NoRowOfEntry() const;
   Status CheckDeletedRow();
   Status BindVirtualColumns();
