@@ -61,7 +61,7 @@ class Rig:
 
     def orphans(self, cursor: Any) -> list[str]:
         return ddl_state.orphans(
-            cursor, self.server.data, Dictionary.read(self.server.data / ENGINE_DIRECTORY)
+            cursor, self.server.data, Dictionary.settled(self.server.data / ENGINE_DIRECTORY)
         )
 
     def look(self, case: Case, old: dict[str, str], new: dict[str, str]) -> list[str]:

@@ -124,7 +124,31 @@ CASES = (
         _T1,
         short=True,
     ),
-    Case("alter-add-key", "ALTER TABLE crash_a.t1 ADD UNIQUE KEY u (c)", _T1),
+    Case(
+        "alter-add-key",
+        "ALTER TABLE crash_a.t1 ADD UNIQUE KEY u (c), ALGORITHM=INPLACE",
+        _T1,
+        short=True,
+    ),
+    Case("alter-add-key-copy", "ALTER TABLE crash_a.t1 ADD UNIQUE KEY u (c), ALGORITHM=COPY", _T1),
+    Case(
+        "alter-add-key-sorted",
+        "SET STATEMENT rocksdb_merge_buf_size=250 FOR "
+        "ALTER TABLE crash_a.t1 ADD KEY u (c, id), ADD UNIQUE KEY v (k, c), ALGORITHM=INPLACE",
+        _T1,
+    ),
+    Case(
+        "alter-add-drop-keys",
+        "ALTER TABLE crash_a.t1 ADD KEY u (c) COMMENT 'cfname=rev:crash', DROP KEY k, "
+        "ADD KEY k (c, id), DROP KEY c, ALGORITHM=INPLACE",
+        _T1,
+    ),
+    Case(
+        "alter-add-drop-keys-partitioned",
+        "ALTER TABLE crash_a.t1 ADD KEY u (c), ADD UNIQUE KEY v (k, id), DROP KEY k, "
+        "ALGORITHM=INPLACE",
+        _PARTS,
+    ),
     Case("alter-drop-key", "ALTER TABLE crash_a.t1 DROP KEY k", _T1),
     Case("alter-comment", "ALTER TABLE crash_a.t1 COMMENT 'new'", _T1),
     Case("alter-auto-increment", "ALTER TABLE crash_a.t1 AUTO_INCREMENT=1000", _T1),

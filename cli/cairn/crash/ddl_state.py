@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 from cairn.crash.ddl_cases import SCHEMAS
 from cairn.errors import CairnError
 from cairn.paths import BUILD
+from cairn.scratch_server import ENGINE_DIRECTORY
 
 PROGRAM = BUILD / "release" / "tests" / "crash" / "print_dictionary"
 _SCHEMA_LIST = ", ".join(f"'{schema}'" for schema in SCHEMAS)
@@ -98,6 +100,17 @@ class Dictionary:
         raise CairnError(f"The dictionary cannot be read: {done.stderr.strip()}")
 
     @staticmethod
+    def settled(engine_directory: Path) -> Dictionary:
+        """Reads it when unfinished indexes are gone, which happens soon after the start."""
+        dictionary = Dictionary.read(engine_directory)
+        for _ in range(50):
+            if "unfinished" not in dictionary.by_index:
+                break
+            time.sleep(0.1)
+            dictionary = Dictionary.read(engine_directory)
+        return dictionary
+
+    @staticmethod
     def _parse(text: str) -> Dictionary:
         dictionary = Dictionary()
         for line in text.splitlines():
@@ -141,6 +154,8 @@ def _version_path(name: str) -> str:
 def orphans(cursor: Any, data: Path, dictionary: Dictionary) -> list[str]:
     """Differences between the server's tables, the files and the dictionary."""
     wrong = dictionary.inconsistencies()
+    unfinished = sorted((data / ENGINE_DIRECTORY).glob("*.bulk_load.tmp"))
+    wrong += [f"a file of an index build is left over: {path.name}" for path in unfinished]
     cursor.execute(
         "SELECT t.table_schema, t.table_name, p.partition_name, p.subpartition_name "
         "FROM information_schema.tables t JOIN information_schema.partitions p "
