@@ -172,6 +172,11 @@ enum_alter_inplace_result ha_rocksdb::check_if_supported_inplace_alter(
   if (!CanChangeInPlace(*altered_table, *alter_info)) {
     return handler::check_if_supported_inplace_alter(altered_table, alter_info);
   }
+  // The server takes a shared lock for any algorithm; this answer makes it refuse the one that reads no rows.
+  if (alter_info->index_add_count > 0 &&
+      alter_info->alter_info->algorithm(ha_thd()) == Alter_info::ALTER_TABLE_ALGORITHM_INSTANT) {
+    return HA_ALTER_INPLACE_NOCOPY_LOCK;
+  }
   return HA_ALTER_INPLACE_SHARED_LOCK;
 }
 

@@ -552,12 +552,13 @@ void ha_rocksdb::print_error(int error, myf error_flag) {
     if (error == cairn::kErrorCorruption && said == ER_GET_ERRMSG) return;
     if (error == HA_ERR_UNSUPPORTED && said == ER_ON_DUPLICATE_DISABLED) return;
   }
-  if (error == cairn::kErrorAborted) {
+  if (error == cairn::kErrorAborted || error == cairn::kErrorLockLimit) {
     // Tools know it by RocksDB's number.
     constexpr int kRocksDbAborted = 10;
-    const std::string kept = cairn::TakeErrorMessage();
-    my_error(ER_GET_ERRMSG, error_flag, kRocksDbAborted,
-             kept.empty() ? cairn::HandlerErrorText(error) : kept.c_str(), "ROCKSDB");
+    std::string text = cairn::TakeErrorMessage();
+    if (text.empty()) text = cairn::HandlerErrorText(error);
+    if (error == cairn::kErrorLockLimit) text.insert(0, "Operation aborted: ");
+    my_error(ER_GET_ERRMSG, error_flag, kRocksDbAborted, text.c_str(), "ROCKSDB");
     return;
   }
   if (error == HA_ERR_LOCK_DEADLOCK && cairn::TakeErrorMessage() == "snapshot conflict") {

@@ -113,7 +113,8 @@ bool Session::in_explicit_transaction() const {
   return thd_test_options(thd_, OPTION_NOT_AUTOCOMMIT | OPTION_BEGIN);
 }
 
-bool Session::Interrupted() { return thd_killed(thd_) != 0; }
+// KILL SOFT and max_statement_time count too: whoever waits can be ended at any time.
+bool Session::Interrupted() { return thd_kill_level(thd_) != THD_IS_NOT_KILLED; }
 
 // Shown by SHOW PROCESSLIST.
 void Session::WaitBegins() {
