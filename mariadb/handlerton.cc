@@ -10,6 +10,7 @@
 #include "mariadb/engine.h"
 #include "mariadb/error.h"
 #include "mariadb/ha_rocksdb.h"
+#include "mariadb/savepoints.h"
 #include "mariadb/session.h"
 #include "mariadb/variables.h"
 
@@ -29,10 +30,6 @@ TransactionId ToTransactionId(const XID& xid) {
 
 int CommitError(const Status& status) {
   if (status.ok()) return 0;
-  if (status.code() == StatusCode::kRollbackOnly) {
-    my_error(ER_ROLLBACK_ONLY, MYF(0));
-    return HA_ERR_ROLLBACK;
-  }
   const int error = HandlerError(status);
   my_error(ER_GET_ERRMSG, MYF(0), error, status.ToString().c_str(), "ROCKSDB");
   return error;
@@ -74,11 +71,7 @@ int Prepare(handlerton*, THD* thd, bool all) {
   Session* const session = Session::Find(thd);
   if (session == nullptr) return 0;
   Transaction& transaction = session->transaction();
-  if (!all && session->in_explicit_transaction()) {
-    if (transaction.rollback_only()) return CommitError(Status(StatusCode::kRollbackOnly));
-    transaction.EndStatement();
-    return 0;
-  }
+  if (!all && session->in_explicit_transaction()) return 0;
   if (!transaction.started() || !transaction.has_writes()) return 0;
   // Whoever says XA PREPARE counts on it; without the server's own preparation only a crash can tell.
   if (!global_variables.enable_2pc && !thd->transaction->xid_state.is_explicit_XA()) return 0;
@@ -148,19 +141,6 @@ int StartConsistentSnapshot(handlerton*, THD* thd) {
   return 0;
 }
 
-// The transaction's changes cannot be undone in part, so it can only be rolled back whole.
-int SavepointSet(handlerton*, THD*, void*) { return 0; }
-
-int SavepointRollback(handlerton*, THD* thd, void*) {
-  Session* const session = Session::Find(thd);
-  if (session == nullptr || !session->transaction().has_writes()) return 0;
-  my_error(ER_ROLLBACK_TO_SAVEPOINT, MYF(0));
-  session->transaction().SetRollbackOnly();
-  return HA_ERR_UNSUPPORTED;
-}
-
-bool SavepointRollbackCanReleaseMdl(handlerton*, THD*) { return true; }
-
 bool FlushLogs(handlerton*) {
   Engine* const engine = RunningEngine();
   if (engine == nullptr) return false;
@@ -204,9 +184,7 @@ void InitHandlerton(handlerton* hton) {
   hton->commit_by_xid = CommitByXid;
   hton->rollback_by_xid = RollbackByXid;
   hton->start_consistent_snapshot = StartConsistentSnapshot;
-  hton->savepoint_set = SavepointSet;
-  hton->savepoint_rollback = SavepointRollback;
-  hton->savepoint_rollback_can_release_mdl = SavepointRollbackCanReleaseMdl;
+  InitSavepoints(hton);
   hton->flush_logs = FlushLogs;
   // Neither commit_ordered nor commit_checkpoint_request: the server then keeps a transaction's id in the
   // binary log's recovery until commit() has returned.

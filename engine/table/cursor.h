@@ -128,8 +128,14 @@ class Cursor {
   Status BindColumns();
   void EnsureIterator();
   Status EnsurePositioned();
+  void StandOnEntry();
+  // The key of the entry that the iterator stands on, or stood on when it became useless.
+  std::string_view EntryKey() const {
+    return iterator_->merges_writes() ? std::string_view(entry_key_) : iterator_->key();
+  }
   Place CurrentPlace(std::string* key) const;
   void LeavePlace(Direction direction);
+  void SuspendIfDangling();
   Status Fetch(Direction direction, bool exact, uint8_t* record);
   Status MoveForward(bool exact, uint8_t* record);
   Status MoveBackward(bool exact, uint8_t* record);
@@ -159,6 +165,8 @@ class Cursor {
   const DecodePlan* virtual_plan_ = nullptr;
   std::optional<OrderedIterator> iterator_;
   std::string exact_prefix_;
+  std::string
+      entry_key_;  // A copy, when the iterator shows writes, which may be undone while it stands there.
   std::string place_key_;
   Place place_ = Place::kNone;
   Direction last_direction_ = Direction::kForward;
