@@ -10,6 +10,7 @@
 #include "mariadb/engine.h"
 #include "mariadb/error.h"
 #include "mariadb/ha_rocksdb.h"
+#include "mariadb/isolation.h"
 #include "mariadb/savepoints.h"
 #include "mariadb/session.h"
 #include "mariadb/variables.h"
@@ -130,13 +131,15 @@ int CloseConnection(handlerton*, THD* thd) {
 }
 
 int StartConsistentSnapshot(handlerton*, THD* thd) {
-  Session& session = Session::Of(thd);
-  if (thd_tx_isolation(thd) != ISO_REPEATABLE_READ) {
-    my_error(ER_ISOLATION_LEVEL_WITH_CONSISTENT_SNAPSHOT, MYF(0));
-    return HA_ERR_UNSUPPORTED;
+  // The server asks every engine, so that an error would also keep those from starting who do not use this one.
+  if (SessionIsolation(thd) == IsolationLevel::kReadCommitted) {
+    push_warning(thd, Sql_condition::WARN_LEVEL_WARN, ER_ISOLATION_LEVEL_WITH_CONSISTENT_SNAPSHOT,
+                 "RocksDB: WITH CONSISTENT SNAPSHOT has no effect at this isolation level, where "
+                 "each statement reads at a snapshot of its own");
+    return 0;
   }
-  const Status begun = session.BeginStatement(/*table=*/nullptr);
-  if (!begun.ok()) return HandlerError(begun);
+  Session& session = Session::Of(thd);
+  session.BeginStatement(/*table=*/nullptr);
   session.transaction().PinSnapshot();
   return 0;
 }

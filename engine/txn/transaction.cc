@@ -76,7 +76,7 @@ bool Transaction::has_writes() const {
 }
 
 bool Transaction::RepeatsReads() const {
-  return settings_.isolation == IsolationLevel::kRepeatableRead && !settings_.autocommit &&
+  return settings_.isolation != IsolationLevel::kReadCommitted && !settings_.autocommit &&
          !reads_apart();
 }
 
@@ -398,8 +398,13 @@ void Transaction::WaitEnds() {
   if (locking_family_ != nullptr) facts_.WaitEnds();
 }
 
+std::optional<LockMode> Transaction::PlainReadLock() const {
+  if (settings_.isolation != IsolationLevel::kSerializable || settings_.only_reads) return {};
+  return LockMode::kShared;
+}
+
 void Transaction::Unlock(const ColumnFamily& family, std::string_view key) {
-  if (!started_) return;
+  if (!started_ || settings_.isolation == IsolationLevel::kSerializable) return;
   rocksdb_->UndoGetForUpdate(family.handle, ToSlice(key));
   CountLocks();
 }

@@ -6,6 +6,9 @@
 //   REPEATABLE READ   all statements read at the snapshot of the first read; locking or writing a row
 //                     that changed since gives kSnapshotConflict. An autocommitted statement has nothing
 //                     to repeat and takes the latest version of the rows it locks.
+//   SERIALIZABLE      as REPEATABLE READ, and rows are locked as they are read, so that they stay as they were
+//                     until the transaction ends. Rows that were not there are not locked, but for a key that
+//                     was asked for: others may still insert into a range that was read.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +31,7 @@
 
 namespace cairn {
 
-enum class IsolationLevel : uint8_t { kReadCommitted, kRepeatableRead };
+enum class IsolationLevel : uint8_t { kReadCommitted, kRepeatableRead, kSerializable };
 enum class LockMode : uint8_t { kShared, kExclusive };
 enum class LockWait : uint8_t { kWait, kRefuse };
 enum class Durability : uint8_t {
@@ -40,7 +43,8 @@ enum class Durability : uint8_t {
 
 struct TransactionSettings {
   IsolationLevel isolation = IsolationLevel::kRepeatableRead;
-  bool autocommit = true;  // The transaction is this one statement.
+  bool autocommit = true;   // The transaction is this one statement.
+  bool only_reads = false;  // Nothing that it reads matters to what it writes.
   int64_t lock_wait_timeout_ms = 1000;
   bool deadlock_detect = true;
   int64_t deadlock_detect_depth = 50;
@@ -149,7 +153,10 @@ class Transaction {
   // waited for, or gives kLockTimeout at once.
   Status GetForUpdate(const ColumnFamily& family, std::string_view key, LockMode mode,
                       rocksdb::PinnableSlice* value, LockWait wait = LockWait::kWait);
-  // Releases a lock that the current statement took, if nothing was written under it.
+  // The lock with which rows are read that the user does not ask to lock; none: a consistent read.
+  std::optional<LockMode> PlainReadLock() const;
+  // The current statement has no use for a row that it locked: releases the lock if nothing was written under it and no
+  // earlier statement holds it. At SERIALIZABLE it stays, as the statement has seen that the row is of no use.
   void Unlock(const ColumnFamily& family, std::string_view key);
 
   // --- Writing -------------------------------------------------------------------------------------
