@@ -191,7 +191,7 @@ class ha_rocksdb final : public handler {
   cairn::Transaction& transaction();
   int BindTable();
   int TruncateEntries();
-  int BeginStatement(THD* thd);
+  void BeginStatement(THD* thd);
   int FinishLoadsForAlter(THD* thd);
   int BeginOrEndSequence();
   int PrepareCursor(uint32_t index);

@@ -355,9 +355,10 @@ int ha_rocksdb::reset() {
 
 // --- Statements and locks ------------------------------------------------------------------------------
 
-int ha_rocksdb::BeginStatement(THD* thd) {
-  const Status begun = cairn::Session::Of(thd).BeginStatement(shared_->open);
-  return begun.ok() ? 0 : HA_ERR_UNSUPPORTED;
+void ha_rocksdb::BeginStatement(THD* thd) {
+  cairn::Session& session = cairn::Session::Of(thd);
+  session.BeginStatement(shared_->open);
+  if (!lock_mode_.has_value()) lock_mode_ = session.transaction().PlainReadLock();
 }
 
 THR_LOCK_DATA** ha_rocksdb::store_lock(THD* thd, THR_LOCK_DATA** to, thr_lock_type lock_type) {
@@ -403,7 +404,8 @@ int ha_rocksdb::external_lock(THD* thd, int lock_type) {
   }
   if (const int error = FinishLoadsForAlter(thd)) return error;
   if (lock_type == F_WRLCK) lock_mode_ = cairn::LockMode::kExclusive;
-  return BeginStatement(thd);
+  BeginStatement(thd);
+  return 0;
 }
 
 // A sequence takes no part in the session's transaction, and its readers and writers exclude each other in
@@ -424,7 +426,8 @@ int ha_rocksdb::start_stmt(THD* thd, thr_lock_type lock_type) {
   } else if (lock_type == TL_READ_WITH_SHARED_LOCKS || lock_type == TL_READ_SKIP_LOCKED) {
     lock_mode_ = cairn::LockMode::kShared;
   }
-  return BeginStatement(thd);
+  BeginStatement(thd);
+  return 0;
 }
 
 void ha_rocksdb::unlock_row() {

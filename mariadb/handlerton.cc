@@ -10,6 +10,8 @@
 #include "mariadb/engine.h"
 #include "mariadb/error.h"
 #include "mariadb/ha_rocksdb.h"
+#include "mariadb/isolation.h"
+#include "mariadb/savepoints.h"
 #include "mariadb/session.h"
 #include "mariadb/variables.h"
 
@@ -29,10 +31,6 @@ TransactionId ToTransactionId(const XID& xid) {
 
 int CommitError(const Status& status) {
   if (status.ok()) return 0;
-  if (status.code() == StatusCode::kRollbackOnly) {
-    my_error(ER_ROLLBACK_ONLY, MYF(0));
-    return HA_ERR_ROLLBACK;
-  }
   const int error = HandlerError(status);
   my_error(ER_GET_ERRMSG, MYF(0), error, status.ToString().c_str(), "ROCKSDB");
   return error;
@@ -74,11 +72,7 @@ int Prepare(handlerton*, THD* thd, bool all) {
   Session* const session = Session::Find(thd);
   if (session == nullptr) return 0;
   Transaction& transaction = session->transaction();
-  if (!all && session->in_explicit_transaction()) {
-    if (transaction.rollback_only()) return CommitError(Status(StatusCode::kRollbackOnly));
-    transaction.EndStatement();
-    return 0;
-  }
+  if (!all && session->in_explicit_transaction()) return 0;
   if (!transaction.started() || !transaction.has_writes()) return 0;
   // Whoever says XA PREPARE counts on it; without the server's own preparation only a crash can tell.
   if (!global_variables.enable_2pc && !thd->transaction->xid_state.is_explicit_XA()) return 0;
@@ -137,29 +131,18 @@ int CloseConnection(handlerton*, THD* thd) {
 }
 
 int StartConsistentSnapshot(handlerton*, THD* thd) {
-  Session& session = Session::Of(thd);
-  if (thd_tx_isolation(thd) != ISO_REPEATABLE_READ) {
-    my_error(ER_ISOLATION_LEVEL_WITH_CONSISTENT_SNAPSHOT, MYF(0));
-    return HA_ERR_UNSUPPORTED;
+  // The server asks every engine, so that an error would also keep those from starting who do not use this one.
+  if (SessionIsolation(thd) == IsolationLevel::kReadCommitted) {
+    push_warning(thd, Sql_condition::WARN_LEVEL_WARN, ER_ISOLATION_LEVEL_WITH_CONSISTENT_SNAPSHOT,
+                 "RocksDB: WITH CONSISTENT SNAPSHOT has no effect at this isolation level, where "
+                 "each statement reads at a snapshot of its own");
+    return 0;
   }
-  const Status begun = session.BeginStatement(/*table=*/nullptr);
-  if (!begun.ok()) return HandlerError(begun);
+  Session& session = Session::Of(thd);
+  session.BeginStatement(/*table=*/nullptr);
   session.transaction().PinSnapshot();
   return 0;
 }
-
-// The transaction's changes cannot be undone in part, so it can only be rolled back whole.
-int SavepointSet(handlerton*, THD*, void*) { return 0; }
-
-int SavepointRollback(handlerton*, THD* thd, void*) {
-  Session* const session = Session::Find(thd);
-  if (session == nullptr || !session->transaction().has_writes()) return 0;
-  my_error(ER_ROLLBACK_TO_SAVEPOINT, MYF(0));
-  session->transaction().SetRollbackOnly();
-  return HA_ERR_UNSUPPORTED;
-}
-
-bool SavepointRollbackCanReleaseMdl(handlerton*, THD*) { return true; }
 
 bool FlushLogs(handlerton*) {
   Engine* const engine = RunningEngine();
@@ -204,9 +187,7 @@ void InitHandlerton(handlerton* hton) {
   hton->commit_by_xid = CommitByXid;
   hton->rollback_by_xid = RollbackByXid;
   hton->start_consistent_snapshot = StartConsistentSnapshot;
-  hton->savepoint_set = SavepointSet;
-  hton->savepoint_rollback = SavepointRollback;
-  hton->savepoint_rollback_can_release_mdl = SavepointRollbackCanReleaseMdl;
+  InitSavepoints(hton);
   hton->flush_logs = FlushLogs;
   // Neither commit_ordered nor commit_checkpoint_request: the server then keeps a transaction's id in the
   // binary log's recovery until commit() has returned.

@@ -6,6 +6,7 @@
 
 #include "mariadb/engine.h"
 #include "mariadb/error.h"
+#include "mariadb/isolation.h"
 #include "mariadb/lock_wait.h"
 #include "mariadb/server_headers.h"
 #include "mariadb/variables.h"
@@ -139,26 +140,20 @@ void Session::EndPerf() {
   perf_table_.reset();
 }
 
-Status Session::BeginStatement(const std::shared_ptr<OpenTable>& table) {
-  const int level = thd_tx_isolation(thd_);
-  if (level != ISO_READ_COMMITTED && level != ISO_REPEATABLE_READ) {
-    my_error(ER_ISOLATION_MODE_NOT_SUPPORTED, MYF(0), tx_isolation_names[level]);
-    return Status(StatusCode::kNotSupported);
-  }
+void Session::BeginStatement(const std::shared_ptr<OpenTable>& table) {
   BeginPerf();
   if (perf_.collects() && perf_table_ == nullptr) perf_table_ = table;
   read_only_.store(thd_->tx_read_only, std::memory_order_relaxed);
   TransactionSettings settings = SessionTransactionSettings(thd_);
-  settings.isolation = level == ISO_READ_COMMITTED ? IsolationLevel::kReadCommitted
-                                                   : IsolationLevel::kRepeatableRead;
+  settings.isolation = SessionIsolation(thd_);
   settings.autocommit = !in_explicit_transaction();
+  settings.only_reads = OnlyReads(thd_, settings.autocommit);
   settings.lock_wait_timeout_ms = StatementLockWaitMs(thd_).value_or(settings.lock_wait_timeout_ms);
   transaction_.Start(settings);
   locks_rows_.store(transaction_.locks_rows(), std::memory_order_relaxed);
   transaction_.BeginStatement();
   trans_register_ha(thd_, /*all=*/false, rocksdb_hton, 0);
   if (!settings.autocommit) trans_register_ha(thd_, /*all=*/true, rocksdb_hton, 0);
-  return Status();
 }
 
 }  // namespace cairn

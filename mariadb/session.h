@@ -33,8 +33,8 @@ class Session final : public WaitObserver {
 
   // A statement is about to use tables of the engine: registers with the server's transaction and starts
   // ours. What the statement costs is added to the sums of its first table, `table` if it is that; null: of
-  // none. Errors: kNotSupported for an isolation level that the engine does not have, already reported.
-  Status BeginStatement(const std::shared_ptr<OpenTable>& table);
+  // none.
+  void BeginStatement(const std::shared_ptr<OpenTable>& table);
 
   // What the session's thread costs from here on is collected, if the user wants that; a statement that has
   // begun goes on. The end adds it up.

@@ -37,7 +37,6 @@ enum class StatusCode {
   kInvalidArgument,
   kNotSupported,
   kAutoIncrementExhausted,
-  kRollbackOnly,  // The transaction can only be rolled back.
   kReadOnly,      // The engine or the transaction accepts no writes.
   // Damage.
   kCorruption,        // Stored bytes do not decode.

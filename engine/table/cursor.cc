@@ -103,7 +103,7 @@ void Cursor::Close() {
 Cursor::Place Cursor::CurrentPlace(std::string* key) const {
   const bool forward = last_direction_ == Direction::kForward;
   if (on_entry_) {
-    key->assign(iterator_->key());
+    key->assign(EntryKey());
     return Place::kOnEntry;
   }
   if (iterator_ == nullptr) {  // The row was read by its key, or looked for.
@@ -173,8 +173,7 @@ void Cursor::LeavePlace(Direction direction) {
 void Cursor::EndScan() {
   if (on_entry_ &&
       !has_primary_key_) {  // A covering read; a damaged key shows when it is asked for.
-    has_primary_key_ =
-        current_index().codec->ExtractPrimaryKey(iterator_->key(), &primary_key_).ok();
+    has_primary_key_ = current_index().codec->ExtractPrimaryKey(EntryKey(), &primary_key_).ok();
   }
   on_entry_ = false;
   DropIterators();
@@ -233,6 +232,11 @@ void Cursor::NoteTurn(Direction direction) {
   }
 }
 
+void Cursor::StandOnEntry() {
+  on_entry_ = true;
+  if (iterator_->merges_writes()) entry_key_.assign(iterator_->key());
+}
+
 // After a row was fetched without the iterator, puts the iterator on its entry.
 Status Cursor::EnsurePositioned() {
   if (on_entry_) return Status();
@@ -273,7 +277,7 @@ Status Cursor::Fetch(Direction direction, bool exact, uint8_t* record) {
     const Status fetched = is_primary ? FetchPrimaryEntry(record) : FetchSecondaryEntry(record);
     if (fetched.code() == StatusCode::kEndOfRange) return Status(StatusCode::kNotFound);
     if (fetched.code() != StatusCode::kNotFound) {
-      on_entry_ = true;
+      StandOnEntry();
       return fetched;
     }
     if (WaitInterrupted()) return Status(StatusCode::kInterrupted);
@@ -485,7 +489,19 @@ Status Cursor::ReadLast(uint8_t* record) {
   return AsEndOfRange(Fetch(Direction::kBackward, /*exact=*/false, record));
 }
 
+// A function that the statement called for the current row has rolled back to a savepoint.
+void Cursor::SuspendIfDangling() {
+  if (is_suspended() || iterator_ == nullptr || !iterator_->IsDangling(*transaction_)) return;
+  if (on_entry_) {
+    place_ = Place::kOnEntry;
+    place_key_.assign(entry_key_);
+  }
+  on_entry_ = false;
+  DropIterators();
+}
+
 Status Cursor::MoveForward(bool exact, uint8_t* record) {
+  SuspendIfDangling();
   NoteTurn(Direction::kForward);
   if (is_suspended()) {
     LeavePlace(Direction::kForward);
@@ -497,6 +513,7 @@ Status Cursor::MoveForward(bool exact, uint8_t* record) {
 }
 
 Status Cursor::MoveBackward(bool exact, uint8_t* record) {
+  SuspendIfDangling();
   NoteTurn(Direction::kBackward);
   if (is_suspended()) {
     LeavePlace(Direction::kBackward);
@@ -533,8 +550,7 @@ Status Cursor::ReadRow(std::string_view primary_key, uint8_t* record) {
 Result<std::string_view> Cursor::PrimaryKey() {
   if (!has_primary_key_) {
     if (!on_entry_) return Status(StatusCode::kInternal, "the cursor has no current row");
-    CAIRN_RETURN_IF_ERROR(
-        current_index().codec->ExtractPrimaryKey(iterator_->key(), &primary_key_));
+    CAIRN_RETURN_IF_ERROR(current_index().codec->ExtractPrimaryKey(EntryKey(), &primary_key_));
     has_primary_key_ = true;
   }
   return std::string_view(primary_key_);

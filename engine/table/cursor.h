@@ -142,8 +142,14 @@ class Cursor {
   void LeaveCommonPrefix(Direction direction);
   void NoteTurn(Direction direction);
   Status EnsurePositioned();
+  void StandOnEntry();
+  // The key of the entry that the iterator stands on, or stood on when it became useless.
+  std::string_view EntryKey() const {
+    return iterator_->merges_writes() ? std::string_view(entry_key_) : iterator_->key();
+  }
   Place CurrentPlace(std::string* key) const;
   void LeavePlace(Direction direction);
+  void SuspendIfDangling();
   Status Fetch(Direction direction, bool exact, uint8_t* record);
   Status MoveForward(bool exact, uint8_t* record);
   Status MoveBackward(bool exact, uint8_t* record);
@@ -183,6 +189,8 @@ class Cursor {
   std::string common_prefix_;
   std::string target_;
   bool ends_with_common_prefix_ = false;  // Moves do, as their caller wants nothing behind.
+  // A copy, when the iterator shows writes, which may be undone while it stands there.
+  std::string entry_key_;
   std::string place_key_;
   Place place_ = Place::kNone;
   Direction last_direction_ = Direction::kForward;

@@ -53,6 +53,12 @@ class OrderedIterator {
   std::string_view key() const { return iterator_->key().ToStringView(); }
   std::string_view value() const { return iterator_->value().ToStringView(); }
 
+  // Whether it also shows what its transaction has written.
+  bool merges_writes() const { return merges_writes_; }
+  // Whether writes that it shows were undone under it: it must not be used any more.
+  bool IsDangling(const Transaction& transaction) const {
+    return merges_writes_ && epoch_ != transaction.epoch();
+  }
   // Whether the iterator still shows what its transaction should see.
   bool IsCurrent(const Transaction& transaction) const {
     return epoch_ == transaction.epoch() && merges_writes_ == transaction.has_writes();

@@ -5,12 +5,16 @@
 
 namespace cairn {
 
-void RowCountChanges::Note(const TableDefinition& table, int64_t rows) {
-  const auto found = std::find_if(changes_.begin(), changes_.end(), [&table](const Change& change) {
-    return change.counters == table.counters;
+RowCountChanges::Change& RowCountChanges::Find(const std::shared_ptr<TableCounters>& counters,
+                                               Savepoint since) {
+  const auto found = std::find_if(changes_.rbegin(), changes_.rend(), [&](const Change& change) {
+    return change.counters == counters && change.since == since;
   });
-  Change& change = found != changes_.end() ? *found : changes_.emplace_back(Change{table.counters});
-  change.statement_rows += rows;
+  return found != changes_.rend() ? *found : changes_.emplace_back(Change{counters, since});
+}
+
+void RowCountChanges::Note(const TableDefinition& table, int64_t rows, Savepoint since) {
+  Find(table.counters, since).statement_rows += rows;
 }
 
 void RowCountChanges::EndStatement() {
@@ -23,8 +27,27 @@ void RowCountChanges::EndStatement() {
   }
 }
 
-void RowCountChanges::UndoStatement() {
-  for (Change& change : changes_) change.statement_rows = 0;
+void RowCountChanges::RollbackTo(Savepoint savepoint) {
+  std::erase_if(changes_, [savepoint](const Change& change) {
+    if (change.since < savepoint) return false;
+    change.counters->row_count.Undo(change.told_rows, change.told_moves);
+    return true;
+  });
+}
+
+void RowCountChanges::Release(Savepoint first, Savepoint last, Savepoint before) {
+  const auto stays = [&](const Change& change) {
+    return change.since < first || change.since > last;
+  };
+  const auto released = std::stable_partition(changes_.begin(), changes_.end(), stays);
+  const std::vector<Change> joining(released, changes_.end());
+  changes_.erase(released, changes_.end());
+  for (const Change& change : joining) {
+    Change& into = Find(change.counters, before);
+    into.statement_rows += change.statement_rows;
+    into.told_rows += change.told_rows;
+    into.told_moves += change.told_moves;
+  }
 }
 
 void RowCountChanges::Commit() {

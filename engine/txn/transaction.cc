@@ -76,7 +76,7 @@ bool Transaction::has_writes() const {
 }
 
 bool Transaction::RepeatsReads() const {
-  return settings_.isolation == IsolationLevel::kRepeatableRead && !settings_.autocommit &&
+  return settings_.isolation != IsolationLevel::kReadCommitted && !settings_.autocommit &&
          !reads_apart();
 }
 
@@ -103,8 +103,9 @@ void Transaction::Finish() {
   row_counts_.Commit();  // Nothing is left of what was rolled back.
   facts_.Finished();
   ++epoch_;
-  started_ = prepared_ = rollback_only_ = in_statement_ = statement_savepoint_ = false;
-  statement_wrote_ = false;
+  savepoints_.Clear();
+  statement_savepoint_.reset();
+  started_ = prepared_ = in_statement_ = statement_wrote_ = false;
 }
 
 Status Transaction::AddAutoIncrementMerges() {
@@ -119,10 +120,6 @@ Status Transaction::AddAutoIncrementMerges() {
 
 Status Transaction::Commit(Durability durability) {
   if (!started_) return Status();
-  if (rollback_only_) {
-    const Status rolled_back = Rollback();
-    return rolled_back.ok() ? Status(StatusCode::kRollbackOnly) : rolled_back;
-  }
   if (!prepared_ && !has_writes() && auto_increment_raises_.empty()) {
     return Rollback();  // Nothing to log, nothing to sync.
   }
@@ -174,14 +171,14 @@ Status Transaction::CommitPiece(Durability durability) {
   if (!committed.ok()) {
     const rocksdb::Status rolled_back = rocksdb_->Rollback();
     if (!rolled_back.ok()) rocksdb_.reset();
-    row_counts_.UndoStatement();
+    row_counts_.Rollback();
   }
   row_counts_.Commit();
   // The statement's snapshot stays; iterators that merge the changes would read what is gone.
   BeginRocksDb();
   CountWrites();
   CountLocks();
-  statement_savepoint_ = false;
+  savepoints_.BatchCommitted();
   ++epoch_;
   if (committed.ok()) return WriteLogIfWanted(durability);
   return committed.WithContext("the last changes of the statement were rolled back");
@@ -205,7 +202,6 @@ Status Transaction::Rollback() {
 
 Status Transaction::Prepare(const TransactionId& id, Durability durability) {
   CAIRN_ASSERT(started_ && !prepared_);
-  if (rollback_only_) return Status(StatusCode::kRollbackOnly);
   CAIRN_RETURN_IF_ERROR(AddAutoIncrementMerges());
   const std::string name = EncodeTransactionName(id);
   CAIRN_RETURN_IF_ERROR(FromRocksDb(rocksdb_->SetName(name)));
@@ -227,15 +223,16 @@ void Transaction::Detach() {
 }
 
 void Transaction::BeginStatement() {
+  if (in_statement_) return;
   in_statement_ = true;
   statement_wrote_ = false;
+  if (!settings_.autocommit) statement_savepoint_ = savepoints_.Set();
 }
 
 void Transaction::EndStatement() {
-  if (statement_savepoint_) {
-    // It exists, so that taking it off cannot fail.
-    rocksdb_->PopSavePoint().PermitUncheckedError();
-    statement_savepoint_ = false;
+  if (statement_savepoint_.has_value()) {
+    ReleaseSavepoint(*statement_savepoint_, Savepoints::Later::kRelease);
+    statement_savepoint_.reset();
   }
   in_statement_ = false;
   ReleaseStatementSnapshot();
@@ -245,15 +242,26 @@ void Transaction::EndStatement() {
 
 Status Transaction::RollbackStatement() {
   Status result;
-  if (statement_savepoint_) {
-    result = FromRocksDb(rocksdb_->RollbackToSavePoint());
-    statement_savepoint_ = false;
-    CountWrites();
-    CountLocks();
-  }
-  row_counts_.UndoStatement();
+  if (statement_savepoint_.has_value()) result = RollbackToSavepoint(*statement_savepoint_);
   EndStatement();
   return result;
+}
+
+// On the batch alone: RocksDB's transaction would also give up locks, which readers at SERIALIZABLE count on, and the
+// snapshot if it was taken since.
+Status Transaction::RollbackToSavepoint(Savepoint savepoint) {
+  CAIRN_ASSERT(started_ && !prepared_);
+  CAIRN_RETURN_IF_ERROR(savepoints_.RollbackTo(savepoint, rocksdb_->GetWriteBatch()));
+  row_counts_.RollbackTo(savepoint);
+  CountWrites();
+  ++epoch_;
+  return Status();
+}
+
+void Transaction::ReleaseSavepoint(Savepoint savepoint, Savepoints::Later later) {
+  const Savepoint last = later == Savepoints::Later::kRelease ? savepoints_.newest() : savepoint;
+  const Savepoint before = savepoints_.Release(savepoint, later, rocksdb_->GetWriteBatch());
+  row_counts_.Release(savepoint, last, before);
 }
 
 void Transaction::EnsureSnapshot() {
@@ -399,20 +407,20 @@ void Transaction::WaitEnds() {
   if (locking_family_ != nullptr) facts_.WaitEnds();
 }
 
+std::optional<LockMode> Transaction::PlainReadLock() const {
+  if (settings_.isolation != IsolationLevel::kSerializable || settings_.only_reads) return {};
+  return LockMode::kShared;
+}
+
 void Transaction::Unlock(const ColumnFamily& family, std::string_view key) {
-  if (!started_) return;
+  if (!started_ || settings_.isolation == IsolationLevel::kSerializable) return;
   rocksdb_->UndoGetForUpdate(family.handle, ToSlice(key));
   CountLocks();
 }
 
 rocksdb::WriteBatchWithIndex& Transaction::BatchForWrite() {
   CAIRN_ASSERT(started_);
-  // The first write of a statement puts the savepoint that the statement can be rolled back to. An
-  // autocommitted statement needs none: it is rolled back whole.
-  if (in_statement_ && !statement_savepoint_ && !settings_.autocommit) {
-    rocksdb_->SetSavePoint();
-    statement_savepoint_ = true;
-  }
+  savepoints_.BeforeWrite(rocksdb_->GetWriteBatch());
   // Straight into the batch: the row's lock is held already, and entries of secondary indexes need none.
   statement_wrote_ = true;
   return *rocksdb_->GetWriteBatch();

@@ -6,10 +6,14 @@
 //   REPEATABLE READ   all statements read at the snapshot of the first read; locking or writing a row
 //                     that changed since gives kSnapshotConflict. An autocommitted statement has nothing
 //                     to repeat and takes the latest version of the rows it locks.
+//   SERIALIZABLE      as REPEATABLE READ, and rows are locked as they are read, so that they stay as they were
+//                     until the transaction ends. Rows that were not there are not locked, but for a key that
+//                     was asked for: others may still insert into a range that was read.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,6 +23,7 @@
 #include "engine/store/database.h"
 #include "engine/store/memory_account.h"
 #include "engine/txn/row_count_changes.h"
+#include "engine/txn/savepoints.h"
 #include "engine/txn/transaction_facts.h"
 #include "engine/txn/transaction_id.h"
 #include "rocksdb/utilities/transaction.h"
@@ -26,7 +31,7 @@
 
 namespace cairn {
 
-enum class IsolationLevel : uint8_t { kReadCommitted, kRepeatableRead };
+enum class IsolationLevel : uint8_t { kReadCommitted, kRepeatableRead, kSerializable };
 enum class LockMode : uint8_t { kShared, kExclusive };
 enum class LockWait : uint8_t { kWait, kRefuse };
 enum class Durability : uint8_t {
@@ -38,7 +43,8 @@ enum class Durability : uint8_t {
 
 struct TransactionSettings {
   IsolationLevel isolation = IsolationLevel::kRepeatableRead;
-  bool autocommit = true;  // The transaction is this one statement.
+  bool autocommit = true;   // The transaction is this one statement.
+  bool only_reads = false;  // Nothing that it reads matters to what it writes.
   int64_t lock_wait_timeout_ms = 1000;
   bool deadlock_detect = true;
   int64_t deadlock_detect_depth = 50;
@@ -85,22 +91,30 @@ class Transaction {
   // Leaves a prepared transaction to be decided by name, by anybody. This object is free again.
   void Detach();
 
-  // Marks the transaction as one that can only be rolled back: Commit() gives kRollbackOnly.
-  void SetRollbackOnly() { rollback_only_ = true; }
-  bool rollback_only() const { return rollback_only_; }
-
   // Commits what there is if that is a piece, and goes on. What was committed stays when the statement or the
   // transaction is rolled back. Errors as Commit(); the transaction goes on all the same.
   Status EndPiece(Durability durability);
 
   // --- Statements ----------------------------------------------------------------------------------
 
-  // A statement begins. What it writes can be undone by RollbackStatement.
+  // A statement begins, unless one has. What it writes can be undone by RollbackStatement.
   void BeginStatement();
   // The statement is over; its snapshot, if it has its own, is released.
   void EndStatement();
-  // Undoes the writes of the current statement and ends it.
+  // Undoes the writes of the current statement and ends it. Its locks stay. An autocommitted statement can only be
+  // undone with its transaction.
   Status RollbackStatement();
+
+  // --- Savepoints ----------------------------------------------------------------------------------
+
+  // Between statements, or within one, which may then be undone in part.
+  Savepoint SetSavepoint() { return savepoints_.Set(); }
+  // Undoes what was written since. Locks and the snapshot stay as they are, and auto-increment values that were
+  // given out are not given out again. Errors: kInternal.
+  Status RollbackToSavepoint(Savepoint savepoint);
+  // Whether pieces that were committed since (EndPiece) keep RollbackToSavepoint from undoing everything.
+  bool CommittedSince(Savepoint savepoint) const { return savepoints_.CommittedSince(savepoint); }
+  void ReleaseSavepoint(Savepoint savepoint, Savepoints::Later later);
 
   // --- Reading -------------------------------------------------------------------------------------
 
@@ -142,7 +156,10 @@ class Transaction {
   // waited for, or gives kLockTimeout at once.
   Status GetForUpdate(const ColumnFamily& family, std::string_view key, LockMode mode,
                       rocksdb::PinnableSlice* value, LockWait wait = LockWait::kWait);
-  // Releases a lock that the current statement took, if nothing was written under it.
+  // The lock with which rows are read that the user does not ask to lock; none: a consistent read.
+  std::optional<LockMode> PlainReadLock() const;
+  // The current statement has no use for a row that it locked: releases the lock if nothing was written under it and no
+  // earlier statement holds it. At SERIALIZABLE it stays, as the statement has seen that the row is of no use.
   void Unlock(const ColumnFamily& family, std::string_view key);
 
   // --- Writing -------------------------------------------------------------------------------------
@@ -155,7 +172,9 @@ class Transaction {
   // Raises the stored auto-increment value of a table at commit.
   void RaiseAutoIncrement(const TableDefinition& table, uint64_t next_value);
   // Rows of a table were written or deleted: so many more, or fewer, once the transaction commits.
-  void NoteRowCount(const TableDefinition& table, int64_t rows) { row_counts_.Note(table, rows); }
+  void NoteRowCount(const TableDefinition& table, int64_t rows) {
+    row_counts_.Note(table, rows, savepoints_.newest());
+  }
 
   // Changes whenever iterators of earlier calls may have become invalid or stale.
   uint64_t epoch() const { return epoch_; }
@@ -209,13 +228,14 @@ class Transaction {
   MemoryCharge batch_memory_;
   MemoryCharge lock_memory_;
   RowCountChanges row_counts_;
+  Savepoints savepoints_;
+  std::optional<Savepoint>
+      statement_savepoint_;  // Of the current statement; none when it is autocommitted.
   uint64_t epoch_ = 0;
   uint64_t lock_count_ = 0;  // As of the last CountLocks().
   bool started_ = false;
   bool prepared_ = false;
-  bool rollback_only_ = false;
   bool in_statement_ = false;
-  bool statement_savepoint_ = false;
   bool statement_wrote_ = false;
 };
 

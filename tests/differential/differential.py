@@ -203,6 +203,8 @@ def main() -> int:
                     for t in generator.tables
                     if f" {t} " in batch[0].sql
                 ]
+            if batch[0].sql.startswith("ROLLBACK"):
+                batch += [Statement(f"SELECT * FROM {t}") for t in generator.tables]
             if number % args.check_every == 0 or number == args.statements:
                 batch += [Statement("COMMIT", "ddl"), *checks(generator)]
             for statement in batch:

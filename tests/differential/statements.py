@@ -282,6 +282,11 @@ class Generator:
             f"ALTER TABLE {old.name} {change}", "ddl", lambda: self.tables.update({old.name: table})
         )
 
+    def savepoint(self) -> Statement:
+        """Return a statement about a savepoint, which need not be there."""
+        verb = self.rnd.choice(["SAVEPOINT"] * 3 + ["ROLLBACK TO"] * 3 + ["RELEASE SAVEPOINT"])
+        return Statement(f"{verb} s{self.rnd.randint(1, 5)}", "ddl")
+
     def next(self) -> Statement:
         """Return the next statement."""
         rnd = self.rnd
@@ -295,10 +300,12 @@ class Generator:
             return self.update(table)
         if pick < 0.52:
             return self.delete(table)
-        if pick < 0.9:
+        if pick < 0.88:
             return self.select(table)
-        if pick < 0.975:
+        if pick < 0.93:
             return Statement(rnd.choice(["BEGIN", "BEGIN", "COMMIT", "ROLLBACK"]), "ddl")
+        if pick < 0.975:
+            return self.savepoint()
         if pick < 0.987:
             return Statement(
                 rnd.choice(

@@ -90,6 +90,46 @@ TEST_P(CursorTest, OwnWritesAreMergedInOrder) {
   EXPECT_THAT(Ids(transaction, kByA), ElementsAre(5, 1, 2, 4, 3));
 }
 
+TEST_P(CursorTest, AScanGoesOnWhenWritesThatItShowsAreUndone) {
+  for (const uint32_t index : {kById, kByA}) {
+    for (const bool only_id : {true, false}) {
+      for (const bool forward : {true, false}) {
+        Transaction transaction(database_.get());
+        transaction.Start(Explicit(IsolationLevel::kRepeatableRead));
+        ASSERT_TRUE(Insert(transaction, {6, "blueberry", 60, "x"}).ok());
+        const Savepoint savepoint = transaction.SetSavepoint();
+        ASSERT_TRUE(Insert(transaction, {7, "blackberry", 70, "x"}).ok());
+        ASSERT_TRUE(Insert(transaction, {8, "blackberry", 80, "x"}).ok());
+        Cursor cursor(table_.get());
+        const ColumnSet columns = only_id ? OnlyId() : AllColumns();
+        CursorAccess access;
+        access.index = index;
+        access.columns = &columns;
+        ASSERT_TRUE(cursor.Open(&transaction, access).ok());
+        Record record(description_);
+        std::vector<int> ids;
+        Status read = forward ? cursor.ReadFirst(record.data()) : cursor.ReadLast(record.data());
+        while (read.ok()) {
+          ids.push_back(IdOf(record));
+          if (ids.back() == 7) {
+            ASSERT_TRUE(transaction.RollbackToSavepoint(savepoint).ok());
+            EXPECT_TRUE(cursor.PrimaryKey().ok());
+          }
+          read = forward ? cursor.ReadNext(record.data()) : cursor.ReadPrevious(record.data());
+        }
+        EXPECT_EQ(read.code(), StatusCode::kEndOfRange);
+        if (index == kById) {
+          EXPECT_EQ(ids, forward ? (std::vector<int>{1, 2, 3, 4, 5, 6, 7})
+                                 : (std::vector<int>{8, 7, 6, 5, 4, 3, 2, 1}));
+        } else {
+          EXPECT_EQ(ids, forward ? (std::vector<int>{5, 1, 2, 4, 7, 6, 3})
+                                 : (std::vector<int>{3, 6, 8, 7, 4, 2, 1, 5}));
+        }
+      }
+    }
+  }
+}
+
 TEST_P(CursorTest, NextAfterAPointReadContinuesInOrder) {
   Transaction transaction(database_.get());
   transaction.Start(Autocommit());

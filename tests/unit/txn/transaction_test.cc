@@ -359,17 +359,6 @@ TEST_F(PiecewiseTest, LocksEndWithTheirPiece) {
   CommitValue("key1", "of another");
 }
 
-TEST_F(TransactionTest, RollbackOnlyTransactionRefusesToCommit) {
-  Transaction transaction(database_.get());
-  transaction.Start(Explicit(IsolationLevel::kReadCommitted));
-  ASSERT_TRUE(transaction.Put(family(), "key1", "value").ok());
-  transaction.SetRollbackOnly();
-  EXPECT_EQ(transaction.Commit(Durability::kSync).code(), StatusCode::kRollbackOnly);
-  EXPECT_FALSE(transaction.started());
-  transaction.Start(Explicit(IsolationLevel::kReadCommitted));
-  EXPECT_EQ(Read(transaction, "key1"), "not found");
-}
-
 TEST_F(TransactionTest, AutoIncrementIsRaisedAtCommitOnly) {
   auto dictionary = Dictionary::Load(database_.get());
   ASSERT_TRUE(dictionary.ok());
