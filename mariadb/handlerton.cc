@@ -39,16 +39,6 @@ int CommitError(const Status& status) {
   return error;
 }
 
-// Replicated transactions that must commit one after the other share a sync: the next one goes on as soon as this one is
-// in the log. With the binary log, or with two engines, the server sees to that.
-Status CommitReplicated(THD* thd, Transaction* transaction) {
-  const Status committed = transaction->Commit(Durability::kDelayed);
-  if (!committed.ok()) return committed;
-  thd_wakeup_subsequent_commits(thd, 0);
-  return RunningEngine()->database().SyncLog().WithContext(
-      "the transaction is committed but may not last");
-}
-
 int Commit(handlerton*, THD* thd, bool all) {
   Session* const session = Session::Find(thd);
   if (session == nullptr) return 0;
@@ -58,12 +48,7 @@ int Commit(handlerton*, THD* thd, bool all) {
     return 0;
   }
   session->BeginPerf();
-  Transaction& transaction = session->transaction();
-  const Durability durability = CommitDurability();
-  const bool shares_sync = thd->rgi_slave != nullptr && durability == Durability::kSync &&
-                           transaction.has_writes() && !transaction.prepared();
-  const Status committed =
-      shares_sync ? CommitReplicated(thd, &transaction) : transaction.Commit(durability);
+  const Status committed = session->transaction().Commit(CommitDurability());
   if (committed.ok()) session->TransactionCommitted();
   session->TransactionEnded();
   session->EndPerf();

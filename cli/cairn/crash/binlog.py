@@ -35,7 +35,9 @@ DURABLE = (
 REPLICA = (
     "--relay-log=relay",
     "--relay-log-recovery=ON",
-    "--gtid-pos-auto-engines=rocksdb",
+    # Each transaction has its position in its own engine; recovery decides by the binary log.
+    "--gtid-pos-auto-engines=innodb,rocksdb",
+    "--log-slave-updates",
     "--slave-parallel-threads=4",
     "--skip-slave-start",
 )
@@ -86,10 +88,8 @@ class Rig:
         self.primary = ScratchServer(
             mariadb, directory / "primary", (*OPTIONS, *DURABLE, *network, "--server-id=1")
         )
-        # Without a binary log of its own, the server's tc.log decides after a crash.
-        replica_log = (*DURABLE, "--log-slave-updates") if seed % 2 == 0 else ()
         self.replica = ScratchServer(
-            mariadb, directory / "replica", (*OPTIONS, *REPLICA, *replica_log, "--server-id=2")
+            mariadb, directory / "replica", (*OPTIONS, *DURABLE, *REPLICA, "--server-id=2")
         )
         self.replay = ScratchServer(mariadb, directory / "replay", OPTIONS)
         self.servers = (self.primary, self.replica, self.replay)
