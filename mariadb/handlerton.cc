@@ -1,6 +1,7 @@
 // The engine's side of the server's transaction coordinator: commit, rollback, two-phase commit, recovery.
 #include "mariadb/handlerton.h"
 
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -50,6 +51,36 @@ int Commit(handlerton*, THD* thd, bool all) {
   session->TransactionEnded();
   session->EndPerf();
   return CommitError(committed);
+}
+
+// Called in the order of the binary log under a lock of the server, once the binary log is durable, and perhaps by
+// another connection's thread.
+void CommitOrdered(handlerton*, THD* thd, bool) {
+  Session* const session = Session::Find(thd);
+  if (session != nullptr) session->transaction().CommitOrdered();
+}
+
+// The server asks before it forgets, with a file of its binary log, what it decided. What cannot be confirmed now is
+// tried again when it asks the next time.
+void CommitCheckpointRequest(void* cookie) {
+  static std::mutex mutex;
+  static std::vector<void*> unconfirmed;
+  std::vector<void*> requests;
+  {
+    std::lock_guard lock(mutex);
+    unconfirmed.push_back(cookie);
+    requests.swap(unconfirmed);
+  }
+  Database& database = RunningEngine()->database();
+  const Status durable = database.MakeCommitsDurable();
+  if (durable.ok()) {
+    for (void* const request : requests) commit_checkpoint_notify_ha(request);
+    return;
+  }
+  database.log().Write(Severity::kError,
+                       "the binary log cannot be checkpointed: " + durable.ToString());
+  std::lock_guard lock(mutex);
+  unconfirmed.insert(unconfirmed.end(), requests.begin(), requests.end());
 }
 
 int Rollback(handlerton*, THD* thd, bool all) {
@@ -130,6 +161,12 @@ int CloseConnection(handlerton*, THD* thd) {
   return 0;
 }
 
+// Called under a mutex of `thd` that keeps the session alive, by any thread.
+void KillQuery(handlerton*, THD* thd, enum thd_kill_levels) {
+  Session* const session = Session::Find(thd);
+  if (session != nullptr) session->WakeUp();
+}
+
 int StartConsistentSnapshot(handlerton*, THD* thd) {
   // The server asks every engine, so that an error would also keep those from starting who do not use this one.
   if (SessionIsolation(thd) == IsolationLevel::kReadCommitted) {
@@ -180,6 +217,7 @@ void InitHandlerton(handlerton* hton) {
   hton->check_version = CheckTableVersion;
   hton->signal_ddl_recovery_done = FinishDdlRecovery;
   hton->close_connection = CloseConnection;
+  hton->kill_query = KillQuery;
   hton->commit = Commit;
   hton->rollback = Rollback;
   hton->prepare = Prepare;
@@ -189,8 +227,8 @@ void InitHandlerton(handlerton* hton) {
   hton->start_consistent_snapshot = StartConsistentSnapshot;
   InitSavepoints(hton);
   hton->flush_logs = FlushLogs;
-  // Neither commit_ordered nor commit_checkpoint_request: the server then keeps a transaction's id in the
-  // binary log's recovery until commit() has returned.
+  hton->commit_ordered = CommitOrdered;
+  hton->commit_checkpoint_request = CommitCheckpointRequest;
   hton->show_status = ShowStatus;
   hton->flags = HTON_SUPPORTS_EXTENDED_KEYS | HTON_REQUIRES_CLOSE_AFTER_TRUNCATE |
                 HTON_TRUNCATE_REQUIRES_EXCLUSIVE_USE;

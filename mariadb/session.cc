@@ -11,6 +11,10 @@
 #include "mariadb/server_headers.h"
 #include "mariadb/variables.h"
 
+// The server has them for engines, but no header declares them.
+extern "C" int thd_need_wait_reports(const MYSQL_THD thd);
+extern "C" int thd_rpl_deadlock_check(MYSQL_THD thd, MYSQL_THD other_thd);
+
 namespace cairn {
 namespace {
 
@@ -114,13 +118,27 @@ bool Session::in_explicit_transaction() const {
   return thd_test_options(thd_, OPTION_NOT_AUTOCOMMIT | OPTION_BEGIN);
 }
 
-// KILL SOFT and max_statement_time count too: whoever waits can be ended at any time.
+// KILL SOFT and max_statement_time count too: whoever waits can be ended at any time. A replica kills softly what it
+// will apply again.
 bool Session::Interrupted() { return thd_kill_level(thd_) != THD_IS_NOT_KILLED; }
 
 // Shown by SHOW PROCESSLIST.
 void Session::WaitBegins() {
   state_before_wait_ = thd_proc_info(thd_, "Waiting for row lock");
   transaction_.WaitBegins();
+  if (thd_need_wait_reports(thd_)) ReportWait();
+}
+
+// The server notes in the binary log that the transaction had to wait. A replica that applies transactions in parallel
+// and must commit this one before the one that holds the lock rolls that one back.
+void Session::ReportWait() {
+  thd_rpl_deadlock_check(thd_, nullptr);
+  // Nobody else asks who it is.
+  if (thd_->rgi_slave == nullptr && opt_binlog_commit_wait_count == 0) return;
+  const SessionList& sessions = RunningEngine()->sessions();
+  for (const uint64_t holder : transaction_.LockHolders()) {
+    sessions.With(holder, [&](Session& other) { thd_rpl_deadlock_check(thd_, other.thd_); });
+  }
 }
 
 void Session::WaitEnds() {
@@ -148,6 +166,7 @@ void Session::BeginStatement(const std::shared_ptr<OpenTable>& table) {
   settings.isolation = SessionIsolation(thd_);
   settings.autocommit = !in_explicit_transaction();
   settings.only_reads = OnlyReads(thd_, settings.autocommit);
+  settings.prepares_locks = thd_->transaction->xid_state.is_explicit_XA();
   settings.lock_wait_timeout_ms = StatementLockWaitMs(thd_).value_or(settings.lock_wait_timeout_ms);
   transaction_.Start(settings);
   locks_rows_.store(transaction_.locks_rows(), std::memory_order_relaxed);

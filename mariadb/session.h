@@ -64,6 +64,7 @@ class Session final : public WaitObserver {
 
  private:
   explicit Session(THD* thd);
+  void ReportWait();
 
   THD* const thd_;
   Transaction transaction_;

@@ -22,4 +22,11 @@ std::vector<SessionDescription> SessionList::Describe() const {
   return descriptions;
 }
 
+void SessionList::With(uint64_t transaction_id, const std::function<void(Session&)>& tell) const {
+  std::lock_guard lock(mutex_);
+  for (Session* const session : sessions_) {
+    if (session->transaction().facts().id() == transaction_id) return tell(*session);
+  }
+}
+
 }  // namespace cairn

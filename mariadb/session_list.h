@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <set>
 #include <string>
@@ -32,6 +33,9 @@ class SessionList {
   void Add(Session* session);
   void Remove(Session* session);
   std::vector<SessionDescription> Describe() const;
+  // Calls `tell` with the session that runs the transaction of this id, if one does; it lives meanwhile. `tell` must
+  // not wait for anything.
+  void With(uint64_t transaction_id, const std::function<void(Session&)>& tell) const;
 
  private:
   mutable std::mutex mutex_;

@@ -331,6 +331,20 @@ def crash_ddl(names: tuple[str, ...], lists: bool, **options: Any) -> None:
     sys.exit(ddl.run(ddl.Choice(names, **options)))
 
 
+@crash.command("binlog")
+@click.option("--rounds", type=click.IntRange(1), default=20, show_default=True)
+@click.option("--seed", type=int, help="Repeat the choices of an earlier run.")
+def crash_binlog(rounds: int, seed: int | None) -> None:
+    """Kill a primary with InnoDB and ROCKSDB transactions and its replica, again and again.
+
+    After each restart the engines, the replay of the binary log and the replica must agree with
+    each other and with what was acknowledged.
+    """
+    from cairn.crash import binlog
+
+    sys.exit(binlog.run(rounds, seed))
+
+
 @cli.command()
 @click.option(
     "--level",

@@ -22,6 +22,8 @@ FORMATTED = ("engine", "mariadb", "tests", "tools")
 # ./cairn acceptance roundtrip and ./cairn acceptance damage make more of them.
 ROUND_TRIPS = 3
 DAMAGE_ROUNDS = 6
+# The rounds of the short crash test with the binary log.
+SHORT_ROUNDS = 5
 # The short crash test takes every so manieth step of a statement.
 SHORT_STRIDE = 4
 # How many files of a failed check are named on the screen.
@@ -242,17 +244,19 @@ def _configurations(reporter: Reporter, server: prefix.Server) -> Total:
 
 
 def crash(reporter: Reporter) -> Total:
-    """Some DDL statements, each cut off at some of its steps: ./cairn crash ddl has them all.
+    """Some DDL statements, cut off at some of their steps; kills of a primary and its replica.
 
-    And recorded histories, with kills: ./cairn histories runs longer.
+    And recorded histories, with kills. The commands themselves run longer.
     """
-    from cairn.crash import ddl
+    from cairn.crash import binlog, ddl
     from cairn.histories import command as histories
 
     if not plugin.is_replaced():
         _build(reporter, "release")
     total = Total(*ddl.run_choice(reporter, ddl.Choice(short=True, stride=SHORT_STRIDE)))
     total.add(Total(*histories.run_short(reporter, prefix.require())))
+    tally = binlog.crash(reporter, SHORT_ROUNDS, seed=None)
+    total.add(Total(tally.passed, tally.failed))
     return total
 
 

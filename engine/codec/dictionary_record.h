@@ -28,6 +28,7 @@ enum class DictionaryRecordType : uint32_t {  // Persisted: first 4 bytes of the
   kAutoIncrement = 9,
   kTableVersion = 20,
   kDirectoryFormat = 0x43,  // Ours; the stock plug-in ignores it.
+  kPreparedLocks = 0x44,    // Ours; only ever in the log.
 };
 
 inline constexpr uint32_t kFirstUserIndexNumber = 256;  // Persisted.

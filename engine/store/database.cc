@@ -322,10 +322,15 @@ Status Database::RefreshStatistics() {
 
 Status Database::SyncLog() {
   if (options_.db.allow_mmap_writes) return WriteLog();
-  return FromRocksDb(db_->FlushWAL(/*sync=*/true));
+  return log_sync_.Run([this] { return FromRocksDb(db_->FlushWAL(/*sync=*/true)); });
 }
 
 Status Database::WriteLog() { return FromRocksDb(db_->FlushWAL(/*sync=*/false)); }
+
+Status Database::MakeCommitsDurable() {
+  CAIRN_RETURN_IF_ERROR(unfinished_commits_.Retry(db_.get()));
+  return SyncLog();
+}
 
 Status Database::Close() {
   if (db_ == nullptr) return Status();

@@ -23,7 +23,9 @@
 #include "engine/store/memory_account.h"
 #include "engine/store/perf_context.h"
 #include "engine/store/prefix_extractor.h"
+#include "engine/store/shared_sync.h"
 #include "engine/store/statistics_collector.h"
+#include "engine/store/unfinished_commits.h"
 #include "engine/store/work_counters.h"
 #include "engine/store/write_stalls.h"
 #include "rocksdb/options.h"
@@ -85,6 +87,7 @@ class Database {
   // Microseconds that transactions with changes took to commit.
   LatencyHistogram& commit_latency() { return commit_latency_; }
   const LatencyHistogram& commit_latency() const { return commit_latency_; }
+  UnfinishedCommits& unfinished_commits() { return unfinished_commits_; }
   WriteStalls& write_stalls() const { return *write_stalls_; }
   MemoryAccounts& memory_accounts() const { return memory_accounts_; }
   // Seconds since the epoch, by the clock that dates snapshots.
@@ -130,8 +133,12 @@ class Database {
 
   // Writes the log's buffer to the file, so that a death of the process loses nothing of it.
   Status WriteLog();
-  // The same, and syncs the file; with rocksdb_allow_mmap_writes RocksDB cannot do that at any time.
+  // The same, and syncs the file, once for all that ask meanwhile; with rocksdb_allow_mmap_writes RocksDB cannot do that
+  // at any time.
   Status SyncLog();
+
+  // Everything that is committed is on disk when this returns, and so is what was decided to be committed.
+  Status MakeCommitsDurable();
 
   // Stops background work, syncs the log and closes; no other call may run or follow. Memtables stay in
   // the log: callers that want them in files call FlushMemtables() first. Called by the destructor too,
@@ -157,6 +164,8 @@ class Database {
   WorkCounters work_;
   PerfSums perf_sums_;
   LatencyHistogram commit_latency_;
+  UnfinishedCommits unfinished_commits_;
+  SharedSync log_sync_;
   std::shared_ptr<WriteStalls> write_stalls_;
   Log* log_;
   std::unique_ptr<rocksdb::TransactionDB> db_;

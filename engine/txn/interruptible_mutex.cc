@@ -7,6 +7,9 @@
 #include <mutex>
 
 namespace cairn {
+
+class InterruptibleCondition;
+
 namespace {
 
 using std::chrono::microseconds;
@@ -35,14 +38,16 @@ class Mutex final : public rocksdb::TransactionDBMutex {
   void UnLock() override { mutex_.unlock(); }
 
  private:
-  friend class Condition;
+  friend class cairn::InterruptibleCondition;
   static rocksdb::Status TimedOut() {
     return rocksdb::Status::TimedOut(rocksdb::Status::SubCode::kMutexTimeout);
   }
   std::timed_mutex mutex_;
 };
 
-class Condition final : public rocksdb::TransactionDBCondVar {
+}  // namespace
+
+class InterruptibleCondition final : public rocksdb::TransactionDBCondVar {
  public:
   rocksdb::Status Wait(std::shared_ptr<rocksdb::TransactionDBMutex> mutex) override {
     return WaitFor(std::move(mutex), -1);
@@ -57,7 +62,7 @@ class Condition final : public rocksdb::TransactionDBCondVar {
     std::unique_lock<std::timed_mutex> lock(timed_mutex, std::adopt_lock);
     rocksdb::Status result = rocksdb::Status::TimedOut(rocksdb::Status::SubCode::kMutexTimeout);
     const uint64_t seen = notifications_.load();
-    if (observer != nullptr) observer->WaitBegins();
+    if (observer != nullptr) WaitBegins(observer);
     while (observer == nullptr || !observer->Interrupted()) {
       const Clock::time_point now = Clock::now();
       if (!endless && now >= deadline) break;
@@ -70,7 +75,7 @@ class Condition final : public rocksdb::TransactionDBCondVar {
         break;
       }
     }
-    if (observer != nullptr) observer->WaitEnds();
+    if (observer != nullptr) WaitEnds(observer);
     lock.release();  // RocksDB unlocks it.
     return result;
   }
@@ -85,9 +90,32 @@ class Condition final : public rocksdb::TransactionDBCondVar {
   }
 
  private:
+  void WaitBegins(WaitObserver* observer) {
+    {
+      std::lock_guard lock(observer->waits_on_mutex_);
+      observer->waits_on_ = this;
+    }
+    observer->WaitBegins();
+  }
+  static void WaitEnds(WaitObserver* observer) {
+    {
+      std::lock_guard lock(observer->waits_on_mutex_);
+      observer->waits_on_ = nullptr;
+    }
+    observer->WaitEnds();
+  }
+
   std::condition_variable_any condition_;
   std::atomic<uint64_t> notifications_{0};
 };
+
+void WaitObserver::WakeUp() {
+  std::lock_guard lock(waits_on_mutex_);
+  // Whoever else waits there looks for its lock again, and goes on waiting.
+  if (waits_on_ != nullptr) waits_on_->NotifyAll();
+}
+
+namespace {
 
 class Factory final : public rocksdb::TransactionDBMutexFactory {
  public:
@@ -95,7 +123,7 @@ class Factory final : public rocksdb::TransactionDBMutexFactory {
     return std::make_shared<Mutex>();
   }
   std::shared_ptr<rocksdb::TransactionDBCondVar> AllocateCondVar() override {
-    return std::make_shared<Condition>();
+    return std::make_shared<InterruptibleCondition>();
   }
 };
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 
 #include "rocksdb/utilities/transaction_db_mutex.h"
 
@@ -13,9 +14,18 @@ class WaitObserver {
   virtual ~WaitObserver() = default;
   // Whether the wait must end now.
   virtual bool Interrupted() = 0;
-  // A wait begins and ends. Called under a mutex of the lock table: must not wait for anything.
+  // A wait begins and ends. Called under a mutex of the lock table, so that who holds the lock keeps it meanwhile:
+  // must not wait for anything.
   virtual void WaitBegins() = 0;
   virtual void WaitEnds() = 0;
+
+  // Lets a waiting thread ask at once. By any thread, as long as the observer lives.
+  void WakeUp();
+
+ private:
+  friend class InterruptibleCondition;
+  std::mutex waits_on_mutex_;  // Held for moments; taken after the mutex of the lock table.
+  rocksdb::TransactionDBCondVar* waits_on_ = nullptr;
 };
 
 // Makes `observer` the one of the calling thread while it lives; null for none.

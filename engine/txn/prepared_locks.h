@@ -16,12 +16,12 @@
 
 namespace cairn {
 
-// Thread-safe. Mutex: mutex_ guards holders_. What is locked are the keys that a transaction wrote; values
-// of unique indexes that it took or gave up are not locked beyond that.
+// Thread-safe. Mutex: mutex_ guards holders_. Locked are the keys that a transaction wrote, and those that it listed when
+// it was prepared (TransactionSettings::prepares_locks): a list may have some that a rollback to a savepoint released.
 class PreparedLocks {
  public:
-  // Locks the keys of every prepared transaction of `database`, which outlives the result. Called before
-  // any session exists. Errors: those of RocksDB.
+  // Locks the keys for every prepared transaction of `database`, which outlives the result. Called before
+  // any session exists. Errors: those of RocksDB, kCorruption.
   static Result<std::unique_ptr<PreparedLocks>> Take(Database* database);
 
   // The transaction is decided.

@@ -23,6 +23,12 @@ constexpr uint64_t kRowLockBytes = 288;
 // A finished transaction keeps its buffer for the next one if it is not larger.
 constexpr uint64_t kKeptBatchBytes = 1 << 20;
 
+// Gives up a prepared transaction, which RocksDB finds again by its name.
+void LeavePrepared(std::unique_ptr<rocksdb::Transaction>* transaction) {
+  (*transaction)->ClearSnapshot();
+  transaction->release();  // NOLINT(bugprone-unused-return-value)
+}
+
 }  // namespace
 
 Transaction::Transaction(Database* database)
@@ -99,6 +105,8 @@ void Transaction::Finish() {
   batch_memory_.Set(0);
   lock_memory_.Set(0);
   lock_count_ = 0;
+  ordered_.reset();
+  lock_list_.clear();
   auto_increment_raises_.clear();
   row_counts_.Commit();  // Nothing is left of what was rolled back.
   facts_.Finished();
@@ -118,21 +126,27 @@ Status Transaction::AddAutoIncrementMerges() {
   return Status();
 }
 
+// The batch deletes what it puts, so that the locks are in the log alone.
+Status Transaction::AddLockList() {
+  if (lock_list_.empty()) return Status();
+  rocksdb::ColumnFamilyHandle* const system = database_->system_family().handle;
+  const std::string key = LockListKey();
+  rocksdb::WriteBatchWithIndex& batch = *rocksdb_->GetWriteBatch();
+  CAIRN_RETURN_IF_ERROR(FromRocksDb(batch.Put(system, key, EncodeLockList(lock_list_))));
+  return FromRocksDb(batch.Delete(system, key));
+}
+
 Status Transaction::Commit(Durability durability) {
   if (!started_) return Status();
+  if (ordered_.has_value()) return FinishOrdered(durability);
   if (!prepared_ && !has_writes() && auto_increment_raises_.empty()) {
     return Rollback();  // Nothing to log, nothing to sync.
   }
   Status result = prepared_ ? Status() : AddAutoIncrementMerges();
   const bool large = IsLarge();
   const bool logged = !rocksdb_->GetWriteOptions()->disableWAL;
-  if (result.ok()) result = CommitToRocksDb(durability);
-  if (!result.ok()) {
-    const rocksdb::Status rolled_back = rocksdb_->Rollback();
-    if (!rolled_back.ok()) rocksdb_.reset();  // Its destructor releases the locks.
-    row_counts_.Rollback();
-    result = result.WithContext("the transaction was rolled back");
-  }
+  if (result.ok()) result = CommitToRocksDb(durability == Durability::kSync);
+  if (!result.ok()) result = AfterFailedCommit(std::move(result));
   if (large) rocksdb_.reset();
   Finish();
   return result.ok() && logged ? WriteLogIfWanted(durability) : result;
@@ -144,17 +158,50 @@ Status Transaction::WriteLogIfWanted(Durability durability) {
   return database_->WriteLog().WithContext("the transaction is committed but may not last");
 }
 
-Status Transaction::CommitToRocksDb(Durability durability) {
+Status Transaction::CommitToRocksDb(bool sync) {
   using std::chrono::steady_clock;
   facts_.SetState(TransactionState::kAwaitingCommit);
   const steady_clock::time_point begin = steady_clock::now();
   rocksdb::WriteOptions* const options = rocksdb_->GetWriteOptions();
-  options->sync = durability == Durability::kSync && !options->disableWAL;
+  options->sync = sync && !options->disableWAL;
   const Status committed = FromRocksDb(rocksdb_->Commit());
   const auto took =
       std::chrono::duration_cast<std::chrono::microseconds>(steady_clock::now() - begin);
   database_->commit_latency().Add(static_cast<uint64_t>(took.count()));
   return committed;
+}
+
+// What is prepared may have been decided by others as well, and stays; all else is rolled back.
+Status Transaction::AfterFailedCommit(Status failure) {
+  if (prepared_) {
+    database_->unfinished_commits().Add(rocksdb_->GetName());
+    LeavePrepared(&rocksdb_);
+    return failure.WithContext("the transaction stays prepared until it can be committed");
+  }
+  const rocksdb::Status rolled_back = rocksdb_->Rollback();
+  if (!rolled_back.ok()) rocksdb_.reset();  // Its destructor releases the locks.
+  row_counts_.Rollback();
+  return failure.WithContext("the transaction was rolled back");
+}
+
+void Transaction::CommitOrdered() {
+  if (!started_ || (!prepared_ && !has_writes())) return;
+  ordered_.emplace();
+  ordered_->large = IsLarge();
+  ordered_->synced_by_others = prepared_ || rocksdb_->GetWriteOptions()->disableWAL;
+  if (!prepared_) ordered_->status = AddAutoIncrementMerges();
+  if (ordered_->status.ok()) ordered_->status = CommitToRocksDb(/*sync=*/false);
+}
+
+Status Transaction::FinishOrdered(Durability durability) {
+  const OrderedCommit ordered = std::move(*ordered_);
+  Status result = ordered.status;
+  if (!result.ok()) result = AfterFailedCommit(std::move(result));
+  if (ordered.large) rocksdb_.reset();
+  Finish();
+  if (!result.ok() || ordered.synced_by_others) return result;
+  if (durability != Durability::kSync) return WriteLogIfWanted(durability);
+  return database_->SyncLog().WithContext("the transaction is committed but may not last");
 }
 
 Status Transaction::EndPiece(Durability durability) {
@@ -167,7 +214,7 @@ Status Transaction::EndPiece(Durability durability) {
 
 Status Transaction::CommitPiece(Durability durability) {
   CAIRN_RETURN_IF_ERROR(AddAutoIncrementMerges());
-  const Status committed = CommitToRocksDb(durability);
+  const Status committed = CommitToRocksDb(durability == Durability::kSync);
   if (!committed.ok()) {
     const rocksdb::Status rolled_back = rocksdb_->Rollback();
     if (!rolled_back.ok()) rocksdb_.reset();
@@ -203,6 +250,7 @@ Status Transaction::Rollback() {
 Status Transaction::Prepare(const TransactionId& id, Durability durability) {
   CAIRN_ASSERT(started_ && !prepared_);
   CAIRN_RETURN_IF_ERROR(AddAutoIncrementMerges());
+  CAIRN_RETURN_IF_ERROR(AddLockList());
   const std::string name = EncodeTransactionName(id);
   CAIRN_RETURN_IF_ERROR(FromRocksDb(rocksdb_->SetName(name)));
   facts_.SetName(name);
@@ -218,7 +266,7 @@ Status Transaction::Prepare(const TransactionId& id, Durability durability) {
 
 void Transaction::Detach() {
   CAIRN_ASSERT(prepared_);
-  rocksdb_.release();  // NOLINT(bugprone-unused-return-value): found again by its name.
+  LeavePrepared(&rocksdb_);
   Finish();
 }
 
@@ -384,6 +432,10 @@ Status Transaction::GetForUpdateImpl(const ColumnFamily& family, std::string_vie
                              /*exclusive=*/mode == LockMode::kExclusive, /*do_validate=*/true);
   locking_family_ = nullptr;
   CountLocks();
+  if (settings_.prepares_locks && (locked.ok() || locked.IsNotFound())) {
+    LockMode& listed = lock_list_[{family.id, std::string(key)}];
+    listed = std::max(listed, mode);
+  }
   if (locked.ok()) return Status();
   if (locked.IsTimedOut() && WaitInterrupted()) return Status(StatusCode::kInterrupted);
   Status refused = FromRocksDb(locked);
@@ -407,6 +459,12 @@ void Transaction::WaitEnds() {
   if (locking_family_ != nullptr) facts_.WaitEnds();
 }
 
+std::vector<uint64_t> Transaction::LockHolders() const {
+  uint32_t family = 0;
+  std::string key;
+  return rocksdb_->GetWaitingTxns(&family, &key);
+}
+
 std::optional<LockMode> Transaction::PlainReadLock() const {
   if (settings_.isolation != IsolationLevel::kSerializable || settings_.only_reads) return {};
   return LockMode::kShared;
@@ -414,8 +472,12 @@ std::optional<LockMode> Transaction::PlainReadLock() const {
 
 void Transaction::Unlock(const ColumnFamily& family, std::string_view key) {
   if (!started_ || settings_.isolation == IsolationLevel::kSerializable) return;
+  const uint64_t before = lock_count_;
   rocksdb_->UndoGetForUpdate(family.handle, ToSlice(key));
   CountLocks();
+  if (settings_.prepares_locks && lock_count_ < before) {
+    lock_list_.erase({family.id, std::string(key)});
+  }
 }
 
 rocksdb::WriteBatchWithIndex& Transaction::BatchForWrite() {

@@ -22,6 +22,7 @@
 #include "engine/catalog/dictionary.h"
 #include "engine/store/database.h"
 #include "engine/store/memory_account.h"
+#include "engine/txn/lock_list.h"
 #include "engine/txn/row_count_changes.h"
 #include "engine/txn/savepoints.h"
 #include "engine/txn/transaction_facts.h"
@@ -32,7 +33,6 @@
 namespace cairn {
 
 enum class IsolationLevel : uint8_t { kReadCommitted, kRepeatableRead, kSerializable };
-enum class LockMode : uint8_t { kShared, kExclusive };
 enum class LockWait : uint8_t { kWait, kRefuse };
 enum class Durability : uint8_t {
   kSync,     // The log is on disk when Commit returns.
@@ -55,13 +55,15 @@ struct TransactionSettings {
   bool fill_block_cache = true;
   // Off: rows are neither locked nor checked for changes by others, for loads that are alone.
   bool lock_rows = true;
+  // The transaction may be prepared and decided by name (XA), which a crash may come between: its locks, not only
+  // those of the rows that it changes, are prepared with it.
+  bool prepares_locks = false;
   // The changes of a statement are committed in pieces of so many (rocksdb_commit_in_the_middle); 0: at the end.
   // Each statement then reads at its own snapshot and does not see its own changes.
   uint64_t changes_per_piece = 0;
 };
 
-// Used by one thread at a time, but for the server's commit ordering, which may move it to another
-// thread between calls.
+// Used by one thread at a time; CommitOrdered() may be called by another one than the rest.
 class Transaction {
  public:
   // `database` outlives the transaction.
@@ -79,9 +81,14 @@ class Transaction {
   bool has_writes() const;
 
   // Ends the transaction; locks and snapshots are released whatever happens. After an error of
-  // Commit() everything is rolled back, unless it says otherwise.
+  // Commit() everything is rolled back, unless it says otherwise. What is prepared is never: it stays so, with its
+  // locks, in Database::unfinished_commits().
   Status Commit(Durability durability);
   Status Rollback();
+  // Makes the changes visible and releases the locks, without a sync; the order of the calls is the order of the
+  // commits. Commit() must follow, on the transaction's own thread: it ends the transaction, makes what was not
+  // prepared as durable as it is told, and gives the error if there was one.
+  void CommitOrdered();
 
   // Two-phase commit: makes the changes durable under a name; then Commit() or Rollback() decides.
   Status Prepare(const TransactionId& id, Durability durability);
@@ -183,6 +190,9 @@ class Transaction {
 
   // What other threads may know of the transaction, as long as this object lives.
   const TransactionFacts& facts() const { return facts_; }
+  // The transactions, by facts().id(), that hold the lock which this one waits for. Called by its thread, between
+  // WaitBegins() and WaitEnds().
+  std::vector<uint64_t> LockHolders() const;
   // A lock that this object asked for makes its thread wait, and no longer does (WaitObserver).
   void WaitBegins();
   void WaitEnds();
@@ -198,12 +208,15 @@ class Transaction {
   const rocksdb::Snapshot* CurrentSnapshot() const;
   rocksdb::WriteBatchWithIndex& BatchForWrite();
   Status AddAutoIncrementMerges();
+  Status AddLockList();
   Status WriteLogIfWanted(Durability durability);
   bool RepeatsReads() const;
   // Whether reads at the snapshot leave out what the transaction has written.
   bool reads_apart() const { return settings_.changes_per_piece != 0; }
   void ReleaseStatementSnapshot();
-  Status CommitToRocksDb(Durability durability);
+  Status CommitToRocksDb(bool sync);
+  Status FinishOrdered(Durability durability);
+  Status AfterFailedCommit(Status failure);
   void CountRefusedLock(const Status& refusal);
   bool IsLarge() const;
   // Tell what the transaction has written and locked by now.
@@ -214,6 +227,13 @@ class Transaction {
   struct AutoIncrementRaise {
     std::string key;
     uint64_t next_value;
+  };
+
+  // What CommitOrdered() leaves to Commit().
+  struct OrderedCommit {
+    Status status;
+    bool large = false;
+    bool synced_by_others = false;  // Or there is nothing to sync.
   };
 
   Database* const database_;
@@ -227,10 +247,11 @@ class Transaction {
   std::string_view locking_key_;
   MemoryCharge batch_memory_;
   MemoryCharge lock_memory_;
+  LockList lock_list_;  // With TransactionSettings::prepares_locks.
   RowCountChanges row_counts_;
   Savepoints savepoints_;
-  std::optional<Savepoint>
-      statement_savepoint_;  // Of the current statement; none when it is autocommitted.
+  std::optional<Savepoint> statement_savepoint_;  // Of the current statement; none when it is autocommitted.
+  std::optional<OrderedCommit> ordered_;
   uint64_t epoch_ = 0;
   uint64_t lock_count_ = 0;  // As of the last CountLocks().
   bool started_ = false;

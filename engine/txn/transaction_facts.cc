@@ -5,6 +5,7 @@ namespace cairn {
 void TransactionFacts::Started(const TransactionTraits& traits) {
   std::lock_guard lock(mutex_);
   traits_ = traits;
+  id_.store(traits.id, std::memory_order_relaxed);
   SetState(TransactionState::kStarted);
   SetLockCount(0);
   SetWriteCount(0);
@@ -35,6 +36,7 @@ void TransactionFacts::WaitEnds() {
 void TransactionFacts::Finished() {
   std::lock_guard lock(mutex_);
   SetState(TransactionState::kIdle);
+  id_.store(0, std::memory_order_relaxed);
   SetLockCount(0);
   SetWriteCount(0);
   name_.clear();

@@ -53,9 +53,11 @@ class TransactionFacts {
 
   // By any thread.
   TransactionDescription Describe() const;
+  uint64_t id() const { return id_.load(std::memory_order_relaxed); }  // 0: not started.
 
  private:
   std::atomic<TransactionState> state_{TransactionState::kIdle};
+  std::atomic<uint64_t> id_{0};
   std::atomic<uint64_t> lock_count_{0};
   std::atomic<uint64_t> write_count_{0};
   mutable std::mutex mutex_;

@@ -62,7 +62,7 @@ void Upkeep::RemoveDroppedIndexes() { removal_alarm_.Ring(); }
 void Upkeep::SyncLogLoop() {
   bool failing = false;
   while (sync_alarm_.Wait(kLogSyncInterval)) {
-    const Status synced = database_->SyncLog();
+    const Status synced = database_->MakeCommitsDurable();
     if (!synced.ok() && !failing) {
       database_->log().Write(Severity::kError, "syncing the log: " + synced.ToString());
     }

@@ -1,6 +1,6 @@
 """What the checks after a crash accept and what they report."""
 
-from cairn.crash import inserts
+from cairn.crash import inserts, mixed
 
 
 class Answers:
@@ -57,3 +57,67 @@ def test_a_row_that_failed_is_reported():
 def test_a_changed_row_is_reported():
     other = Answers([(1, 1, b"something else")], (1, 1))
     assert any("payload" in text for text in inserts.check(promise([1]), other))
+
+
+class MixedAnswers:
+    """A cursor over lines (number, kind, source, target, amount) of client 0 in each engine."""
+
+    def __init__(self, lines, sums):
+        self._lines, self._sums = lines, sums
+        self._rows = []
+
+    def execute(self, statement):
+        side = "rocks" if "crash.rocks" in statement else "inno"
+        if "_line" in statement:
+            self._rows = [(0, *line) for line in self._lines[side]]
+        else:
+            totals = dict.fromkeys(range(mixed.SUMS), 0) | self._sums[side]
+            self._rows = list(totals.items())
+
+    def fetchall(self):
+        return self._rows
+
+
+LINE = (1, "both", 2, 3, 5)
+MOVED = {"rocks": {3: 5}, "inno": {2: -5}}
+NOTHING: dict[str, dict[int, int]] = {"rocks": {}, "inno": {}}
+
+
+def mixed_promise(done=None, pending=None):
+    made = mixed.Promise(0)
+    made.done = done or {}
+    made.pending = pending
+    return made
+
+
+def test_a_transaction_of_both_engines_is_in_both():
+    answers = MixedAnswers({"rocks": [LINE], "inno": [LINE]}, MOVED)
+    assert mixed.check([mixed_promise({1: "both"})], answers) == []
+
+
+def test_what_was_under_way_in_both_engines_may_be_there_or_not():
+    there = MixedAnswers({"rocks": [LINE], "inno": [LINE]}, MOVED)
+    promise = mixed_promise(pending=(1, "both"))
+    assert mixed.check([promise], there) == []
+    assert promise.done == {1: "both"}
+    gone = MixedAnswers({"rocks": [], "inno": []}, NOTHING)
+    assert mixed.check([mixed_promise(pending=(1, "both"))], gone) == []
+
+
+def test_what_was_under_way_is_not_in_one_engine_alone():
+    for present, absent in (("rocks", "inno"), ("inno", "rocks")):
+        answers = MixedAnswers({present: [LINE], absent: []}, MOVED)
+        wrong = mixed.check([mixed_promise(pending=(1, "both"))], answers)
+        assert any("client 0" in text for text in wrong)
+
+
+def test_what_was_under_way_in_innodb_alone_is_decided_there():
+    line = (1, "inno", 2, 3, 5)
+    answers = MixedAnswers({"rocks": [], "inno": [line]}, {"rocks": {}, "inno": {2: -5, 3: 5}})
+    assert mixed.check([mixed_promise(pending=(1, "inno"))], answers) == []
+
+
+def test_a_change_without_its_line_is_reported():
+    answers = MixedAnswers({"rocks": [LINE], "inno": [LINE]}, {"rocks": {3: 10}, "inno": {2: -5}})
+    wrong = mixed.check([mixed_promise({1: "both"})], answers)
+    assert wrong == ["crash.rocks_sum is not what the lines say: rows 3"]

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
+#include <thread>
 
 namespace cairn {
 namespace {
@@ -36,6 +38,41 @@ TEST(InterruptibleMutex, WhatIsToldBetweenTwoLooksIsNotLost) {
   EXPECT_TRUE(condition->WaitFor(mutex, kLongUs).ok());
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::microseconds(kLongUs));
   mutex->UnLock();
+}
+
+// Is woken up once it waits, by another thread.
+class IsWokenUp final : public WaitObserver {
+ public:
+  ~IsWokenUp() override { waker_.join(); }
+  bool Interrupted() override { return interrupted_; }
+  void WaitBegins() override {
+    if (waker_.joinable()) return;
+    waker_ = std::thread([this] {
+      interrupted_ = true;
+      while (!ended_) WakeUp();
+    });
+  }
+  void WaitEnds() override { ended_ = true; }
+
+ private:
+  std::thread waker_;
+  std::atomic<bool> interrupted_{false};
+  std::atomic<bool> ended_{false};
+};
+
+TEST(InterruptibleMutex, AnObserverThatIsWokenUpEndsItsWait) {
+  const auto factory = MakeInterruptibleMutexFactory();
+  const auto mutex = factory->AllocateMutex();
+  const auto condition = factory->AllocateCondVar();
+  IsWokenUp observer;
+  ScopedWaitObserver scope(&observer);
+  ASSERT_TRUE(mutex->Lock().ok());
+  // The lock table waits again as long as it does not get its lock.
+  rocksdb::Status waited = rocksdb::Status::OK();
+  for (int i = 0; i < 1000 && waited.ok(); ++i) waited = condition->WaitFor(mutex, kLongUs);
+  EXPECT_TRUE(waited.IsTimedOut());
+  mutex->UnLock();
+  observer.WakeUp();  // Nobody waits.
 }
 
 TEST(InterruptibleMutex, AWaitThatNobodyEndsTimesOut) {

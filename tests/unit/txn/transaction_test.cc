@@ -274,6 +274,45 @@ TEST_F(TransactionTest, PreparedTransactionIsDecidedByNameAfterReopening) {
   EXPECT_EQ(Read(reader, "rollback"), "not found");
 }
 
+TEST_F(TransactionTest, PreparedTransactionKeepsAllItsLocksAfterReopening) {
+  const TransactionId id{1, "xa", ""};
+  TransactionSettings settings = Explicit(IsolationLevel::kReadCommitted);
+  settings.prepares_locks = true;
+  {
+    Transaction transaction(database_.get());
+    transaction.Start(settings);
+    rocksdb::PinnableSlice value;
+    ASSERT_TRUE(transaction.Lock(family(), "value", LockMode::kExclusive).ok());
+    ASSERT_EQ(transaction.GetForUpdate(family(), "shared", LockMode::kShared, &value).code(),
+              StatusCode::kNotFound);
+    ASSERT_TRUE(transaction.Lock(family(), "passed", LockMode::kExclusive).ok());
+    transaction.Unlock(family(), "passed");
+    ASSERT_TRUE(transaction.Lock(family(), "row", LockMode::kExclusive).ok());
+    ASSERT_TRUE(transaction.Put(family(), "row", "new").ok());
+    ASSERT_TRUE(transaction.Prepare(id, Durability::kSync).ok());
+    transaction.Detach();
+  }
+  database_.reset();
+  database_ = disk_.Open();
+  const auto locks = PreparedLocks::Take(database_.get());
+  ASSERT_TRUE(locks.ok()) << locks.status().ToString();
+  Transaction other(database_.get());
+  other.Start(Explicit(IsolationLevel::kReadCommitted));
+  for (const std::string_view key : {"value", "shared", "row"}) {
+    EXPECT_EQ(other.Lock(family(), key, LockMode::kExclusive).code(), StatusCode::kLockTimeout)
+        << key;
+  }
+  EXPECT_TRUE(other.Lock(family(), "shared", LockMode::kShared).ok());
+  EXPECT_TRUE(other.Lock(family(), "passed", LockMode::kExclusive).ok());
+  ASSERT_TRUE(CommitPrepared(database_.get(), id).ok());
+  (*locks)->Release(id);
+  EXPECT_TRUE(other.Lock(family(), "value", LockMode::kExclusive).ok());
+  rocksdb::PinnableSlice record;
+  EXPECT_EQ(other.Get(database_->system_family(), LockListKey(), View::kLatest, &record).code(),
+            StatusCode::kNotFound)
+      << "nothing is left in the dictionary";
+}
+
 class PiecewiseTest : public TransactionTest {
  protected:
   static TransactionSettings InPieces(uint64_t changes) {
