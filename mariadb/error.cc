@@ -54,8 +54,6 @@ int ToHandlerCode(StatusCode code) {
       return kErrorNotSupported;
     case StatusCode::kAutoIncrementExhausted:
       return HA_ERR_AUTOINC_READ_FAILED;
-    case StatusCode::kRollbackOnly:
-      return HA_ERR_ROLLBACK;
     case StatusCode::kReadOnly:
       return HA_ERR_TABLE_READONLY;
     case StatusCode::kCorruption:

@@ -40,8 +40,6 @@ std::string_view ToString(StatusCode code) {
       return "not supported";
     case StatusCode::kAutoIncrementExhausted:
       return "auto-increment exhausted";
-    case StatusCode::kRollbackOnly:
-      return "transaction can only be rolled back";
     case StatusCode::kReadOnly:
       return "read only";
     case StatusCode::kCorruption:

@@ -36,8 +36,7 @@ enum class StatusCode {
   kInvalidArgument,
   kNotSupported,
   kAutoIncrementExhausted,
-  kRollbackOnly,  // The transaction can only be rolled back.
-  kReadOnly,      // The engine or the transaction accepts no writes.
+  kReadOnly,  // The engine or the transaction accepts no writes.
   // Damage.
   kCorruption,        // Stored bytes do not decode.
   kChecksumMismatch,  // A row's own checksum differs.
