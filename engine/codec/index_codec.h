@@ -100,7 +100,8 @@ class IndexCodec {
   // whose collation gives a character several weights. After such a part no bound is exclusive:
   // entries that start with `*prefix` may lie on either side of the search key.
   // Returns the number of parts encoded, the one at which encoding stopped included.
-  // The order of parts beyond the own ones is that of the stored suffix (section 3.1).
+  // The order of parts beyond the own ones is that of the stored suffix (section 3.1), without columns that the own
+  // ones have in the same length, which the suffix repeats where their bytes differ.
   uint32_t EncodeSearchKey(const uint8_t* search_key, uint32_t part_count,
                            std::string* prefix) const;
   // Whether encoding may stop at a part as said above, so that entries found by a search key are candidates only.

@@ -21,6 +21,14 @@ bool HasSameBytes(const KeyPart& part, const KeyPart& primary_part) {
          part.cuts_chars == primary_part.cuts_chars;
 }
 
+// The position among `own` of the part that has the same values as a part of the primary key, or kNoPart.
+uint32_t FindSameValues(const std::vector<KeyPart>& own, const KeyPart& primary_part) {
+  const auto found = std::find_if(own.begin(), own.end(), [&](const KeyPart& part) {
+    return part.column == primary_part.column && part.length_bytes == primary_part.length_bytes;
+  });
+  return found == own.end() ? KeyPart::kNoPart : static_cast<uint32_t>(found - own.begin());
+}
+
 // In the stock format every part of the same column and length stands for the primary key's.
 bool IsSuffixNeeded(const std::vector<KeyPart>& own, const KeyPart& primary_part, bool cairn) {
   return std::none_of(own.begin(), own.end(), [&](const KeyPart& part) {
@@ -47,6 +55,7 @@ Result<std::vector<KeyPart>> CompileParts(const TableLayout& table, const IndexL
       CAIRN_ASSIGN_OR_RETURN(KeyPart part, MakeKeyPart(table, layout, suffix_format));
       if (!IsSuffixNeeded(own, part, cairn)) continue;
       if (cairn) MakeRestorable(table.columns[part.column], &part);
+      part.same_value_as = FindSameValues(own, part);
       parts.push_back(std::move(part));
     }
   }

@@ -1,5 +1,6 @@
 // IndexCodec: from records and search keys to keys and values.
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <memory>
 
@@ -149,19 +150,22 @@ uint32_t IndexCodec::EncodeSearchKey(const uint8_t* search_key, uint32_t part_co
                                      std::string* prefix) const {
   const Compiled& index = *compiled_;
   uint32_t encoded = 0;
+  std::array<const uint8_t*, Compiled::kMaxStoredParts> values;
   BuildKey(index.max_key_bytes, index.scratch_bytes, prefix, [&](uint8_t* to, uint8_t* scratch) {
     to = WriteIndexNumber(index.layout.index_number, to);
-    for (; encoded < std::min<size_t>(part_count, index.parts.size()); ++encoded) {
-      const KeyPart& part = index.parts[encoded];
+    for (size_t i = 0; encoded < part_count && i < index.parts.size(); ++i) {
+      const KeyPart& part = index.parts[i];
       if (part.encoding == KeyEncoding::kHiddenKey) return to;  // The server does not know it.
-      const SearchValue value = ReadSearchValue(part, search_key);
-      search_key += part.SearchBytes();
+      const bool is_given = part.same_value_as == KeyPart::kNoPart;
+      values[i] = is_given ? search_key : values[part.same_value_as];
+      const SearchValue value = ReadSearchValue(part, values[i]);
+      if (is_given) {
+        search_key += part.SearchBytes();
+        ++encoded;
+      }
       uint8_t* const start = to;
       if (part.nullable()) *to++ = value.is_null ? 0 : 1;
-      if (!value.is_null && part.EndsMatch()) {
-        ++encoded;
-        return EncodeMatchingBytes(part, value.data, to);
-      }
+      if (!value.is_null && part.EndsMatch()) return EncodeMatchingBytes(part, value.data, to);
       if (!value.is_null) to = EncodePart(part, value.data, to, scratch, nullptr);
       if (part.descending) ComplementBytes(start, to);
     }

@@ -45,6 +45,7 @@ enum class KeyEncoding : uint8_t {
 
 struct KeyPart {
   static constexpr uint32_t kNoColumn = UINT32_MAX;
+  static constexpr uint32_t kNoPart = UINT32_MAX;
 
   KeyEncoding encoding = KeyEncoding::kHiddenKey;
   bool restorable = false;  // The column's full value comes back from this part.
@@ -52,6 +53,8 @@ struct KeyPart {
   bool variable_length = false;   // The image in a search key starts with a 2-byte length.
   bool by_pointer = false;        // BLOB, TEXT: the image holds a pointer to the data.
   bool descending = false;        // The part's bytes are complemented.
+  // Of a stored suffix: the own part of the index that has the column's values in other bytes.
+  uint32_t same_value_as = kNoPart;
   bool cuts_chars = false;        // Only the first indexed_chars characters count.
   bool trims = false;             // kLevels: trailing spaces are dropped first.
   bool whole_in_info = false;     // unpack_info holds the column's data, length first.
