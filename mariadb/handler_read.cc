@@ -358,7 +358,8 @@ int ha_rocksdb::index_read_map(uchar* record, const uchar* key, key_part_map key
     cairn::ReadRange range;
     if (search_key_.starts_with(range_prefix_)) range.common_bytes = range_prefix_.size();
     range_prefix_.clear();
-    range.prefix_is_key = encoded == index.codec->key_part_count() && !index.search_keys_end_early &&
+    range.prefix_is_key = encoded == index.codec->key_part_count() &&
+                          !index.search_keys_end_early &&
                           !engine_table_->primary().search_keys_end_early;
     return cursor_->Read(search_key_, cairn::ToStart(find_flag), record, range);
   });

@@ -37,7 +37,7 @@ enum class StatusCode {
   kInvalidArgument,
   kNotSupported,
   kAutoIncrementExhausted,
-  kReadOnly,      // The engine or the transaction accepts no writes.
+  kReadOnly,  // The engine or the transaction accepts no writes.
   // Damage.
   kCorruption,        // Stored bytes do not decode.
   kChecksumMismatch,  // A row's own checksum differs.

@@ -143,7 +143,8 @@ bool IndexCodec::UniquePrefixIsExact() const {
 
 bool IndexCodec::SearchKeysEndEarly() const {
   const auto& parts = compiled_->parts;
-  return std::any_of(parts.begin(), parts.end(), [](const KeyPart& part) { return part.EndsMatch(); });
+  return std::any_of(parts.begin(), parts.end(),
+                     [](const KeyPart& part) { return part.EndsMatch(); });
 }
 
 uint32_t IndexCodec::EncodeSearchKey(const uint8_t* search_key, uint32_t part_count,

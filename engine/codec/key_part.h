@@ -50,9 +50,9 @@ struct KeyPart {
   KeyEncoding encoding = KeyEncoding::kHiddenKey;
   bool restorable = false;  // The column's full value comes back from this part.
   bool is_prefix = false;
-  bool variable_length = false;   // The image in a search key starts with a 2-byte length.
-  bool by_pointer = false;        // BLOB, TEXT: the image holds a pointer to the data.
-  bool descending = false;        // The part's bytes are complemented.
+  bool variable_length = false;  // The image in a search key starts with a 2-byte length.
+  bool by_pointer = false;       // BLOB, TEXT: the image holds a pointer to the data.
+  bool descending = false;       // The part's bytes are complemented.
   // Of a stored suffix: the own part of the index that has the column's values in other bytes.
   uint32_t same_value_as = kNoPart;
   bool cuts_chars = false;        // Only the first indexed_chars characters count.

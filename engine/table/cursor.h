@@ -201,7 +201,8 @@ class Cursor {
   bool has_primary_key_ = false;
   bool on_entry_ = false;  // The iterator stands on the current row's entry.
   bool row_locked_ = false;
-  bool entry_changed_ = false;    // Of the entry that is being passed over: others have changed its row.
+  bool entry_changed_ =
+      false;  // Of the entry that is being passed over: others have changed its row.
   bool follows_changes_ = false;  // This scan has met such an entry.
   bool scan_ended_ = false;
   bool wants_blobs_ = false;

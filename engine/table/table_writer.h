@@ -32,7 +32,7 @@ class TableWriter {
   // Where the rows that follow are looked for others with the same unique values.
   enum class UniqueChecks : uint8_t {
     kAll,
-    kTrusted,    // Nowhere: who asks for this answers for the rows.
+    kTrusted,  // Nowhere: who asks for this answers for the rows.
     kOverwrite,  // Nowhere, in a table with a single index: a row overwrites the one that has its key. Else as kAll.
   };
   void SetUniqueChecks(UniqueChecks checks) { unique_checks_ = checks; }

@@ -250,7 +250,8 @@ class Transaction {
   LockList lock_list_;  // With TransactionSettings::prepares_locks.
   RowCountChanges row_counts_;
   Savepoints savepoints_;
-  std::optional<Savepoint> statement_savepoint_;  // Of the current statement; none when it is autocommitted.
+  std::optional<Savepoint>
+      statement_savepoint_;  // Of the current statement; none when it is autocommitted.
   std::optional<OrderedCommit> ordered_;
   uint64_t epoch_ = 0;
   uint64_t lock_count_ = 0;  // As of the last CountLocks().

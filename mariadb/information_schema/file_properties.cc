@@ -38,6 +38,8 @@ bool SendFile(const DataFile& file, SchemaTableWriter* writer) {
 
 }  // namespace
 
-int InitFileProperties(void* plugin) { return DeclareSchemaTable<FillFromFiles<SendFile>>(plugin, columns); }
+int InitFileProperties(void* plugin) {
+  return DeclareSchemaTable<FillFromFiles<SendFile>>(plugin, columns);
+}
 
 }  // namespace cairn

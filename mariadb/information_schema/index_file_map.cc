@@ -46,6 +46,8 @@ bool SendFile(const DataFile& file, SchemaTableWriter* writer) {
 
 }  // namespace
 
-int InitIndexFileMap(void* plugin) { return DeclareSchemaTable<FillFromFiles<SendFile>>(plugin, columns); }
+int InitIndexFileMap(void* plugin) {
+  return DeclareSchemaTable<FillFromFiles<SendFile>>(plugin, columns);
+}
 
 }  // namespace cairn

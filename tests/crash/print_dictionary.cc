@@ -80,12 +80,12 @@ int main(int argc, char** argv) {
   family.comparator = cairn::ForwardComparator();
   rocksdb::ColumnFamilyOptions system = family;
   system.merge_operator = cairn::MakeAutoIncrementMerge();
-  const std::vector<rocksdb::ColumnFamilyDescriptor> families = {
-      {"default", family}, {"__system__", system}};
+  const std::vector<rocksdb::ColumnFamilyDescriptor> families = {{"default", family},
+                                                                 {"__system__", system}};
   std::vector<rocksdb::ColumnFamilyHandle*> handles;
   std::unique_ptr<rocksdb::DB> database;
-  const rocksdb::Status opened = rocksdb::DB::OpenForReadOnly(rocksdb::DBOptions(), argv[1],
-                                                              families, &handles, &database);
+  const rocksdb::Status opened =
+      rocksdb::DB::OpenForReadOnly(rocksdb::DBOptions(), argv[1], families, &handles, &database);
   if (!opened.ok()) {
     fprintf(stderr, "%s: %s\n", argv[1], opened.ToString().c_str());
     return 1;

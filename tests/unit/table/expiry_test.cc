@@ -120,9 +120,7 @@ class ExpiryTest : public ::testing::Test {
     return Ids(transaction, index);
   }
 
-  std::vector<std::string> Problems() {
-    return ProblemsOf(*table_, database_.get(), description_);
-  }
+  std::vector<std::string> Problems() { return ProblemsOf(*table_, database_.get(), description_); }
 
   void Compact() {
     ASSERT_TRUE(database_->FlushMemtables().ok());
