@@ -2,8 +2,8 @@
 
 from random import Random
 
+from cairn.acceptance.rounds import seed_of
 from cairn.acceptance.roundtrip import picture
-from cairn.acceptance.roundtrip.command import seed_of
 from cairn.acceptance.roundtrip.picture import Picture
 from cairn.acceptance.roundtrip.tables import WRONG_IN_STOCK_KEYS, random_table
 
