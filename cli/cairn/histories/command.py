@@ -129,24 +129,18 @@ class Rig:
         except pymysql.MySQLError as error:
             raise NotSupported(f"{self.plan.engine} refuses it: {error.args[-1]}") from None
         cursor.execute("ROLLBACK")
-        self._pins_snapshots = self._can_pin_snapshots(cursor)
+        self._pins_snapshots = self._can_pin_snapshots()
         if self._savepoints and (refusal := _refuses_savepoints(cursor)):
             self._savepoints = False
             phase.note(f"without savepoints, which the engine refuses: {refusal}")
         cursor.connection.close()
 
-    def _can_pin_snapshots(self, cursor: Any) -> bool:
-        """InnoDB does at one level only, and takes no notice of it at others."""
-        import pymysql
-
-        if self.plan.engine != "ROCKSDB":
-            return self.level == history.REPEATABLE_READ
-        try:
-            cursor.execute("START TRANSACTION WITH CONSISTENT SNAPSHOT")
-            cursor.execute("ROLLBACK")
-        except pymysql.MySQLError:
-            return False
-        return True
+    def _can_pin_snapshots(self) -> bool:
+        """Elsewhere WITH CONSISTENT SNAPSHOT has no effect."""
+        levels = [history.REPEATABLE_READ]
+        if self.plan.engine == "ROCKSDB":
+            levels.append(history.SERIALIZABLE)
+        return self.level in levels
 
     def round(self, number: int, seconds: float, *, kill: bool) -> History:
         """Runs clients for a while, with an end by kill -9 or an orderly one, and reads all."""
