@@ -17,7 +17,6 @@ unsigned int format_name_lengths[] = {5, 5, 0};
 TYPELIB formats = {2, "", format_names, format_name_lengths};
 
 unsigned long format_value;  // Position in format_names.
-bool plugin_runs = false;    // The plug-in CAIRN: its variable exists.
 
 DirectoryFormat ToFormat(unsigned long value) {
   return value == 0 ? DirectoryFormat::kStock : DirectoryFormat::kCairn;
@@ -73,7 +72,8 @@ MYSQL_SYSVAR_ENUM(
 
 }  // namespace
 
-st_mysql_sys_var* cairn_system_variables[] = {MYSQL_SYSVAR(format), nullptr};
+constinit st_mysql_sys_var* const cairn_format_variable =
+    reinterpret_cast<st_mysql_sys_var*>(&mysql_sysvar_format);
 
 bool AllowsCairnFormat() {
   Engine* const engine = RunningEngine();
@@ -99,25 +99,12 @@ int RefuseCairnFeature(uint32_t features) {
 }
 
 void SettleCairnFormat() {
-  Engine* const engine = RunningEngine();
-  if (engine == nullptr || !plugin_runs) return;
-  Dictionary& dictionary = engine->dictionary();
+  Dictionary& dictionary = RunningEngine()->dictionary();
   if (IsConfigured()) {
     const Status set = dictionary.SetFormat(ToFormat(format_value));
     if (!set.ok()) sql_print_error("RocksDB: setting cairn_format: %s", set.ToString().c_str());
   }
   format_value = ToValue(dictionary.format());
-}
-
-int InitCairn(void*) {
-  plugin_runs = true;
-  SettleCairnFormat();
-  return 0;
-}
-
-int DeinitCairn(void*) {
-  plugin_runs = false;
-  return 0;
 }
 
 }  // namespace cairn

@@ -15,13 +15,10 @@ bool AllowsCairnFormat();
 int RefuseCairnFeature(uint32_t features);
 
 // The variable and the directory agree from now on: a value from the command line or a configuration file
-// is remembered in the directory, else the variable gets the directory's. Called when the engine has
-// started and when the plug-in CAIRN has, in either order.
+// is remembered in the directory, else the variable gets the directory's. Called when the engine and the plug-in CAIRN
+// have started.
 void SettleCairnFormat();
 
-// For the declaration of the plug-in CAIRN.
-int InitCairn(void*);
-int DeinitCairn(void*);
-extern st_mysql_sys_var* cairn_system_variables[];
+extern st_mysql_sys_var* const cairn_format_variable;
 
 }  // namespace cairn

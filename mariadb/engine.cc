@@ -63,6 +63,16 @@ Engine::~Engine() {
   }
 }
 
+Status Engine::UseRangeLocks() {
+  if (!sessions_.Describe().empty()) {
+    return Status(StatusCode::kBusy, "the engine is in use: it takes a start of the server");
+  }
+  database_->UseRangeLocks();
+  CAIRN_ASSIGN_OR_RETURN(auto locks, PreparedLocks::Take(database_.get()));
+  prepared_locks_ = std::move(locks);
+  return Status();
+}
+
 Engine* RunningEngine() { return running_engine.get(); }
 
 void SetRunningEngine(std::unique_ptr<Engine> engine) { running_engine = std::move(engine); }

@@ -197,6 +197,7 @@ class ha_rocksdb final : public handler {
   int PrepareCursor(uint32_t index);
   // Whether this read asks for rows that keep another one out of a key that the server itself checks.
   bool ChecksForConflict(const uchar* key) const;
+  void NoteRangeEnd(const key_range& end);
   bool DeletesUnread(uint32_t encoded_parts) const;
   int TakeUnread(uchar* record, const uchar* key, key_part_map key_parts);
   int LockForConflictCheck(const uchar* key);
@@ -257,7 +258,8 @@ class ha_rocksdb final : public handler {
   PushedCondition pushed_condition_{this};
   std::string search_key_;
   std::string
-      range_prefix_;  // All rows of the range that is read next start with it; empty: unknown.
+      range_prefix_;       // All rows of the range that is read next start with it; empty: unknown.
+  std::string range_end_;  // Of the range that is being read first, where it is to be locked.
   // Parts of a search key that is a complete primary key; beyond reach when a BLOB part makes search keys
   // less than that.
   uint32_t whole_key_parts_ = UINT32_MAX;

@@ -11,6 +11,7 @@
 #include "engine/store/perf_pause.h"
 #include "engine/table/table_check.h"
 #include "mariadb/cairn_format.h"
+#include "mariadb/cairn_range_locks.h"
 #include "mariadb/engine.h"
 #include "mariadb/error.h"
 #include "mariadb/ha_rocksdb.h"
@@ -106,7 +107,9 @@ ulonglong ha_rocksdb::table_flags() const {
          HA_PRIMARY_KEY_REQUIRED_FOR_POSITION | HA_BINLOG_ROW_CAPABLE | HA_REUSES_FILE_NAMES |
          HA_CAN_SQL_HANDLER | HA_CAN_VIRTUAL_COLUMNS | HA_CAN_TABLES_WITHOUT_ROLLBACK |
          HA_CAN_GEOMETRY | HA_CAN_SKIP_LOCKED |
-         (cairn::SessionAllowsStatementLog(ha_thd()) ? HA_BINLOG_STMT_CAPABLE : 0) |
+         (cairn::SessionAllowsStatementLog(ha_thd()) || cairn::RangeLocksAllowStatementLog(ha_thd())
+              ? HA_BINLOG_STMT_CAPABLE
+              : 0) |
          // The entries of an old row are made from its virtual columns.
          (table_share != nullptr && table_share->virtual_fields != 0
               ? HA_REQUIRES_KEY_COLUMNS_FOR_DELETE
@@ -373,7 +376,8 @@ THR_LOCK_DATA** ha_rocksdb::store_lock(THD* thd, THR_LOCK_DATA** to, thr_lock_ty
       lock_mode_ = cairn::LockMode::kExclusive;
     } else if (lock_type == TL_READ_WITH_SHARED_LOCKS) {
       lock_mode_ = cairn::LockMode::kShared;
-    } else if (feeds_changes && cairn::SessionLocksScannedRows(thd)) {
+    } else if (feeds_changes &&
+               (cairn::SessionLocksScannedRows(thd) || cairn::StatementLogNeedsLocks(thd))) {
       lock_mode_ = cairn::LockMode::kShared;
     } else {
       lock_mode_.reset();

@@ -222,6 +222,7 @@ int ha_rocksdb::index_init(uint index, bool) {
   checks_for_conflict_ = false;
   deletes_unread_ = false;
   range_prefix_.clear();
+  range_end_.clear();
   cursor_->Close();
   return 0;
 }
@@ -361,6 +362,7 @@ int ha_rocksdb::index_read_map(uchar* record, const uchar* key, key_part_map key
     range.prefix_is_key = encoded == index.codec->key_part_count() &&
                           !index.search_keys_end_early &&
                           !engine_table_->primary().search_keys_end_early;
+    range.end = range_end_;
     return cursor_->Read(search_key_, cairn::ToStart(find_flag), record, range);
   });
 }
@@ -387,8 +389,23 @@ int ha_rocksdb::prepare_range_scan(const key_range* start, const key_range* end)
 
 int ha_rocksdb::read_range_first(const key_range* start, const key_range* end, bool equal,
                                  bool sorted) {
-  if (!equal) prepare_range_scan(start, end);
-  return handler::read_range_first(start, end, equal, sorted);
+  if (!equal) {
+    prepare_range_scan(start, end);
+    if (end != nullptr && lock_mode_.has_value() && transaction().LocksRanges()) NoteRangeEnd(*end);
+  }
+  const int error = handler::read_range_first(start, end, equal, sorted);
+  range_end_.clear();
+  return error;
+}
+
+// Notes what the keys of all rows up to the end of a range lie before.
+void ha_rocksdb::NoteRangeEnd(const key_range& end) {
+  const cairn::TableIndex& index = engine_table_->index(active_index);
+  const uint32_t parts = cairn::CountParts(table->key_info[active_index], end.keypart_map);
+  const uint32_t encoded = index.codec->EncodeSearchKey(end.key, parts, &range_end_);
+  if (end.flag == HA_READ_BEFORE_KEY && encoded == parts && !index.search_keys_end_early) return;
+  const std::string last = range_end_;
+  if (!cairn::PrefixSuccessor(last, &range_end_)) range_end_.clear();
 }
 
 int ha_rocksdb::index_next(uchar* record) {
@@ -401,7 +418,9 @@ int ha_rocksdb::index_prev(uchar* record) {
 
 int ha_rocksdb::index_first(uchar* record) {
   range_prefix_.clear();
-  return ReadWith(active_index, [&] { return cursor_->ReadFirst(record); });
+  cairn::ReadRange range;
+  range.end = range_end_;
+  return ReadWith(active_index, [&] { return cursor_->ReadFirst(record, range); });
 }
 
 int ha_rocksdb::index_last(uchar* record) {

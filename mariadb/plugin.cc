@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "mariadb/cairn_format.h"
+#include "mariadb/cairn_plugin.h"
 #include "mariadb/cairn_status.h"
 #include "mariadb/database_options.h"
 #include "mariadb/ddl_recovery.h"
@@ -84,7 +84,7 @@ int Init(void* plugin) {
   }
   SetRunningEngine(std::move(engine).value());
   ApplyToRunningEngine();
-  SettleCairnFormat();
+  SettleCairnVariables();
   ValidateTables(RunningEngine()->dictionary());
   return 0;
 }

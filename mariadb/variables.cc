@@ -8,6 +8,7 @@
 #include "engine/store/counters.h"
 #include "engine/store/rocksdb_status.h"
 #include "engine/store/settings.h"
+#include "engine/txn/lock_report.h"
 #include "mariadb/database_options.h"
 #include "mariadb/engine.h"
 #include "mariadb/error.h"
@@ -163,7 +164,7 @@ void SetCollector(THD*, SysVar* variable, void* to, const void* value) {
 void SetRememberedDeadlocks(THD*, SysVar*, void* variable, const void* value) {
   Store<unsigned int>(variable, value);
   if (Engine* engine = RunningEngine()) {
-    engine->database().rocksdb()->SetDeadlockInfoBufferSize(RememberedDeadlocks());
+    RememberDeadlocks(&engine->database(), RememberedDeadlocks());
   }
 }
 

@@ -325,10 +325,15 @@ Status Database::SyncLog() {
   return log_sync_.Run([this] { return FromRocksDb(db_->FlushWAL(/*sync=*/true)); });
 }
 
+void Database::UseRangeLocks() {
+  CAIRN_ASSERT(range_locks_ == nullptr);
+  range_locks_ = std::make_unique<RangeLockTable>(options_.transaction.custom_mutex_factory);
+}
+
 Status Database::WriteLog() { return FromRocksDb(db_->FlushWAL(/*sync=*/false)); }
 
 Status Database::MakeCommitsDurable() {
-  CAIRN_RETURN_IF_ERROR(unfinished_commits_.Retry(db_.get()));
+  CAIRN_RETURN_IF_ERROR(unfinished_commits_.Retry(db_.get(), range_locks_.get()));
   return SyncLog();
 }
 

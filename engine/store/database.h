@@ -23,6 +23,7 @@
 #include "engine/store/memory_account.h"
 #include "engine/store/perf_context.h"
 #include "engine/store/prefix_extractor.h"
+#include "engine/store/range_lock_table.h"
 #include "engine/store/shared_sync.h"
 #include "engine/store/statistics_collector.h"
 #include "engine/store/unfinished_commits.h"
@@ -88,6 +89,10 @@ class Database {
   LatencyHistogram& commit_latency() { return commit_latency_; }
   const LatencyHistogram& commit_latency() const { return commit_latency_; }
   UnfinishedCommits& unfinished_commits() { return unfinished_commits_; }
+  // From here on transactions lock with it, and not with RocksDB's locks. Called while there is none.
+  void UseRangeLocks();
+  // Null: transactions lock with RocksDB's locks, key by key.
+  RangeLockTable* range_locks() const { return range_locks_.get(); }
   WriteStalls& write_stalls() const { return *write_stalls_; }
   MemoryAccounts& memory_accounts() const { return memory_accounts_; }
   // Seconds since the epoch, by the clock that dates snapshots.
@@ -165,6 +170,7 @@ class Database {
   PerfSums perf_sums_;
   LatencyHistogram commit_latency_;
   UnfinishedCommits unfinished_commits_;
+  std::unique_ptr<RangeLockTable> range_locks_;
   SharedSync log_sync_;
   std::shared_ptr<WriteStalls> write_stalls_;
   Log* log_;

@@ -12,7 +12,7 @@ void UnfinishedCommits::Add(std::string name) {
   names_.insert(std::move(name));
 }
 
-Status UnfinishedCommits::Retry(rocksdb::TransactionDB* database) {
+Status UnfinishedCommits::Retry(rocksdb::TransactionDB* database, RangeLockTable* locks) {
   std::lock_guard lock(mutex_);
   while (!names_.empty()) {
     rocksdb::Transaction* const transaction = database->GetTransactionByName(*names_.begin());
@@ -20,6 +20,7 @@ Status UnfinishedCommits::Retry(rocksdb::TransactionDB* database) {
       CAIRN_RETURN_IF_ERROR(FromRocksDb(transaction->Commit()));
       delete transaction;
     }
+    if (locks != nullptr) locks->ReleaseKept(*names_.begin());
     names_.erase(names_.begin());
   }
   return Status();

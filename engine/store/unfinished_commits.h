@@ -9,6 +9,7 @@
 #include <string>
 
 #include "engine/base/status.h"
+#include "engine/store/range_lock_table.h"
 #include "rocksdb/utilities/transaction_db.h"
 
 namespace cairn {
@@ -18,8 +19,9 @@ class UnfinishedCommits {
  public:
   // `name`: of a transaction that RocksDB knows as prepared, and that no other object owns.
   void Add(std::string name);
-  // Commits what there is. Errors: those of the first that fails; it and the others stay.
-  Status Retry(rocksdb::TransactionDB* database);
+  // Commits what there is and releases what `locks`, if there are any, keep for it. Errors: those of the first that
+  // fails; it and the others stay.
+  Status Retry(rocksdb::TransactionDB* database, RangeLockTable* locks);
 
  private:
   std::mutex mutex_;

@@ -32,6 +32,9 @@ Status Cursor::Open(Transaction* transaction, const CursorAccess& access) {
   access_ = access;
   CAIRN_RETURN_IF_ERROR(BindColumns());
   transaction_ = transaction;
+  guards_ = access.lock.has_value() && !access.skip_locked && transaction->LocksRanges();
+  // Filters pass over entries, and a guard is made of what is passed.
+  access_.ask_prefix_filters = access_.ask_prefix_filters && !guards_;
   return Status();
 }
 
@@ -96,7 +99,9 @@ void Cursor::Close() {
   DropIterators();
   row_value_.Reset();
   has_primary_key_ = on_entry_ = row_locked_ = scan_ended_ = false;
-  entry_changed_ = follows_changes_ = false;
+  entry_changed_ = follows_changes_ = guards_ = false;
+  guard_first_.clear();
+  guard_end_.clear();
   place_ = Place::kNone;
 }
 
@@ -186,6 +191,107 @@ void Cursor::DropIterators() {
   iterator_ = nullptr;
 }
 
+// --- Guards: what a scan has locked -----------------------------------------------------------------------
+
+// What stood there before is not to be believed any more.
+Status Cursor::LockGuard(std::string_view first, std::string_view end) {
+  DropIterators();
+  if (first >= end) return Status();
+  return transaction_->LockRange(current_index().family(), first, end, *access_.lock);
+}
+
+// Locks what the read is about, as far as that is known. A read without an end begins with nothing and goes on by
+// ExtendGuard().
+Status Cursor::GuardRead(std::string_view prefix, Start start, const ReadRange& range) {
+  if (!guards_) return Status();
+  const IndexRange index(current_index().family(), current_index().entry.id.index_number);
+  std::string behind;
+  if (!PrefixSuccessor(prefix, &behind)) behind = index.end();
+  guarded_end_.clear();
+  guard_step_ = 1;
+  switch (start) {
+    case Start::kExact:
+    case Start::kLastExact:
+      guard_first_.assign(prefix);
+      guard_end_ = behind;
+      break;
+    case Start::kAtOrAfter:
+    case Start::kAfter:
+      guard_first_ = start == Start::kAfter ? behind : prefix;
+      guarded_end_.assign(range.end);
+      guard_end_ = std::max(guard_first_, guarded_end_);
+      break;
+    case Start::kAtOrBefore:
+    case Start::kBefore:
+      guard_first_ = start == Start::kAtOrBefore ? behind : prefix;
+      guard_end_ = guard_first_;
+      break;
+  }
+  return LockGuard(guard_first_, guard_end_);
+}
+
+// All of it, for a scan that goes on from a place which it left, unless it still has what it locked.
+Status Cursor::GuardIndex() {
+  if (!guards_ || !guard_end_.empty()) return Status();
+  const IndexRange index(current_index().family(), current_index().entry.id.index_number);
+  guard_first_ = index.first();
+  guard_end_ = index.end();
+  guarded_end_.clear();
+  return LockGuard(guard_first_, guard_end_);
+}
+
+// Sees to it that the entry where the iterator stands, or the end where it ran out, is locked. False: the scan ends
+// before that. The iterator may have come to stand elsewhere.
+Result<bool> Cursor::GuardEntry(Direction direction, bool exact) {
+  const IndexRange index(current_index().family(), current_index().entry.id.index_number);
+  const bool forward = direction == Direction::kForward;
+  while (true) {
+    if (!iterator_->Valid()) {
+      CAIRN_RETURN_IF_ERROR(iterator_->status());
+      if (exact || (forward ? guard_end_ >= index.end() : guard_first_ <= index.first())) {
+        return false;
+      }
+    } else if (forward ? iterator_->key() < guard_end_ : iterator_->key() >= guard_first_) {
+      return true;
+    }
+    const bool ends_here = forward && !guarded_end_.empty() && guard_end_ >= guarded_end_;
+    if (exact || ends_here) return false;
+    CAIRN_RETURN_IF_ERROR(ExtendGuard(direction));
+  }
+}
+
+// Locks the way to the entry where the iterator stands, with more and more of those behind it, and looks again.
+Status Cursor::ExtendGuard(Direction direction) {
+  constexpr uint32_t kGrowth = 4;
+  constexpr uint32_t kMostEntries = 4096;
+  const IndexRange index(current_index().family(), current_index().entry.id.index_number);
+  const bool forward = direction == Direction::kForward;
+  for (uint32_t i = 1; i < guard_step_ && iterator_->Valid(); ++i) {
+    forward ? iterator_->Next() : iterator_->Previous();
+  }
+  if (!iterator_->Valid()) CAIRN_RETURN_IF_ERROR(iterator_->status());
+  guard_step_ = std::min(guard_step_ * kGrowth, kMostEntries);
+  if (forward) {
+    const std::string from = std::exchange(guard_end_, index.end());
+    if (iterator_->Valid()) {
+      guard_end_.assign(iterator_->key());
+      guard_end_.push_back('\0');  // The key that follows it.
+    }
+    CAIRN_RETURN_IF_ERROR(LockGuard(from, guard_end_));
+    EnsureIterator();
+    iterator_->SeekAtOrAfter(from);
+  } else {
+    const std::string from = std::exchange(guard_first_, index.first());
+    if (iterator_->Valid()) guard_first_.assign(iterator_->key());
+    CAIRN_RETURN_IF_ERROR(LockGuard(guard_first_, from));
+    EnsureIterator();
+    iterator_->SeekBefore(from);
+  }
+  return Status();
+}
+
+// --- Iterators --------------------------------------------------------------------------------------------
+
 // One that shows every entry.
 void Cursor::EnsureIterator() {
   if (!plain_iterator_.has_value() || !plain_iterator_->IsCurrent(*transaction_)) {
@@ -243,6 +349,13 @@ Status Cursor::EnsurePositioned() {
   if (!has_primary_key_ || access_.index != table_->primary_position()) {
     return Status(StatusCode::kInternal, "the cursor has no position to move from");
   }
+  if (guards_) {  // The row is locked, and nothing else.
+    guard_first_ = guard_end_ = primary_key_;
+    guard_end_.push_back('\0');
+    guarded_end_.clear();
+    guard_step_ = 1;
+    DropIterators();
+  }
   EnsureIterator();
   iterator_->SeekAtOrAfter(primary_key_);
   return iterator_->status();
@@ -260,7 +373,8 @@ Status Cursor::Fetch(Direction direction, bool exact, uint8_t* record) {
   place_ = Place::kNone;
   last_direction_ = direction;
   const uint64_t built_at = current_index().entry.built_at;
-  if (built_at != 0 && !access_.latest && transaction_->SnapshotNumber() < built_at) {
+  if (built_at != 0 && view() == Transaction::View::kSnapshot &&
+      transaction_->SnapshotNumber() < built_at) {
     return Status(StatusCode::kIndexTooNew);
   }
   while (true) {
@@ -268,6 +382,10 @@ Status Cursor::Fetch(Direction direction, bool exact, uint8_t* record) {
       if (!iterator_->Valid()) CAIRN_RETURN_IF_ERROR(iterator_->status());
       if (exact || ends_with_common_prefix_) return Status(StatusCode::kNotFound);
       LeaveCommonPrefix(direction);
+    }
+    if (guards_) {
+      CAIRN_ASSIGN_OR_RETURN(const bool goes_on, GuardEntry(direction, exact));
+      if (!goes_on) return Status(StatusCode::kNotFound);
     }
     if (!iterator_->Valid()) {
       CAIRN_RETURN_IF_ERROR(iterator_->status());
@@ -457,6 +575,7 @@ Status Cursor::Read(std::string_view prefix, Start start, uint8_t* record, const
   const size_t common_bytes = std::max(range.common_bytes, kIndexNumberBytes);
   common_prefix_.assign(prefix.substr(0, exact ? prefix.size() : common_bytes));
   ends_with_common_prefix_ = !exact;
+  CAIRN_RETURN_IF_ERROR(GuardRead(prefix, start, range));
   if (!behind) {
     target_.assign(prefix);
   } else if (!PrefixSuccessor(prefix, &target_)) {  // Nothing sorts behind it.
@@ -474,16 +593,19 @@ Status Cursor::Read(std::string_view prefix, Start start, uint8_t* record, const
   return Fetch(direction, exact, record);
 }
 
-Status Cursor::ReadFirst(uint8_t* record) {
+Status Cursor::ReadFirst(uint8_t* record, const ReadRange& range) {
   common_prefix_.clear();
   AppendBigEndian(current_index().entry.id.index_number, &common_prefix_);
   ends_with_common_prefix_ = true;
+  CAIRN_RETURN_IF_ERROR(GuardRead(common_prefix_, Start::kAtOrAfter, range));
   EnsureIteratorFor({common_prefix_, common_prefix_});
   iterator_->SeekToFirst();
   return AsEndOfRange(Fetch(Direction::kForward, /*exact=*/false, record));
 }
 
 Status Cursor::ReadLast(uint8_t* record) {
+  const IndexRange index(current_index().family(), current_index().entry.id.index_number);
+  CAIRN_RETURN_IF_ERROR(GuardRead(index.end(), Start::kBefore, {}));
   EnsureIterator();
   iterator_->SeekToLast();
   return AsEndOfRange(Fetch(Direction::kBackward, /*exact=*/false, record));
@@ -504,6 +626,7 @@ Status Cursor::MoveForward(bool exact, uint8_t* record) {
   SuspendIfDangling();
   NoteTurn(Direction::kForward);
   if (is_suspended()) {
+    CAIRN_RETURN_IF_ERROR(GuardIndex());
     LeavePlace(Direction::kForward);
     return AsEndOfRange(Fetch(Direction::kForward, exact, record));
   }
@@ -516,6 +639,7 @@ Status Cursor::MoveBackward(bool exact, uint8_t* record) {
   SuspendIfDangling();
   NoteTurn(Direction::kBackward);
   if (is_suspended()) {
+    CAIRN_RETURN_IF_ERROR(GuardIndex());
     LeavePlace(Direction::kBackward);
     return AsEndOfRange(Fetch(Direction::kBackward, exact, record));
   }

@@ -6,6 +6,9 @@
 // A locking cursor returns the latest version of each row, locked. A row that vanished, or that no longer
 // belongs at the index entry through which it was found, is passed over.
 //
+// Where the transaction locks ranges, a locking cursor has locked the keys from where a scan began to where it stands
+// before it looks at them: at once where it knows the end, else in steps that grow with the scan.
+//
 // Virtual columns come back from index entries that cover them; a row has none, and leaves their images
 // in the record as they are.
 #pragma once
@@ -52,6 +55,8 @@ struct ReadRange {
   // They start with so many bytes of the prefix: the read and the moves after it may end behind those that do.
   size_t common_bytes = 0;
   bool prefix_is_key = false;  // The prefix is all of a key.
+  // They stand before it, and moves forward end there; empty: not known.
+  std::string_view end = {};
 };
 
 class Cursor {
@@ -93,7 +98,7 @@ class Cursor {
   // Errors: kNotFound (Read, ReadRow), kEndOfRange (the others), those of Transaction, kCorruption,
   // kChecksumMismatch, kIndexTooNew.
   Status Read(std::string_view prefix, Start start, uint8_t* record, const ReadRange& range = {});
-  Status ReadFirst(uint8_t* record);
+  Status ReadFirst(uint8_t* record, const ReadRange& range = {});
   Status ReadLast(uint8_t* record);
   Status ReadNext(uint8_t* record);
   Status ReadPrevious(uint8_t* record);
@@ -128,14 +133,19 @@ class Cursor {
   };
 
   Transaction::View view() const {
-    return access_.latest || follows_changes_ ? Transaction::View::kLatest
-                                              : Transaction::View::kSnapshot;
+    return access_.latest || follows_changes_ || guards_ ? Transaction::View::kLatest
+                                                         : Transaction::View::kSnapshot;
   }
   const TableIndex& current_index() const { return table_->index(access_.index); }
   Status UsePlan(uint32_t index, const ColumnSet& columns, CachedPlan* cache,
                  const DecodePlan** plan);
   Status BindColumns();
   void DropIterators();
+  Status GuardRead(std::string_view prefix, Start start, const ReadRange& range);
+  Status GuardIndex();
+  Status LockGuard(std::string_view first, std::string_view end);
+  Result<bool> GuardEntry(Direction direction, bool exact);
+  Status ExtendGuard(Direction direction);
   void EnsureIterator();
   void EnsureIteratorFor(const ConfinedSeek& seek);
   bool LeftCommonPrefix() const;
@@ -189,6 +199,12 @@ class Cursor {
   std::string common_prefix_;
   std::string target_;
   bool ends_with_common_prefix_ = false;  // Moves do, as their caller wants nothing behind.
+  // The keys that this scan has locked, where it guards its way (Transaction::LocksRanges).
+  bool guards_ = false;
+  std::string guard_first_;
+  std::string guard_end_;
+  std::string guarded_end_;  // Where moves forward end; empty: not known.
+  uint32_t guard_step_ = 1;  // Entries that the next step covers.
   // A copy, when the iterator shows writes, which may be undone while it stands there.
   std::string entry_key_;
   std::string place_key_;

@@ -6,6 +6,7 @@
 #include "engine/base/bytes.h"
 #include "engine/table/ordered_iterator.h"
 #include "engine/txn/interruptible_mutex.h"
+#include "engine/txn/lock_report.h"
 
 namespace cairn {
 namespace {
@@ -78,12 +79,11 @@ bool IndexBuild::RowsWillChange() const {
   const IndexEntry& primary = table_->primary().entry;
   std::string prefix;
   AppendBigEndian(primary.id.index_number, &prefix);
-  for (const auto& [family, lock] : database_->rocksdb()->GetLockStatusData()) {
-    if (family == primary.id.column_family && lock.exclusive && lock.key.starts_with(prefix)) {
-      return true;
-    }
-  }
-  return false;
+  const std::vector<LockDescription> locks = ListLocks(*database_);
+  return std::any_of(locks.begin(), locks.end(), [&](const LockDescription& lock) {
+    return lock.range.family == primary.id.column_family && lock.mode == LockMode::kExclusive &&
+           lock.range.first.starts_with(prefix);
+  });
 }
 
 Status IndexBuild::Run() {

@@ -106,6 +106,12 @@ Status TableWriter::RemoveExpiredRow(Transaction* transaction, std::string_view 
   return transaction->SingleDelete(primary.family(), key);
 }
 
+// The new entry, which comes where there was none: nobody else has read that.
+Status TableWriter::LockEntry(Transaction* transaction, const ColumnFamily& family) {
+  if (!transaction->LocksEntries()) return Status();
+  return transaction->Lock(family, new_entry_.key, LockMode::kExclusive);
+}
+
 // Locks the row's value in a unique index and checks that no other row has it. With `old_record` the row
 // replaces that one: its entry does not count, and its value is locked as well, so that nobody takes it
 // before this transaction ends.
@@ -163,7 +169,10 @@ Status TableWriter::CheckUniqueIndexes(Transaction* transaction, const uint8_t* 
 // Puts the new entry where a row may be already.
 Status TableWriter::InsertUnchecked(Transaction* transaction) {
   const ColumnFamily& family = table_->primary().family();
-  if (table_->has_hidden_key()) return transaction->Put(family, new_entry_.key, new_entry_.value);
+  if (table_->has_hidden_key()) {
+    CAIRN_RETURN_IF_ERROR(LockEntry(transaction, family));
+    return transaction->Put(family, new_entry_.key, new_entry_.value);
+  }
   if (!table_->all_columns_in_primary_key()) {
     CAIRN_RETURN_IF_ERROR(transaction->Lock(family, new_entry_.key, LockMode::kExclusive));
     return transaction->Put(family, new_entry_.key, new_entry_.value);
@@ -189,9 +198,9 @@ Status TableWriter::Insert(Transaction* transaction, const uint8_t* record) {
     transaction->NoteRowCount(table_->definition(), 1);
     return Status();
   }
-  if (!table_->has_hidden_key()) {
-    CAIRN_RETURN_IF_ERROR(CheckPrimaryKey(transaction, new_entry_.key));
-  }
+  CAIRN_RETURN_IF_ERROR(table_->has_hidden_key()
+                            ? LockEntry(transaction, table_->primary().family())
+                            : CheckPrimaryKey(transaction, new_entry_.key));
   CAIRN_RETURN_IF_ERROR(CheckUniqueIndexes(transaction, record, nullptr, hidden_key));
 
   if (meets_expired_row_) {
@@ -202,6 +211,7 @@ Status TableWriter::Insert(Transaction* transaction, const uint8_t* record) {
   for (const TableIndex& index : table_->indexes()) {
     if (index.layout().kind != IndexKind::kSecondary) continue;
     EncodeSecondary(index, record, hidden_key, ttl_stamp, &new_entry_);
+    CAIRN_RETURN_IF_ERROR(LockEntry(transaction, index.family()));
     CAIRN_RETURN_IF_ERROR(transaction->Put(index.family(), new_entry_.key, new_entry_.value));
   }
   transaction->NoteRowCount(table_->definition(), 1);
@@ -256,6 +266,9 @@ Status TableWriter::Update(Transaction* transaction, const uint8_t* old_record,
     EncodeSecondary(index, old_record, hidden_key, old_stamp, &old_entry_);
     EncodeSecondary(index, new_record, hidden_key, new_stamp, &new_entry_);
     if (old_entry_.key == new_entry_.key && old_entry_.value == new_entry_.value) continue;
+    if (old_entry_.key != new_entry_.key) {
+      CAIRN_RETURN_IF_ERROR(LockEntry(transaction, index.family()));
+    }
     CAIRN_RETURN_IF_ERROR(transaction->SingleDelete(index.family(), old_entry_.key));
     CAIRN_RETURN_IF_ERROR(transaction->Put(index.family(), new_entry_.key, new_entry_.value));
   }

@@ -65,6 +65,7 @@ class TableWriter {
   };
 
   Status InsertUnchecked(Transaction* transaction);
+  Status LockEntry(Transaction* transaction, const ColumnFamily& family);
   Status CheckPrimaryKey(Transaction* transaction, std::string_view key);
   Status CheckUnique(Transaction* transaction, uint32_t position, const uint8_t* record,
                      const uint8_t* old_record, uint64_t hidden_key);

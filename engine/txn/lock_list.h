@@ -1,23 +1,20 @@
-// The row locks of a transaction as bytes, so that a prepared one has them again after a crash.
+// The locks of a transaction as bytes, so that a prepared one has them again after a crash.
 //
 // Prepare writes them into the batch as a record of the data dictionary which the batch deletes again
 // (docs/on-disk-format.md): they are in the log as long as the transaction is undecided, and nowhere afterwards.
 #pragma once
 
-#include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include "engine/base/status.h"
+#include "engine/store/range_lock_table.h"
 
 namespace cairn {
 
-enum class LockMode : uint8_t { kShared, kExclusive };
-
-// By number of the column family and key.
-using LockList = std::map<std::pair<uint32_t, std::string>, LockMode>;
+// Of single keys or of ranges.
+using LockList = std::map<KeySpan, LockMode>;
 
 // The key of the record in `__system__`.
 std::string LockListKey();

@@ -12,37 +12,30 @@
 namespace cairn {
 namespace {
 
-rocksdb::Status LockKey(rocksdb::Transaction* holder, const ColumnFamily& family,
-                        const rocksdb::Slice& key, LockMode mode) {
-  const rocksdb::Status locked = holder->GetForUpdate(
-      rocksdb::ReadOptions(), family.handle, key, static_cast<rocksdb::PinnableSlice*>(nullptr),
-      /*exclusive=*/mode == LockMode::kExclusive, /*do_validate=*/false);
-  return locked.IsNotFound() ? rocksdb::Status::OK() : locked;
-}
-
-// Locks every key of a write batch, but for those of the data dictionary, which no transaction locks; keeps the list of
-// further locks that it finds there.
-class KeyLocker final : public rocksdb::WriteBatch::Handler {
+// Collects the keys of a write batch, but for those of the data dictionary, which no transaction locks; and the list of
+// further locks, if it finds one there.
+class KeyCollector final : public rocksdb::WriteBatch::Handler {
  public:
-  KeyLocker(const Database& database, rocksdb::Transaction* holder)
-      : database_(database), holder_(holder), list_key_(LockListKey()) {}
+  explicit KeyCollector(uint32_t system_family)
+      : system_family_(system_family), list_key_(LockListKey()) {}
 
+  const LockList& keys() const { return keys_; }
   const std::string& list() const { return list_; }
 
   rocksdb::Status PutCF(uint32_t family, const rocksdb::Slice& key,
                         const rocksdb::Slice& value) override {
-    if (family == database_.system_family().id && key == list_key_) list_ = value.ToString();
-    return Lock(family, key);
+    if (family == system_family_ && key == list_key_) list_ = value.ToString();
+    return Add(family, key);
   }
   rocksdb::Status DeleteCF(uint32_t family, const rocksdb::Slice& key) override {
-    return Lock(family, key);
+    return Add(family, key);
   }
   rocksdb::Status SingleDeleteCF(uint32_t family, const rocksdb::Slice& key) override {
-    return Lock(family, key);
+    return Add(family, key);
   }
   rocksdb::Status MergeCF(uint32_t family, const rocksdb::Slice& key,
                           const rocksdb::Slice&) override {
-    return Lock(family, key);
+    return Add(family, key);
   }
   rocksdb::Status MarkBeginPrepare(bool) override { return rocksdb::Status::OK(); }
   rocksdb::Status MarkEndPrepare(const rocksdb::Slice&) override { return rocksdb::Status::OK(); }
@@ -51,29 +44,44 @@ class KeyLocker final : public rocksdb::WriteBatch::Handler {
   rocksdb::Status MarkCommit(const rocksdb::Slice&) override { return rocksdb::Status::OK(); }
 
  private:
-  rocksdb::Status Lock(uint32_t family_id, const rocksdb::Slice& key) {
-    const ColumnFamily* const family = database_.FindFamily(family_id);
-    if (family == nullptr || family_id == database_.system_family().id)
-      return rocksdb::Status::OK();
-    return LockKey(holder_, *family, key, LockMode::kExclusive);
+  rocksdb::Status Add(uint32_t family, const rocksdb::Slice& key) {
+    if (family != system_family_) {
+      keys_.emplace(RangeOfKey(family, key.ToStringView()), LockMode::kExclusive);
+    }
+    return rocksdb::Status::OK();
   }
 
-  const Database& database_;
-  rocksdb::Transaction* const holder_;
+  const uint32_t system_family_;
   const std::string list_key_;
+  LockList keys_;
   std::string list_;
 };
 
-// A lock of the list that another transaction has was released before that one took it.
-Status LockListed(const Database& database, const std::string& list, rocksdb::Transaction* holder) {
-  CAIRN_ASSIGN_OR_RETURN(const LockList locks, DecodeLockList(list));
+rocksdb::Status LockKey(rocksdb::Transaction* holder, const ColumnFamily& family,
+                        const rocksdb::Slice& key, LockMode mode) {
+  const rocksdb::Status locked = holder->GetForUpdate(
+      rocksdb::ReadOptions(), family.handle, key, static_cast<rocksdb::PinnableSlice*>(nullptr),
+      /*exclusive=*/mode == LockMode::kExclusive, /*do_validate=*/false);
+  return locked.IsNotFound() ? rocksdb::Status::OK() : locked;
+}
+
+// Without range locks, those of a list that are no single keys are passed over. A lock of the list that another
+// transaction has was released before that one took it.
+Status TakeLocks(Database* database, const LockList& locks, rocksdb::Transaction* holder) {
   holder->SetLockTimeout(0);
-  for (const auto& [where, mode] : locks) {
-    const auto& [family_id, key] = where;
-    const ColumnFamily* const family = database.FindFamily(family_id);
-    if (family == nullptr) continue;
-    const rocksdb::Status locked = LockKey(holder, *family, key, mode);
+  for (const auto& [range, mode] : locks) {
+    const ColumnFamily* const family = database->FindFamily(range.family);
+    if (family == nullptr || !IsOneKey(range)) continue;
+    const rocksdb::Status locked = LockKey(holder, *family, range.first, mode);
     if (!locked.ok() && !locked.IsTimedOut()) return FromRocksDb(locked);
+  }
+  return Status();
+}
+
+Status TakeLocks(RangeLockTable* table, const LockList& locks, RangeLockTable::Owner* owner) {
+  for (const auto& [range, mode] : locks) {
+    const Status locked = table->Lock(owner, range, mode, LockWaitSettings());
+    if (!locked.ok() && locked.code() != StatusCode::kLockTimeout) return locked;
   }
   return Status();
 }
@@ -83,24 +91,36 @@ Status LockListed(const Database& database, const std::string& list, rocksdb::Tr
 Result<std::unique_ptr<PreparedLocks>> PreparedLocks::Take(Database* database) {
   constexpr std::string_view kContext = "locking the rows of a prepared transaction";
   std::unique_ptr<PreparedLocks> locks(new PreparedLocks());
+  RangeLockTable* const table = database->range_locks();
+  std::map<std::string, std::unique_ptr<RangeLockTable::Owner>> owners;  // By transaction name.
+  const auto take = [&](const std::string& name, const LockList& list) {
+    return table != nullptr ? TakeLocks(table, list, owners.at(name).get())
+                            : TakeLocks(database, list, locks->holders_.at(name).get());
+  };
   std::vector<rocksdb::Transaction*> prepared;
   database->rocksdb()->GetAllPreparedTransactions(&prepared);
-  std::map<std::string, std::string> lists;  // By transaction name.
+  std::map<std::string, LockList> lists;
   for (rocksdb::Transaction* transaction : prepared) {
-    std::unique_ptr<rocksdb::Transaction> holder(
-        database->rocksdb()->BeginTransaction(rocksdb::WriteOptions()));
-    KeyLocker locker(*database, holder.get());
+    const std::string name = transaction->GetName();
+    KeyCollector batch(database->system_family().id);
     CAIRN_RETURN_IF_ERROR(
-        FromRocksDb(transaction->GetWriteBatch()->GetWriteBatch()->Iterate(&locker))
+        FromRocksDb(transaction->GetWriteBatch()->GetWriteBatch()->Iterate(&batch))
             .WithContext(kContext));
-    if (!locker.list().empty()) lists.emplace(transaction->GetName(), locker.list());
-    locks->holders_.emplace(transaction->GetName(), std::move(holder));
+    if (!batch.list().empty()) {
+      CAIRN_ASSIGN_OR_RETURN(lists[name], DecodeLockList(batch.list()));
+    }
+    if (table != nullptr) {
+      owners.emplace(name, std::make_unique<RangeLockTable::Owner>(transaction->GetID()));
+    } else {
+      locks->holders_.emplace(name, database->rocksdb()->BeginTransaction(rocksdb::WriteOptions()));
+    }
+    // What the transactions wrote comes first: there they cannot be in each other's way.
+    CAIRN_RETURN_IF_ERROR(take(name, batch.keys()).WithContext(kContext));
   }
-  // What the transactions wrote comes first: there they cannot be in each other's way.
   for (const auto& [name, list] : lists) {
-    CAIRN_RETURN_IF_ERROR(
-        LockListed(*database, list, locks->holders_.at(name).get()).WithContext(kContext));
+    CAIRN_RETURN_IF_ERROR(take(name, list).WithContext(kContext));
   }
+  for (auto& [name, owner] : owners) table->Keep(name, std::move(owner));
   return locks;
 }
 

@@ -1,7 +1,8 @@
 // The row locks of prepared transactions that recovery found in the log.
 //
 // RocksDB brings prepared transactions back without their locks. Until somebody decides them, no other
-// transaction may change the rows they changed, or a decision would overwrite what came later.
+// transaction may change the rows they changed, or a decision would overwrite what came later. With range locks
+// (Database::range_locks()) they are kept there.
 #pragma once
 
 #include <map>
@@ -21,7 +22,7 @@ namespace cairn {
 class PreparedLocks {
  public:
   // Locks the keys for every prepared transaction of `database`, which outlives the result. Called before
-  // any session exists. Errors: those of RocksDB, kCorruption.
+  // any session exists, and again after Database::UseRangeLocks(). Errors: those of RocksDB, kCorruption.
   static Result<std::unique_ptr<PreparedLocks>> Take(Database* database);
 
   // The transaction is decided.

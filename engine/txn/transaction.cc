@@ -20,6 +20,11 @@ rocksdb::Slice ToSlice(std::string_view bytes) {
 constexpr uint64_t kBatchEntryBytes = 72;
 // And of a row lock: an entry in the table of locks and one in the transaction's list, each with the key.
 constexpr uint64_t kRowLockBytes = 288;
+Status TooManyLocks() {
+  return Status(StatusCode::kLockLimit,
+                "Failed to acquire lock due to rocksdb_max_row_locks limit");
+}
+
 // A finished transaction keeps its buffer for the next one if it is not larger.
 constexpr uint64_t kKeptBatchBytes = 1 << 20;
 
@@ -70,11 +75,16 @@ void Transaction::BeginRocksDb() {
   options.deadlock_detect = settings_.deadlock_detect;
   options.deadlock_detect_depth = settings_.deadlock_detect_depth;
   options.max_write_batch_size = settings_.max_write_batch_bytes;
+  range_locks_ = database_->range_locks();
+  options.skip_concurrency_control = range_locks_ != nullptr;
   rocksdb::WriteOptions write_options;
   write_options.disableWAL = !settings_.write_log;
   rocksdb_.reset(
       database_->rocksdb()->BeginTransaction(write_options, options, rocksdb_.release()));
   facts_.Started({rocksdb_->GetID(), settings_.lock_wait_timeout_ms, settings_.deadlock_detect});
+  if (range_locks_ == nullptr) return;
+  if (lock_owner_ == nullptr) lock_owner_ = std::make_unique<RangeLockTable::Owner>(0);
+  lock_owner_->set_id(rocksdb_->GetID());
 }
 
 bool Transaction::has_writes() const {
@@ -82,8 +92,11 @@ bool Transaction::has_writes() const {
 }
 
 bool Transaction::RepeatsReads() const {
-  return settings_.isolation != IsolationLevel::kReadCommitted && !settings_.autocommit &&
-         !reads_apart();
+  if (settings_.autocommit || reads_apart()) return false;
+  // What a transaction at SERIALIZABLE reads under range locks repeats by itself.
+  const bool locks_all = range_locks_ != nullptr && !settings_.only_reads;
+  return settings_.isolation == IsolationLevel::kRepeatableRead ||
+         (settings_.isolation == IsolationLevel::kSerializable && !locks_all);
 }
 
 void Transaction::ReleaseStatementSnapshot() {
@@ -102,6 +115,7 @@ void Transaction::Finish() {
   ReleaseStatementSnapshot();
   // RocksDB would keep it until the object starts again, and an idle session would hold compactions back.
   if (rocksdb_ != nullptr) rocksdb_->ClearSnapshot();
+  ReleaseLocks();
   batch_memory_.Set(0);
   lock_memory_.Set(0);
   lock_count_ = 0;
@@ -128,12 +142,27 @@ Status Transaction::AddAutoIncrementMerges() {
 
 // The batch deletes what it puts, so that the locks are in the log alone.
 Status Transaction::AddLockList() {
-  if (lock_list_.empty()) return Status();
+  if (!settings_.prepares_locks || ListedLocks().empty()) return Status();
   rocksdb::ColumnFamilyHandle* const system = database_->system_family().handle;
   const std::string key = LockListKey();
   rocksdb::WriteBatchWithIndex& batch = *rocksdb_->GetWriteBatch();
-  CAIRN_RETURN_IF_ERROR(FromRocksDb(batch.Put(system, key, EncodeLockList(lock_list_))));
+  CAIRN_RETURN_IF_ERROR(FromRocksDb(batch.Put(system, key, EncodeLockList(ListedLocks()))));
   return FromRocksDb(batch.Delete(system, key));
+}
+
+const LockList& Transaction::ListedLocks() const {
+  return range_locks_ != nullptr ? lock_owner_->locks() : lock_list_;
+}
+
+// RocksDB releases its own when the transaction ends there.
+void Transaction::ReleaseLocks() {
+  if (lock_owner_ != nullptr && range_locks_ != nullptr) range_locks_->UnlockAll(lock_owner_.get());
+}
+
+// For the prepared transaction of this name, which this object leaves; RocksDB keeps its own with it.
+void Transaction::KeepLocks() {
+  if (range_locks_ == nullptr) return;
+  range_locks_->Keep(rocksdb_->GetName(), std::exchange(lock_owner_, nullptr));
 }
 
 Status Transaction::Commit(Durability durability) {
@@ -174,6 +203,7 @@ Status Transaction::CommitToRocksDb(bool sync) {
 // What is prepared may have been decided by others as well, and stays; all else is rolled back.
 Status Transaction::AfterFailedCommit(Status failure) {
   if (prepared_) {
+    KeepLocks();
     database_->unfinished_commits().Add(rocksdb_->GetName());
     LeavePrepared(&rocksdb_);
     return failure.WithContext("the transaction stays prepared until it can be committed");
@@ -191,6 +221,7 @@ void Transaction::CommitOrdered() {
   ordered_->synced_by_others = prepared_ || rocksdb_->GetWriteOptions()->disableWAL;
   if (!prepared_) ordered_->status = AddAutoIncrementMerges();
   if (ordered_->status.ok()) ordered_->status = CommitToRocksDb(/*sync=*/false);
+  if (ordered_->status.ok()) ReleaseLocks();
 }
 
 Status Transaction::FinishOrdered(Durability durability) {
@@ -222,6 +253,7 @@ Status Transaction::CommitPiece(Durability durability) {
   }
   row_counts_.Commit();
   // The statement's snapshot stays; iterators that merge the changes would read what is gone.
+  ReleaseLocks();
   BeginRocksDb();
   CountWrites();
   CountLocks();
@@ -266,6 +298,7 @@ Status Transaction::Prepare(const TransactionId& id, Durability durability) {
 
 void Transaction::Detach() {
   CAIRN_ASSERT(prepared_);
+  KeepLocks();
   LeavePrepared(&rocksdb_);
   Finish();
 }
@@ -395,31 +428,36 @@ std::unique_ptr<rocksdb::Iterator> Transaction::NewIterator(const ColumnFamily& 
 }
 
 Status Transaction::Lock(const ColumnFamily& family, std::string_view key, LockMode mode) {
-  return GetForUpdateImpl(family, key, mode, nullptr);
+  return LockAndRead(family, key, mode, nullptr, LockWait::kWait);
 }
 
 Status Transaction::GetForUpdate(const ColumnFamily& family, std::string_view key, LockMode mode,
                                  rocksdb::PinnableSlice* value, LockWait wait) {
-  if (wait == LockWait::kRefuse) rocksdb_->SetLockTimeout(0);
-  const Status locked = GetForUpdateImpl(family, key, mode, value);
-  if (wait == LockWait::kRefuse) rocksdb_->SetLockTimeout(settings_.lock_wait_timeout_ms);
-  CAIRN_RETURN_IF_ERROR(locked);
+  CAIRN_RETURN_IF_ERROR(LockAndRead(family, key, mode, value, wait));
   // In REPEATABLE READ a first statement that locks sees the row as it is now, and so does every later
   // read: the snapshot follows the lock.
   if (RepeatsReads()) PinSnapshot();
   return Status();
 }
 
-Status Transaction::GetForUpdateImpl(const ColumnFamily& family, std::string_view key,
-                                     LockMode mode, rocksdb::PinnableSlice* value) {
+Status Transaction::LockAndRead(const ColumnFamily& family, std::string_view key, LockMode mode,
+                                rocksdb::PinnableSlice* value, LockWait wait) {
   CAIRN_ASSERT(started_);
   if (!settings_.lock_rows) {
     return value == nullptr ? Status() : Get(family, key, View::kLatest, value);
   }
   if (lock_count_ >= settings_.max_row_locks) {
-    return Status(StatusCode::kLockLimit,
-                  "Failed to acquire lock due to rocksdb_max_row_locks limit");
+    return TooManyLocks();
   }
+  if (range_locks_ == nullptr) return LockAndReadOne(family, key, mode, value, wait);
+  CAIRN_RETURN_IF_ERROR(LockInTable(family, RangeOfKey(family.id, key), mode, wait));
+  CAIRN_RETURN_IF_ERROR(CheckUnchanged(family, key));
+  return value == nullptr ? Status() : Get(family, key, View::kLatest, value);
+}
+
+// With RocksDB's locks.
+Status Transaction::LockAndReadOne(const ColumnFamily& family, std::string_view key, LockMode mode,
+                                   rocksdb::PinnableSlice* value, LockWait wait) {
   // Whether the row changed since the snapshot matters only when reads repeat; the transaction has a
   // snapshot of its own only then.
   rocksdb::ReadOptions options;
@@ -427,13 +465,15 @@ Status Transaction::GetForUpdateImpl(const ColumnFamily& family, std::string_vie
   if (value != nullptr) database_->work().Count(Work::kPointReads);
   locking_family_ = &family;
   locking_key_ = key;
+  if (wait == LockWait::kRefuse) rocksdb_->SetLockTimeout(0);
   const rocksdb::Status locked =
       rocksdb_->GetForUpdate(options, family.handle, ToSlice(key), value,
                              /*exclusive=*/mode == LockMode::kExclusive, /*do_validate=*/true);
+  if (wait == LockWait::kRefuse) rocksdb_->SetLockTimeout(settings_.lock_wait_timeout_ms);
   locking_family_ = nullptr;
   CountLocks();
   if (settings_.prepares_locks && (locked.ok() || locked.IsNotFound())) {
-    LockMode& listed = lock_list_[{family.id, std::string(key)}];
+    LockMode& listed = lock_list_[RangeOfKey(family.id, key)];
     listed = std::max(listed, mode);
   }
   if (locked.ok()) return Status();
@@ -441,6 +481,58 @@ Status Transaction::GetForUpdateImpl(const ColumnFamily& family, std::string_vie
   Status refused = FromRocksDb(locked);
   CountRefusedLock(refused);
   return refused;
+}
+
+bool Transaction::LocksRanges() const {
+  return LocksEntries() && settings_.isolation != IsolationLevel::kReadCommitted;
+}
+
+Status Transaction::LockRange(const ColumnFamily& family, std::string_view first,
+                              std::string_view end, LockMode mode) {
+  CAIRN_ASSERT(started_ && LocksRanges());
+  if (lock_count_ >= settings_.max_row_locks) return TooManyLocks();
+  return LockInTable(family, {family.id, std::string(first), std::string(end)}, mode,
+                     LockWait::kWait);
+}
+
+Status Transaction::LockInTable(const ColumnFamily& family, const KeySpan& range, LockMode mode,
+                                LockWait wait) {
+  LockWaitSettings settings;
+  settings.timeout_ms = wait == LockWait::kRefuse ? 0 : settings_.lock_wait_timeout_ms;
+  settings.detect_deadlocks = settings_.deadlock_detect;
+  settings.detect_depth = settings_.deadlock_detect_depth;
+  locking_family_ = &family;
+  locking_key_ = range.first;
+  const Status locked = range_locks_->Lock(lock_owner_.get(), range, mode, settings);
+  locking_family_ = nullptr;
+  CountLocks();
+  if (locked.ok()) return Status();
+  if (locked.code() == StatusCode::kLockTimeout && WaitInterrupted()) {
+    return Status(StatusCode::kInterrupted);
+  }
+  CountRefusedLock(locked);
+  return locked;
+}
+
+// Whether the locked key has the value that repeated reads see, the transaction's own changes apart. RocksDB, which
+// looks after this with its own locks, compares versions; a row that others have put back as it was is no conflict.
+Status Transaction::CheckUnchanged(const ColumnFamily& family, std::string_view key) {
+  if (!RepeatsReads() || rocksdb_->GetSnapshot() == nullptr) return Status();
+  rocksdb::TransactionDB* const database = database_->rocksdb();
+  rocksdb::ReadOptions options;
+  options.fill_cache = settings_.fill_block_cache;
+  rocksdb::PinnableSlice now;
+  const rocksdb::Status read_now = database->Get(options, family.handle, ToSlice(key), &now);
+  options.snapshot = rocksdb_->GetSnapshot();
+  rocksdb::PinnableSlice seen;
+  const rocksdb::Status read_seen = database->Get(options, family.handle, ToSlice(key), &seen);
+  for (const rocksdb::Status* read : {&read_now, &read_seen}) {
+    if (!read->ok() && !read->IsNotFound()) return FromRocksDb(*read);
+  }
+  if (read_now.ok() == read_seen.ok() && (!read_now.ok() || now == seen)) return Status();
+  Status conflict(StatusCode::kSnapshotConflict);
+  CountRefusedLock(conflict);
+  return conflict;
 }
 
 void Transaction::CountRefusedLock(const Status& refusal) {
@@ -460,6 +552,7 @@ void Transaction::WaitEnds() {
 }
 
 std::vector<uint64_t> Transaction::LockHolders() const {
+  if (range_locks_ != nullptr) return lock_owner_->WaitsFor();
   uint32_t family = 0;
   std::string key;
   return rocksdb_->GetWaitingTxns(&family, &key);
@@ -472,11 +565,15 @@ std::optional<LockMode> Transaction::PlainReadLock() const {
 
 void Transaction::Unlock(const ColumnFamily& family, std::string_view key) {
   if (!started_ || settings_.isolation == IsolationLevel::kSerializable) return;
+  if (range_locks_ != nullptr) {
+    range_locks_->UnlockKey(lock_owner_.get(), RangeOfKey(family.id, key));
+    return CountLocks();
+  }
   const uint64_t before = lock_count_;
   rocksdb_->UndoGetForUpdate(family.handle, ToSlice(key));
   CountLocks();
   if (settings_.prepares_locks && lock_count_ < before) {
-    lock_list_.erase({family.id, std::string(key)});
+    lock_list_.erase(RangeOfKey(family.id, key));
   }
 }
 
@@ -495,7 +592,7 @@ void Transaction::CountWrites() {
 }
 
 void Transaction::CountLocks() {
-  lock_count_ = rocksdb_->GetNumKeys();
+  lock_count_ = range_locks_ != nullptr ? lock_owner_->locks().size() : rocksdb_->GetNumKeys();
   lock_memory_.Set(lock_count_ * kRowLockBytes);
   facts_.SetLockCount(lock_count_);
 }
@@ -548,7 +645,10 @@ Status DecidePrepared(Database* database, const TransactionId& id,
   if (found == nullptr) return Status(StatusCode::kNotFound);
   const std::unique_ptr<rocksdb::Transaction> transaction(found);
   transaction->GetWriteOptions()->sync = true;
-  return FromRocksDb((transaction.get()->*decide)());
+  CAIRN_RETURN_IF_ERROR(FromRocksDb((transaction.get()->*decide)()));
+  RangeLockTable* const locks = database->range_locks();
+  if (locks != nullptr) locks->ReleaseKept(EncodeTransactionName(id));
+  return Status();
 }
 
 }  // namespace

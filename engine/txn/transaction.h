@@ -9,6 +9,9 @@
 //   SERIALIZABLE      as REPEATABLE READ, and rows are locked as they are read, so that they stay as they were
 //                     until the transaction ends. Rows that were not there are not locked, but for a key that
 //                     was asked for: others may still insert into a range that was read.
+// With range locks (Database::range_locks()), locking reads at the last two lock the ranges where they look, which
+// nobody can insert into. SERIALIZABLE then reads what is committed last, as whatever it has read stays as it is, and
+// meets no conflict with a snapshot.
 #pragma once
 
 #include <cstdint>
@@ -168,6 +171,14 @@ class Transaction {
   // The current statement has no use for a row that it locked: releases the lock if nothing was written under it and no
   // earlier statement holds it. At SERIALIZABLE it stays, as the statement has seen that the row is of no use.
   void Unlock(const ColumnFamily& family, std::string_view key);
+  // Whether locking reads lock ranges, by LockRange(), and read what is committed last.
+  bool LocksRanges() const;
+  // Whether what is written must be locked entry by entry, as others may have locked the range it lies in.
+  bool LocksEntries() const { return range_locks_ != nullptr && settings_.lock_rows; }
+  // Locks the keys of a family from `first` up to `end`, in the order of their bytes, with LocksRanges(). Errors as
+  // Lock().
+  Status LockRange(const ColumnFamily& family, std::string_view first, std::string_view end,
+                   LockMode mode);
 
   // --- Writing -------------------------------------------------------------------------------------
 
@@ -198,8 +209,16 @@ class Transaction {
   void WaitEnds();
 
  private:
-  Status GetForUpdateImpl(const ColumnFamily& family, std::string_view key, LockMode mode,
-                          rocksdb::PinnableSlice* value);
+  Status LockAndRead(const ColumnFamily& family, std::string_view key, LockMode mode,
+                     rocksdb::PinnableSlice* value, LockWait wait);
+  Status LockAndReadOne(const ColumnFamily& family, std::string_view key, LockMode mode,
+                        rocksdb::PinnableSlice* value, LockWait wait);
+  Status LockInTable(const ColumnFamily& family, const KeySpan& range, LockMode mode,
+                     LockWait wait);
+  Status CheckUnchanged(const ColumnFamily& family, std::string_view key);
+  void ReleaseLocks();
+  void KeepLocks();
+  const LockList& ListedLocks() const;
   bool HidesExpiredImpl(std::string_view value, uint64_t ttl_seconds) const;
   Status CommitPiece(Durability durability);
   Status ReadApart();
@@ -247,7 +266,9 @@ class Transaction {
   std::string_view locking_key_;
   MemoryCharge batch_memory_;
   MemoryCharge lock_memory_;
-  LockList lock_list_;  // With TransactionSettings::prepares_locks.
+  LockList lock_list_;  // With TransactionSettings::prepares_locks; range_locks_ knows its own.
+  RangeLockTable* range_locks_ = nullptr;              // Null: RocksDB's locks.
+  std::unique_ptr<RangeLockTable::Owner> lock_owner_;  // With range_locks_.
   RowCountChanges row_counts_;
   Savepoints savepoints_;
   std::optional<Savepoint>

@@ -2,6 +2,7 @@
 #include <string>
 
 #include "engine/base/bytes.h"
+#include "engine/txn/lock_report.h"
 #include "mariadb/information_schema/schema_table.h"
 
 namespace cairn {
@@ -37,7 +38,7 @@ Names NamesOf(Engine* engine, uint32_t index_number) {
 
 bool Fill(Engine* engine, SchemaTableWriter* writer) {
   int64_t number = 0;
-  for (const rocksdb::DeadlockPath& path : engine->database().rocksdb()->GetDeadlockInfoBuffer()) {
+  for (const rocksdb::DeadlockPath& path : ListDeadlocks(engine->database())) {
     ++number;
     for (size_t i = 0; i < path.path.size(); ++i) {
       const rocksdb::DeadlockInfo& waiter = path.path[i];

@@ -1,5 +1,6 @@
-// information_schema.ROCKSDB_LOCKS: one row for each row lock and who holds it.
+// information_schema.ROCKSDB_LOCKS: one row for each locked row or range of keys and who holds it.
 #include "engine/base/bytes.h"
+#include "engine/txn/lock_report.h"
 #include "mariadb/information_schema/schema_table.h"
 
 namespace cairn {
@@ -13,12 +14,13 @@ ST_FIELD_INFO columns[] = {Show::Column("COLUMN_FAMILY_ID", Show::SLong(), NOT_N
                            Show::Column("MODE", Show::Varchar(kModeWidth), NOT_NULL), Show::CEnd()};
 
 bool Fill(Engine* engine, SchemaTableWriter* writer) {
-  for (const auto& [family, lock] : engine->database().rocksdb()->GetLockStatusData()) {
-    std::string key = ToHex(lock.key);
+  for (const LockDescription& lock : ListLocks(engine->database())) {
+    std::string key = ToHex(lock.range.first);
+    if (!IsOneKey(lock.range)) key += " - " + ToHex(lock.range.end);
     if (key.size() > kLongWidth) key.replace(kLongWidth - 2, std::string::npos, "..");
-    for (const rocksdb::TransactionID holder : lock.ids) {
-      writer->Number(family).Unsigned(holder).Text(key);
-      if (!writer->Text(lock.exclusive ? "X" : "S").Send()) return false;
+    for (const uint64_t owner : lock.owners) {
+      writer->Number(lock.range.family).Unsigned(owner).Text(key);
+      if (!writer->Text(lock.mode == LockMode::kExclusive ? "X" : "S").Send()) return false;
     }
   }
   return true;

@@ -1,0 +1,25 @@
+// Whether locking reads lock ranges of keys: the variable cairn_range_locks of the plug-in CAIRN.
+#pragma once
+
+#include "engine/base/status.h"
+
+class THD;
+struct st_mysql_sys_var;
+
+namespace cairn {
+
+extern st_mysql_sys_var* const cairn_range_locks_variable;
+
+// Does what the variable says, before any session uses the engine: called when the engine has started and when the
+// plug-in CAIRN has, in either order. Errors: those of PreparedLocks::Take.
+Status SettleRangeLocks();
+
+// Whether statements of this session may be logged as they are: whatever decides which rows they change stays locked
+// until their transaction is in the log.
+bool RangeLocksAllowStatementLog(THD* thd);
+
+// Whether rows that a statement only reads, to change others, are to be locked: a replica, or the next one who restores
+// the log, will read them when it repeats the statement.
+bool StatementLogNeedsLocks(THD* thd);
+
+}  // namespace cairn
