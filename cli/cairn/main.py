@@ -370,6 +370,7 @@ def crash_binlog(rounds: int, seed: int | None) -> None:
     help="Locking scans by an index in which others move the rows.",
 )
 @click.option("--binlog", is_flag=True, help="With the binary log on.")
+@click.option("--range-locks", is_flag=True, help="With cairn_range_locks=ON.")
 @click.option(
     "--set", "settings", multiple=True, metavar="NAME=VALUE", help="A variable of the sessions."
 )

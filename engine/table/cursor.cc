@@ -197,7 +197,30 @@ void Cursor::DropIterators() {
 Status Cursor::LockGuard(std::string_view first, std::string_view end) {
   DropIterators();
   if (first >= end) return Status();
-  return transaction_->LockRange(current_index().family(), first, end, *access_.lock);
+  CAIRN_RETURN_IF_ERROR(
+      transaction_->LockRange(current_index().family(), first, end, *access_.lock));
+  return transaction_->MayBeBehind() ? CheckGuard(first, end) : Status();
+}
+
+// Whether the locked keys hold the same entries as the snapshot does: what others have put there or removed since is a
+// conflict, as it is with rows that are still there.
+Status Cursor::CheckGuard(std::string_view first, std::string_view end) {
+  const IndexEntry& entry = current_index().entry;
+  OrderedIterator seen(entry, transaction_, Transaction::View::kSnapshot);
+  OrderedIterator now(entry, transaction_, Transaction::View::kLatest);
+  const auto in_range = [end](const OrderedIterator& iterator) {
+    return iterator.Valid() && iterator.key() < end;
+  };
+  seen.SeekAtOrAfter(first);
+  now.SeekAtOrAfter(first);
+  while (in_range(seen) && in_range(now) && seen.key() == now.key()) {
+    if (WaitInterrupted()) return Status(StatusCode::kInterrupted);
+    seen.Next();
+    now.Next();
+  }
+  CAIRN_RETURN_IF_ERROR(seen.status());
+  CAIRN_RETURN_IF_ERROR(now.status());
+  return in_range(seen) || in_range(now) ? transaction_->SnapshotConflict() : Status();
 }
 
 // Locks what the read is about, as far as that is known. A read without an end begins with nothing and goes on by

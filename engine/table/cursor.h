@@ -144,6 +144,7 @@ class Cursor {
   Status GuardRead(std::string_view prefix, Start start, const ReadRange& range);
   Status GuardIndex();
   Status LockGuard(std::string_view first, std::string_view end);
+  Status CheckGuard(std::string_view first, std::string_view end);
   Result<bool> GuardEntry(Direction direction, bool exact);
   Status ExtendGuard(Direction direction);
   void EnsureIterator();

@@ -450,7 +450,7 @@ Status Transaction::LockAndRead(const ColumnFamily& family, std::string_view key
     return TooManyLocks();
   }
   if (range_locks_ == nullptr) return LockAndReadOne(family, key, mode, value, wait);
-  CAIRN_RETURN_IF_ERROR(LockInTable(family, RangeOfKey(family.id, key), mode, wait));
+  CAIRN_RETURN_IF_ERROR(LockInTable(RangeOfKey(family.id, key), mode, wait));
   CAIRN_RETURN_IF_ERROR(CheckUnchanged(family, key));
   return value == nullptr ? Status() : Get(family, key, View::kLatest, value);
 }
@@ -487,24 +487,27 @@ bool Transaction::LocksRanges() const {
   return LocksEntries() && settings_.isolation != IsolationLevel::kReadCommitted;
 }
 
+bool Transaction::MayBeBehind() const {
+  return RepeatsReads() && rocksdb_->GetSnapshot() != nullptr &&
+         rocksdb_->GetSnapshot()->GetSequenceNumber() !=
+             database_->rocksdb()->GetLatestSequenceNumber();
+}
+
 Status Transaction::LockRange(const ColumnFamily& family, std::string_view first,
                               std::string_view end, LockMode mode) {
   CAIRN_ASSERT(started_ && LocksRanges());
   if (lock_count_ >= settings_.max_row_locks) return TooManyLocks();
-  return LockInTable(family, {family.id, std::string(first), std::string(end)}, mode,
-                     LockWait::kWait);
+  return LockInTable({family.id, std::string(first), std::string(end)}, mode, LockWait::kWait);
 }
 
-Status Transaction::LockInTable(const ColumnFamily& family, const KeySpan& range, LockMode mode,
-                                LockWait wait) {
+Status Transaction::LockInTable(const KeySpan& range, LockMode mode, LockWait wait) {
   LockWaitSettings settings;
   settings.timeout_ms = wait == LockWait::kRefuse ? 0 : settings_.lock_wait_timeout_ms;
   settings.detect_deadlocks = settings_.deadlock_detect;
   settings.detect_depth = settings_.deadlock_detect_depth;
-  locking_family_ = &family;
-  locking_key_ = range.first;
+  locking_span_ = &range;
   const Status locked = range_locks_->Lock(lock_owner_.get(), range, mode, settings);
-  locking_family_ = nullptr;
+  locking_span_ = nullptr;
   CountLocks();
   if (locked.ok()) return Status();
   if (locked.code() == StatusCode::kLockTimeout && WaitInterrupted()) {
@@ -517,7 +520,7 @@ Status Transaction::LockInTable(const ColumnFamily& family, const KeySpan& range
 // Whether the locked key has the value that repeated reads see, the transaction's own changes apart. RocksDB, which
 // looks after this with its own locks, compares versions; a row that others have put back as it was is no conflict.
 Status Transaction::CheckUnchanged(const ColumnFamily& family, std::string_view key) {
-  if (!RepeatsReads() || rocksdb_->GetSnapshot() == nullptr) return Status();
+  if (!MayBeBehind()) return Status();
   rocksdb::TransactionDB* const database = database_->rocksdb();
   rocksdb::ReadOptions options;
   options.fill_cache = settings_.fill_block_cache;
@@ -530,6 +533,10 @@ Status Transaction::CheckUnchanged(const ColumnFamily& family, std::string_view 
     if (!read->ok() && !read->IsNotFound()) return FromRocksDb(*read);
   }
   if (read_now.ok() == read_seen.ok() && (!read_now.ok() || now == seen)) return Status();
+  return SnapshotConflict();
+}
+
+Status Transaction::SnapshotConflict() {
   Status conflict(StatusCode::kSnapshotConflict);
   CountRefusedLock(conflict);
   return conflict;
@@ -544,11 +551,15 @@ void Transaction::CountRefusedLock(const Status& refusal) {
 }
 
 void Transaction::WaitBegins() {
-  if (locking_family_ != nullptr) facts_.WaitBegins(locking_family_->id, locking_key_);
+  if (locking_span_ != nullptr) {
+    facts_.WaitBegins(*locking_span_);
+  } else if (locking_family_ != nullptr) {
+    facts_.WaitBegins(RangeOfKey(locking_family_->id, locking_key_));
+  }
 }
 
 void Transaction::WaitEnds() {
-  if (locking_family_ != nullptr) facts_.WaitEnds();
+  if (locking_span_ != nullptr || locking_family_ != nullptr) facts_.WaitEnds();
 }
 
 std::vector<uint64_t> Transaction::LockHolders() const {

@@ -173,6 +173,10 @@ class Transaction {
   void Unlock(const ColumnFamily& family, std::string_view key);
   // Whether locking reads lock ranges, by LockRange(), and read what is committed last.
   bool LocksRanges() const;
+  // Whether others may have committed something since the snapshot that all reads repeat.
+  bool MayBeBehind() const;
+  // The error of a locking read that meets such a change.
+  Status SnapshotConflict();
   // Whether what is written must be locked entry by entry, as others may have locked the range it lies in.
   bool LocksEntries() const { return range_locks_ != nullptr && settings_.lock_rows; }
   // Locks the keys of a family from `first` up to `end`, in the order of their bytes, with LocksRanges(). Errors as
@@ -213,8 +217,7 @@ class Transaction {
                      rocksdb::PinnableSlice* value, LockWait wait);
   Status LockAndReadOne(const ColumnFamily& family, std::string_view key, LockMode mode,
                         rocksdb::PinnableSlice* value, LockWait wait);
-  Status LockInTable(const ColumnFamily& family, const KeySpan& range, LockMode mode,
-                     LockWait wait);
+  Status LockInTable(const KeySpan& range, LockMode mode, LockWait wait);
   Status CheckUnchanged(const ColumnFamily& family, std::string_view key);
   void ReleaseLocks();
   void KeepLocks();
@@ -264,6 +267,7 @@ class Transaction {
   // What is being locked; valid while it is.
   const ColumnFamily* locking_family_ = nullptr;
   std::string_view locking_key_;
+  const KeySpan* locking_span_ = nullptr;  // With range_locks_.
   MemoryCharge batch_memory_;
   MemoryCharge lock_memory_;
   LockList lock_list_;  // With TransactionSettings::prepares_locks; range_locks_ knows its own.

@@ -21,16 +21,14 @@ void TransactionFacts::SetName(std::string_view name) {
   name_.assign(name);
 }
 
-void TransactionFacts::WaitBegins(uint32_t family, std::string_view key) {
-  std::lock_guard lock(mutex_);
-  waiting_family_ = family;
-  waiting_key_.assign(key);
+void TransactionFacts::WaitBegins(const KeySpan& lock) {
+  std::lock_guard guard(mutex_);
+  waits_for_ = lock;
 }
 
 void TransactionFacts::WaitEnds() {
   std::lock_guard lock(mutex_);
-  waiting_key_.clear();
-  waiting_family_ = 0;
+  waits_for_.reset();
 }
 
 void TransactionFacts::Finished() {
@@ -50,8 +48,7 @@ TransactionDescription TransactionFacts::Describe() const {
   description.lock_count = lock_count_.load(std::memory_order_relaxed);
   description.write_count = write_count_.load(std::memory_order_relaxed);
   description.name = name_;
-  description.waiting_key = waiting_key_;
-  description.waiting_family = waiting_family_;
+  description.waits_for = waits_for_;
   return description;
 }
 

@@ -4,8 +4,11 @@
 #include <atomic>
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
+
+#include "engine/store/range_lock_table.h"
 
 namespace cairn {
 
@@ -29,11 +32,10 @@ struct TransactionTraits {
 struct TransactionDescription {
   TransactionState state = TransactionState::kIdle;
   TransactionTraits traits;
-  uint64_t lock_count = 0;   // Locks that it holds.
-  uint64_t write_count = 0;  // Entries that it would write.
-  std::string name;          // Of a prepared transaction, as RocksDB knows it.
-  std::string waiting_key;   // Of the row lock that it waits for; empty when it does not wait.
-  uint32_t waiting_family = 0;
+  uint64_t lock_count = 0;           // Locks that it holds.
+  uint64_t write_count = 0;          // Entries that it would write.
+  std::string name;                  // Of a prepared transaction, as RocksDB knows it.
+  std::optional<KeySpan> waits_for;  // The lock that it waits for.
 };
 
 // Thread-safe. Mutex: mutex_ guards traits_, name_ and what is waited for; it is held for moments, nothing is
@@ -47,7 +49,7 @@ class TransactionFacts {
   void SetName(std::string_view name);
   void SetLockCount(uint64_t count) { lock_count_.store(count, std::memory_order_relaxed); }
   void SetWriteCount(uint64_t count) { write_count_.store(count, std::memory_order_relaxed); }
-  void WaitBegins(uint32_t family, std::string_view key);
+  void WaitBegins(const KeySpan& lock);
   void WaitEnds();
   void Finished();
 
@@ -63,8 +65,7 @@ class TransactionFacts {
   mutable std::mutex mutex_;
   TransactionTraits traits_;
   std::string name_;
-  std::string waiting_key_;
-  uint32_t waiting_family_ = 0;
+  std::optional<KeySpan> waits_for_;
 };
 
 }  // namespace cairn

@@ -1,5 +1,4 @@
 // information_schema.ROCKSDB_LOCKS: one row for each locked row or range of keys and who holds it.
-#include "engine/base/bytes.h"
 #include "engine/txn/lock_report.h"
 #include "mariadb/information_schema/schema_table.h"
 
@@ -15,11 +14,8 @@ ST_FIELD_INFO columns[] = {Show::Column("COLUMN_FAMILY_ID", Show::SLong(), NOT_N
 
 bool Fill(Engine* engine, SchemaTableWriter* writer) {
   for (const LockDescription& lock : ListLocks(engine->database())) {
-    std::string key = ToHex(lock.range.first);
-    if (!IsOneKey(lock.range)) key += " - " + ToHex(lock.range.end);
-    if (key.size() > kLongWidth) key.replace(kLongWidth - 2, std::string::npos, "..");
     for (const uint64_t owner : lock.owners) {
-      writer->Number(lock.range.family).Unsigned(owner).Text(key);
+      writer->Number(lock.range.family).Unsigned(owner).Keys(lock.range);
       if (!writer->Text(lock.mode == LockMode::kExclusive ? "X" : "S").Send()) return false;
     }
   }

@@ -1,5 +1,8 @@
 #include "mariadb/information_schema/schema_table.h"
 
+#include <string>
+
+#include "engine/base/bytes.h"
 #include "mariadb/error.h"
 #include "tztime.h"
 
@@ -17,6 +20,13 @@ SchemaTableWriter& SchemaTableWriter::Text(std::string_view text) {
   if (text.size() > width) text = text.substr(0, width);
   field.store(text.data(), text.size(), system_charset_info);
   return *this;
+}
+
+SchemaTableWriter& SchemaTableWriter::Keys(const KeySpan& keys) {
+  std::string text = ToHex(keys.first);
+  if (!IsOneKey(keys)) text += " - " + ToHex(keys.end);
+  if (text.size() > kLongWidth) text.replace(kLongWidth - 2, std::string::npos, "..");
+  return Text(text);
 }
 
 SchemaTableWriter& SchemaTableWriter::Number(int64_t value) {

@@ -17,6 +17,8 @@ class SchemaTableWriter {
   THD* thd() const { return thd_; }
 
   SchemaTableWriter& Text(std::string_view text);  // Cut to the width of the column.
+  // In hexadecimal, both ends of a range; ".." ends what the column, of kLongWidth, is too narrow for.
+  SchemaTableWriter& Keys(const KeySpan& keys);
   SchemaTableWriter& Number(int64_t value);
   SchemaTableWriter& Unsigned(uint64_t value);
   SchemaTableWriter& Real(double value);

@@ -68,15 +68,16 @@ bool Fill(Engine* engine, SchemaTableWriter* writer) {
   for (const SessionDescription& session : engine->sessions().Describe()) {
     const TransactionDescription& transaction = session.transaction;
     if (transaction.state == TransactionState::kIdle) continue;
-    std::string waiting_key = ToHex(transaction.waiting_key);
-    if (waiting_key.size() > kLongWidth) {
-      waiting_key.replace(kLongWidth - 2, std::string::npos, "..");
-    }
     writer->Unsigned(transaction.traits.id).Text(NameOf(transaction.state));
     writer->Text(DescribeName(transaction.name));
     writer->Unsigned(transaction.write_count).Unsigned(transaction.lock_count);
-    writer->Number(transaction.traits.lock_wait_timeout_ms / 1000).Text(waiting_key);
-    writer->Number(transaction.waiting_family).Number(session.is_replication);
+    writer->Number(transaction.traits.lock_wait_timeout_ms / 1000);
+    if (transaction.waits_for.has_value()) {
+      writer->Keys(*transaction.waits_for).Number(transaction.waits_for->family);
+    } else {
+      writer->Text("").Number(0);
+    }
+    writer->Number(session.is_replication);
     writer->Number(session.skips_transaction_api).Number(session.read_only);
     writer->Number(transaction.traits.deadlock_detect).Number(session.bulk_loads);
     writer->Unsigned(session.thread_id);

@@ -56,13 +56,15 @@ class Plan:
     savepoints: bool = True
     moving_scans: bool = True
     binlog: bool = False
+    range_locks: bool = False
     settings: tuple[str, ...] = ()
 
 
 # The form that ./cairn test runs.
 SHORT_S = 20
-# SERIALIZABLE shows phantoms, as docs/transactions.md says.
+# SERIALIZABLE shows phantoms without range locks, as docs/transactions.md says.
 SHORT_LEVELS = tuple(level for level in history.LEVELS if level != history.SERIALIZABLE)
+SHORT_RANGE_LEVELS = (history.REPEATABLE_READ, history.SERIALIZABLE)
 SHORT_KILLS = 2
 PLANTED_S = 5
 PLANTED = {
@@ -103,8 +105,15 @@ class Rig:
 
     def __init__(self, mariadb: Server, directory: Path, plan: Plan, level: str) -> None:
         binary_log = ("--log-bin=binlog", "--server-id=1", "--binlog-format=ROW")
+        range_locks = ("--cairn-range-locks=ON",)
         self.server = ScratchServer(
-            mariadb, directory, (*OPTIONS, *(binary_log if plan.binlog else ()))
+            mariadb,
+            directory,
+            (
+                *OPTIONS,
+                *(binary_log if plan.binlog else ()),
+                *(range_locks if plan.range_locks else ()),
+            ),
         )
         self.directory = directory
         self.plan = plan
@@ -294,7 +303,8 @@ def run_levels(reporter: Reporter, mariadb: Server, plan: Plan) -> list[Tally]:
     """Each level on a server of its own; what was found is kept below var/histories/."""
     tallies = []
     for level in plan.levels:
-        name = f"{level.lower().replace(' ', '-')}-{plan.seed}"
+        locks = "-range-locks" if plan.range_locks else ""
+        name = f"{level.lower().replace(' ', '-')}{locks}-{plan.seed}"
         directory = VAR / "histories" / name
         with own_directory(directory):
             tallies.append(_run_level(reporter, Rig(mariadb, directory, plan, level)))
@@ -310,7 +320,11 @@ def run_short(reporter: Reporter, mariadb: Server) -> tuple[int, int]:
     seed = random.SystemRandom().randrange(1_000_000)
     say(f"  Histories with seed {seed}")
     plan = Plan(SHORT_LEVELS, SHORT_S, seed, kills=SHORT_KILLS, moving_scans=False)
-    tallies = run_levels(reporter, mariadb, plan)
+    ranges = Plan(SHORT_RANGE_LEVELS, SHORT_S, seed, kills=SHORT_KILLS, range_locks=True)
+    tallies = [
+        *run_levels(reporter, mariadb, plan),
+        *run_levels(reporter, mariadb, ranges),
+    ]
     passed, failed = sum(t.passed for t in tallies), sum(t.failed for t in tallies)
     for name, planted in PLANTED.items():
         found = _finds(reporter, mariadb, replace(planted, seed=seed), name)
@@ -334,7 +348,8 @@ def _finds(reporter: Reporter, mariadb: Server, plan: Plan, name: str) -> bool:
 
 def _run_level(reporter: Reporter, rig: Rig) -> Tally:
     plan, tally = rig.plan, rig.tally
-    with reporter.phase(rig.level.capitalize()) as phase, rig.server:
+    locks = ", range locks" if plan.range_locks else ""
+    with reporter.phase(f"{rig.level.capitalize()}{locks}") as phase, rig.server:
         try:
             rig.prepare(phase)
         except NotSupported as refusal:

@@ -112,13 +112,13 @@ TEST_F(TransactionFactsTest, NameTheKeyThatIsWaitedForAndCountHowTheWaitEnded) {
     ScopedWaitObserver observer(&session);
     waited = waiter.Lock(family(), "key1", LockMode::kExclusive);
   });
-  while (waiter.facts().Describe().waiting_key.empty()) std::this_thread::yield();
-  EXPECT_EQ(waiter.facts().Describe().waiting_key, "key1");
-  EXPECT_EQ(waiter.facts().Describe().waiting_family, family().id);
+  while (!waiter.facts().Describe().waits_for.has_value()) std::this_thread::yield();
+  EXPECT_EQ(waiter.facts().Describe().waits_for->first, "key1");
+  EXPECT_EQ(waiter.facts().Describe().waits_for->family, family().id);
   session.Kill();
   thread.join();
   EXPECT_EQ(waited.code(), StatusCode::kInterrupted);
-  EXPECT_EQ(waiter.facts().Describe().waiting_key, "");
+  EXPECT_FALSE(waiter.facts().Describe().waits_for.has_value());
   EXPECT_EQ(database_->work().Total(Work::kLockTimeouts), 0u);
 
   Transaction impatient(database_.get());
