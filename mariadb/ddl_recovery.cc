@@ -4,10 +4,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <set>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "ddl_log.h"
@@ -192,6 +195,33 @@ Status DropLeftOvers(Engine* engine, const std::string& log) {
   return Status();
 }
 
+// The server's recovery of an ALTER TABLE that was done in place removes the new definition and forgets the new list of
+// partitions, whatever the engine.
+void RemoveForgottenPartitionLists(const std::string& log) {
+  constexpr std::string_view kAlterPrefix = "#sql-alter-";
+  std::set<std::string> databases;
+  for (const DdlLogEntry& entry : DdlLog(log).CutOffEntries()) {
+    for (const std::string& name : {entry.name, entry.old_name}) {
+      if (!name.empty()) databases.insert(name.substr(0, name.find('.')));
+    }
+  }
+  for (const std::string& database : databases) {
+    std::error_code error;  // A database that is gone has no files.
+    for (const auto& file : std::filesystem::directory_iterator(database, error)) {
+      const std::filesystem::path& path = file.path();
+      if (path.extension() != kPartitionList ||
+          !path.filename().string().starts_with(kAlterPrefix)) {
+        continue;
+      }
+      std::filesystem::path definition = path;
+      if (Exists(definition.replace_extension(kDefinition).string())) continue;
+      if (unlink(path.c_str()) != 0) {
+        sql_print_error("RocksDB: cannot remove %s: %s", path.c_str(), strerror(errno));
+      }
+    }
+  }
+}
+
 }  // namespace
 
 int CheckTableVersion(handlerton*, const char* path, const LEX_CUSTRING*,
@@ -211,11 +241,13 @@ int CheckTableVersion(handlerton*, const char* path, const LEX_CUSTRING*,
 int FinishDdlRecovery(handlerton*) {
   Engine* const engine = RunningEngine();
   if (engine == nullptr) return 0;
-  const Status finished = DropLeftOvers(engine, UnfinishedDdlLog());
+  const std::string log = UnfinishedDdlLog();
+  const Status finished = DropLeftOvers(engine, log);
   if (!finished.ok()) {
     engine->database().log().Write(
         Severity::kError, "finishing statements that a crash cut off: " + finished.ToString());
   }
+  RemoveForgottenPartitionLists(log);
   engine->upkeep().RemoveDroppedIndexes();
   return 0;
 }
