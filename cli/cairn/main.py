@@ -481,6 +481,26 @@ def acceptance_damage(rounds: int, seed: str | None) -> None:
     sys.exit(command.run(rounds, seed))
 
 
+@acceptance.command("statement-log")
+@click.option("--rounds", type=click.IntRange(1), default=10, show_default=True)
+@click.option(
+    "--seconds", type=click.FloatRange(1), default=5.0, show_default=True, help="A round."
+)
+@click.option("--seed", help="Repeat the choices of an earlier run, or of one round.")
+@click.option(
+    "--without-range-locks",
+    is_flag=True,
+    help="Log statements all the same (rocksdb_unsafe_for_binlog): the replay then differs.",
+)
+def acceptance_statement_log(
+    rounds: int, seconds: float, seed: str | None, without_range_locks: bool
+) -> None:
+    """Log statements of concurrent clients, with range locks: a replay must give the same rows."""
+    from cairn.acceptance import statement_log as command
+
+    sys.exit(command.run(rounds, seed, seconds, without_range_locks=without_range_locks))
+
+
 @acceptance.command("monitoring")
 def acceptance_monitoring() -> None:
     """Evaluate the dashboard's and the alerts' expressions against a server under load."""

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import random
 import socket
-import subprocess
 import time
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cairn import packages, plugin, prefix
+from cairn import binary_log, packages, plugin, prefix
 from cairn.crash import mixed
 from cairn.crash.command import OPTIONS
 from cairn.errors import CairnError
@@ -193,35 +191,8 @@ class Rig:
         new = [name for name in names[:-1] if name not in self.replayed]
         if not new:
             return
-        reader = [self.mariadb.tool("mariadb-binlog"), "--no-defaults", "--force-read", *new]
-        with ExitStack() as stack:
-            # A file that a crash left in use is complained about.
-            complaints = stack.enter_context((self.directory / "mariadb-binlog.log").open("ab"))
-            events = stack.enter_context(
-                subprocess.Popen(
-                    reader,
-                    cwd=self.primary.data,
-                    env=self.mariadb.environment(),
-                    stdout=subprocess.PIPE,
-                    stderr=complaints,
-                )
-            )
-            applied = subprocess.run(
-                [
-                    self.mariadb.tool("mariadb"),
-                    "--no-defaults",
-                    f"--socket={self.replay.socket}",
-                    "--user=root",
-                    "--binary-mode",
-                ],
-                env=self.mariadb.environment(),
-                stdin=events.stdout,
-                capture_output=True,
-                check=False,
-            )
-        if applied.returncode != 0 or events.returncode != 0:
-            message = applied.stderr.decode("utf-8", "replace")
-            raise CairnError(f"The binary log cannot be replayed ({', '.join(new)}): {message}")
+        log = self.directory / "mariadb-binlog.log"
+        binary_log.replay(self.mariadb, new, self.primary, self.replay, log)
         self.replayed.update(new)
 
     def _catch_up(self) -> str:
