@@ -127,11 +127,26 @@ Status TableWriter::CheckUnique(Transaction* transaction, uint32_t position, con
         transaction->Lock(index.family(), old_unique_prefix_, LockMode::kExclusive));
   }
   if (!may_collide) return Status();
-  CAIRN_RETURN_IF_ERROR(transaction->Lock(index.family(), unique_prefix_, LockMode::kExclusive));
   old_unique_key_.clear();
   if (old_record != nullptr && !exact) {
     codec.EncodeKey(old_record, hidden_key, &old_unique_key_, &old_entry_.unpack_info);
   }
+  while (true) {
+    CAIRN_RETURN_IF_ERROR(transaction->Lock(index.family(), unique_prefix_, LockMode::kExclusive));
+    const Status found = FindDuplicate(transaction, index, record);
+    if (found.code() != StatusCode::kDuplicateKey) return found;
+    CAIRN_ASSIGN_OR_RETURN(const bool stays, DuplicateStays(transaction, index));
+    if (!stays) continue;
+    duplicate_index_ = position;
+    return found;
+  }
+}
+
+// Looks for another row with the value of unique_prefix_; notes its key. Errors: kDuplicateKey when there is one.
+Status TableWriter::FindDuplicate(Transaction* transaction, const TableIndex& index,
+                                  const uint8_t* record) {
+  const IndexCodec& codec = *index.codec;
+  const bool exact = codec.UniquePrefixIsExact();
   // What is committed now counts, not what the snapshot shows.
   constexpr auto kView = Transaction::View::kLatest;
   OrderedIterator iterator =
@@ -146,10 +161,36 @@ Status TableWriter::CheckUnique(Transaction* transaction, uint32_t position, con
       if (!equal) continue;
     }
     if (transaction->HidesExpired(iterator.value(), table_->ttl_seconds())) continue;
-    duplicate_index_ = position;
+    duplicate_entry_.assign(iterator.key());
     return Status(StatusCode::kDuplicateKey);
   }
   return iterator.status();
+}
+
+// Whether the row that was found is there for good. Whoever deletes it, or gives it another value, has locked it: that
+// transaction is waited for, without the lock on the value, which it may ask for to put the value back.
+Result<bool> TableWriter::DuplicateStays(Transaction* transaction, const TableIndex& index) {
+  const ColumnFamily& rows = table_->primary().family();
+  if (&index == &table_->primary()) {
+    duplicate_key_ = duplicate_entry_;
+  } else {
+    CAIRN_RETURN_IF_ERROR(index.codec->ExtractPrimaryKey(duplicate_entry_, &duplicate_key_));
+  }
+  Status locked = transaction->Lock(rows, duplicate_key_, LockMode::kShared, LockWait::kRefuse);
+  const bool in_use = locked.code() == StatusCode::kLockTimeout;
+  if (in_use) {
+    transaction->Unlock(index.family(), unique_prefix_);
+    locked = transaction->Lock(rows, duplicate_key_, LockMode::kShared);
+  }
+  // That the row is newer than the transaction's snapshot does not matter.
+  if (!locked.ok() && locked.code() != StatusCode::kSnapshotConflict) return locked;
+  if (locked.ok()) transaction->Unlock(rows, duplicate_key_);
+  if (in_use) return false;
+  rocksdb::PinnableSlice value;
+  const Status read =
+      transaction->Get(index.family(), duplicate_entry_, Transaction::View::kLatest, &value);
+  if (!read.ok() && read.code() != StatusCode::kNotFound) return read;
+  return read.ok();
 }
 
 // All unique indexes but a primary key whose whole key says what is unique.

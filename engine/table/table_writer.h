@@ -65,6 +65,8 @@ class TableWriter {
   };
 
   Status InsertUnchecked(Transaction* transaction);
+  Status FindDuplicate(Transaction* transaction, const TableIndex& index, const uint8_t* record);
+  Result<bool> DuplicateStays(Transaction* transaction, const TableIndex& index);
   Status LockEntry(Transaction* transaction, const ColumnFamily& family);
   Status CheckPrimaryKey(Transaction* transaction, std::string_view key);
   Status CheckUnique(Transaction* transaction, uint32_t position, const uint8_t* record,
@@ -91,6 +93,8 @@ class TableWriter {
   Entry old_entry_;
   std::string unique_prefix_;
   std::string old_unique_prefix_;
+  std::string duplicate_entry_;
+  std::string duplicate_key_;
   std::string old_unique_key_;
   bool updates_replace_rows_ = false;
   // The expired row that CheckPrimaryKey found where a new one goes.

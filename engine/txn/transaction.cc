@@ -427,8 +427,9 @@ std::unique_ptr<rocksdb::Iterator> Transaction::NewIterator(const ColumnFamily& 
                     : database_->rocksdb()->NewIterator(options, family.handle));
 }
 
-Status Transaction::Lock(const ColumnFamily& family, std::string_view key, LockMode mode) {
-  return LockAndRead(family, key, mode, nullptr, LockWait::kWait);
+Status Transaction::Lock(const ColumnFamily& family, std::string_view key, LockMode mode,
+                         LockWait wait) {
+  return LockAndRead(family, key, mode, nullptr, wait);
 }
 
 Status Transaction::GetForUpdate(const ColumnFamily& family, std::string_view key, LockMode mode,
@@ -479,7 +480,7 @@ Status Transaction::LockAndReadOne(const ColumnFamily& family, std::string_view 
   if (locked.ok()) return Status();
   if (locked.IsTimedOut() && WaitInterrupted()) return Status(StatusCode::kInterrupted);
   Status refused = FromRocksDb(locked);
-  CountRefusedLock(refused);
+  if (wait == LockWait::kWait) CountRefusedLock(refused);
   return refused;
 }
 
@@ -513,7 +514,7 @@ Status Transaction::LockInTable(const KeySpan& range, LockMode mode, LockWait wa
   if (locked.code() == StatusCode::kLockTimeout && WaitInterrupted()) {
     return Status(StatusCode::kInterrupted);
   }
-  CountRefusedLock(locked);
+  if (wait == LockWait::kWait) CountRefusedLock(locked);
   return locked;
 }
 

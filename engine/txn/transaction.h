@@ -161,7 +161,8 @@ class Transaction {
 
   // Locks a key without reading it. Errors: kLockTimeout, kDeadlock, kSnapshotConflict, kLockLimit,
   // kInterrupted when the thread's WaitObserver says so.
-  Status Lock(const ColumnFamily& family, std::string_view key, LockMode mode);
+  Status Lock(const ColumnFamily& family, std::string_view key, LockMode mode,
+              LockWait wait = LockWait::kWait);
   // Locks a key and reads its latest version. With kNotFound the lock is held too. A lock that others hold is
   // waited for, or gives kLockTimeout at once.
   Status GetForUpdate(const ColumnFamily& family, std::string_view key, LockMode mode,
