@@ -259,7 +259,7 @@ class ha_rocksdb final : public handler {
   std::string search_key_;
   std::string
       range_prefix_;       // All rows of the range that is read next start with it; empty: unknown.
-  std::string range_end_;  // Of the range that is being read first, where it is to be locked.
+  std::string range_end_;  // Of the range that is being read first, where rows are to be locked.
   // Parts of a search key that is a complete primary key; beyond reach when a BLOB part makes search keys
   // less than that.
   uint32_t whole_key_parts_ = UINT32_MAX;

@@ -391,7 +391,7 @@ int ha_rocksdb::read_range_first(const key_range* start, const key_range* end, b
                                  bool sorted) {
   if (!equal) {
     prepare_range_scan(start, end);
-    if (end != nullptr && lock_mode_.has_value() && transaction().LocksRanges()) NoteRangeEnd(*end);
+    if (end != nullptr && lock_mode_.has_value()) NoteRangeEnd(*end);
   }
   const int error = handler::read_range_first(start, end, equal, sorted);
   range_end_.clear();

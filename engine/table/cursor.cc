@@ -102,6 +102,7 @@ void Cursor::Close() {
   entry_changed_ = follows_changes_ = guards_ = false;
   guard_first_.clear();
   guard_end_.clear();
+  range_end_.clear();
   place_ = Place::kNone;
 }
 
@@ -191,6 +192,17 @@ void Cursor::DropIterators() {
   iterator_ = nullptr;
 }
 
+// The row behind a range is none of its readers' business, and must not be locked. A read without a lock leaves it to the
+// server to find the end.
+void Cursor::NoteRangeEnd(std::string_view end) {
+  range_end_.assign(access_.lock.has_value() ? end : std::string_view());
+}
+
+bool Cursor::IsBehindRange(Direction direction) const {
+  return !range_end_.empty() && direction == Direction::kForward && iterator_->Valid() &&
+         iterator_->key() >= range_end_;
+}
+
 // --- Guards: what a scan has locked -----------------------------------------------------------------------
 
 // What stood there before is not to be believed any more.
@@ -225,12 +237,11 @@ Status Cursor::CheckGuard(std::string_view first, std::string_view end) {
 
 // Locks what the read is about, as far as that is known. A read without an end begins with nothing and goes on by
 // ExtendGuard().
-Status Cursor::GuardRead(std::string_view prefix, Start start, const ReadRange& range) {
+Status Cursor::GuardRead(std::string_view prefix, Start start) {
   if (!guards_) return Status();
   const IndexRange index(current_index().family(), current_index().entry.id.index_number);
   std::string behind;
   if (!PrefixSuccessor(prefix, &behind)) behind = index.end();
-  guarded_end_.clear();
   guard_step_ = 1;
   switch (start) {
     case Start::kExact:
@@ -241,8 +252,7 @@ Status Cursor::GuardRead(std::string_view prefix, Start start, const ReadRange& 
     case Start::kAtOrAfter:
     case Start::kAfter:
       guard_first_ = start == Start::kAfter ? behind : prefix;
-      guarded_end_.assign(range.end);
-      guard_end_ = std::max(guard_first_, guarded_end_);
+      guard_end_ = std::max(guard_first_, range_end_);
       break;
     case Start::kAtOrBefore:
     case Start::kBefore:
@@ -259,7 +269,6 @@ Status Cursor::GuardIndex() {
   const IndexRange index(current_index().family(), current_index().entry.id.index_number);
   guard_first_ = index.first();
   guard_end_ = index.end();
-  guarded_end_.clear();
   return LockGuard(guard_first_, guard_end_);
 }
 
@@ -277,7 +286,7 @@ Result<bool> Cursor::GuardEntry(Direction direction, bool exact) {
     } else if (forward ? iterator_->key() < guard_end_ : iterator_->key() >= guard_first_) {
       return true;
     }
-    const bool ends_here = forward && !guarded_end_.empty() && guard_end_ >= guarded_end_;
+    const bool ends_here = forward && !range_end_.empty() && guard_end_ >= range_end_;
     if (exact || ends_here) return false;
     CAIRN_RETURN_IF_ERROR(ExtendGuard(direction));
   }
@@ -375,7 +384,6 @@ Status Cursor::EnsurePositioned() {
   if (guards_) {  // The row is locked, and nothing else.
     guard_first_ = guard_end_ = primary_key_;
     guard_end_.push_back('\0');
-    guarded_end_.clear();
     guard_step_ = 1;
     DropIterators();
   }
@@ -406,6 +414,7 @@ Status Cursor::Fetch(Direction direction, bool exact, uint8_t* record) {
       if (exact || ends_with_common_prefix_) return Status(StatusCode::kNotFound);
       LeaveCommonPrefix(direction);
     }
+    if (IsBehindRange(direction)) return Status(StatusCode::kNotFound);
     if (guards_) {
       CAIRN_ASSIGN_OR_RETURN(const bool goes_on, GuardEntry(direction, exact));
       if (!goes_on) return Status(StatusCode::kNotFound);
@@ -598,7 +607,8 @@ Status Cursor::Read(std::string_view prefix, Start start, uint8_t* record, const
   const size_t common_bytes = std::max(range.common_bytes, kIndexNumberBytes);
   common_prefix_.assign(prefix.substr(0, exact ? prefix.size() : common_bytes));
   ends_with_common_prefix_ = !exact;
-  CAIRN_RETURN_IF_ERROR(GuardRead(prefix, start, range));
+  NoteRangeEnd(forward && !exact ? range.end : std::string_view());
+  CAIRN_RETURN_IF_ERROR(GuardRead(prefix, start));
   if (!behind) {
     target_.assign(prefix);
   } else if (!PrefixSuccessor(prefix, &target_)) {  // Nothing sorts behind it.
@@ -620,7 +630,8 @@ Status Cursor::ReadFirst(uint8_t* record, const ReadRange& range) {
   common_prefix_.clear();
   AppendBigEndian(current_index().entry.id.index_number, &common_prefix_);
   ends_with_common_prefix_ = true;
-  CAIRN_RETURN_IF_ERROR(GuardRead(common_prefix_, Start::kAtOrAfter, range));
+  NoteRangeEnd(range.end);
+  CAIRN_RETURN_IF_ERROR(GuardRead(common_prefix_, Start::kAtOrAfter));
   EnsureIteratorFor({common_prefix_, common_prefix_});
   iterator_->SeekToFirst();
   return AsEndOfRange(Fetch(Direction::kForward, /*exact=*/false, record));
@@ -628,7 +639,8 @@ Status Cursor::ReadFirst(uint8_t* record, const ReadRange& range) {
 
 Status Cursor::ReadLast(uint8_t* record) {
   const IndexRange index(current_index().family(), current_index().entry.id.index_number);
-  CAIRN_RETURN_IF_ERROR(GuardRead(index.end(), Start::kBefore, {}));
+  NoteRangeEnd({});
+  CAIRN_RETURN_IF_ERROR(GuardRead(index.end(), Start::kBefore));
   EnsureIterator();
   iterator_->SeekToLast();
   return AsEndOfRange(Fetch(Direction::kBackward, /*exact=*/false, record));
@@ -689,6 +701,7 @@ Status Cursor::ReadRow(std::string_view primary_key, uint8_t* record) {
   has_primary_key_ = true;
   on_entry_ = false;
   place_ = Place::kNone;
+  range_end_.clear();
   const Status fetched = FetchRow(record);
   if (fetched.code() == StatusCode::kNotFound && iterator_ != nullptr) UnlockRow();
   return fetched;

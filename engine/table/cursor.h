@@ -141,7 +141,9 @@ class Cursor {
                  const DecodePlan** plan);
   Status BindColumns();
   void DropIterators();
-  Status GuardRead(std::string_view prefix, Start start, const ReadRange& range);
+  void NoteRangeEnd(std::string_view end);
+  bool IsBehindRange(Direction direction) const;
+  Status GuardRead(std::string_view prefix, Start start);
   Status GuardIndex();
   Status LockGuard(std::string_view first, std::string_view end);
   Status CheckGuard(std::string_view first, std::string_view end);
@@ -204,8 +206,8 @@ class Cursor {
   bool guards_ = false;
   std::string guard_first_;
   std::string guard_end_;
-  std::string guarded_end_;  // Where moves forward end; empty: not known.
   uint32_t guard_step_ = 1;  // Entries that the next step covers.
+  std::string range_end_;  // Of a locking scan: where moves forward end; empty: not known.
   // A copy, when the iterator shows writes, which may be undone while it stands there.
   std::string entry_key_;
   std::string place_key_;
