@@ -32,9 +32,11 @@ Status Cursor::Open(Transaction* transaction, const CursorAccess& access) {
   access_ = access;
   CAIRN_RETURN_IF_ERROR(BindColumns());
   transaction_ = transaction;
-  guards_ = access.lock.has_value() && !access.skip_locked && transaction->LocksRanges();
-  // Filters pass over entries, and a guard is made of what is passed.
-  access_.ask_prefix_filters = access_.ask_prefix_filters && !guards_;
+  if (access.lock.has_value() && !access.skip_locked && transaction->LocksRanges()) {
+    guard_.Begin(transaction, &current_index().entry, *access.lock);
+    // Filters pass over entries, and a guard is made of what is passed.
+    access_.ask_prefix_filters = false;
+  }
   return Status();
 }
 
@@ -99,9 +101,8 @@ void Cursor::Close() {
   DropIterators();
   row_value_.Reset();
   has_primary_key_ = on_entry_ = row_locked_ = scan_ended_ = false;
-  entry_changed_ = follows_changes_ = guards_ = false;
-  guard_first_.clear();
-  guard_end_.clear();
+  entry_changed_ = follows_changes_ = false;
+  guard_.End();
   range_end_.clear();
   place_ = Place::kNone;
 }
@@ -203,90 +204,51 @@ bool Cursor::IsBehindRange(Direction direction) const {
          iterator_->key() >= range_end_;
 }
 
-// --- Guards: what a scan has locked -----------------------------------------------------------------------
+// --- The guard of a scan ----------------------------------------------------------------------------------
 
-// What stood there before is not to be believed any more.
-Status Cursor::LockGuard(std::string_view first, std::string_view end) {
-  DropIterators();
-  if (first >= end) return Status();
-  CAIRN_RETURN_IF_ERROR(
-      transaction_->LockRange(current_index().family(), first, end, *access_.lock));
-  return transaction_->MayBeBehind() ? CheckGuard(first, end) : Status();
-}
-
-// Whether the locked keys hold the same entries as the snapshot does: what others have put there or removed since is a
-// conflict, as it is with rows that are still there.
-Status Cursor::CheckGuard(std::string_view first, std::string_view end) {
-  const IndexEntry& entry = current_index().entry;
-  OrderedIterator seen(entry, transaction_, Transaction::View::kSnapshot);
-  OrderedIterator now(entry, transaction_, Transaction::View::kLatest);
-  const auto in_range = [end](const OrderedIterator& iterator) {
-    return iterator.Valid() && iterator.key() < end;
-  };
-  seen.SeekAtOrAfter(first);
-  now.SeekAtOrAfter(first);
-  while (in_range(seen) && in_range(now) && seen.key() == now.key()) {
-    if (WaitInterrupted()) return Status(StatusCode::kInterrupted);
-    seen.Next();
-    now.Next();
-  }
-  CAIRN_RETURN_IF_ERROR(seen.status());
-  CAIRN_RETURN_IF_ERROR(now.status());
-  return in_range(seen) || in_range(now) ? transaction_->SnapshotConflict() : Status();
-}
-
-// Locks what the read is about, as far as that is known. A read without an end begins with nothing and goes on by
-// ExtendGuard().
+// Locks what the read is about, as far as that is known; a read without an end goes on by ExtendGuard().
 Status Cursor::GuardRead(std::string_view prefix, Start start) {
-  if (!guards_) return Status();
-  const IndexRange index(current_index().family(), current_index().entry.id.index_number);
+  if (!guard_.active()) return Status();
+  DropIterators();
   std::string behind;
-  if (!PrefixSuccessor(prefix, &behind)) behind = index.end();
-  guard_step_ = 1;
+  if (!PrefixSuccessor(prefix, &behind)) return guard_.LockIndex();
   switch (start) {
     case Start::kExact:
     case Start::kLastExact:
-      guard_first_.assign(prefix);
-      guard_end_ = behind;
-      break;
+      return guard_.Lock(prefix, behind);
     case Start::kAtOrAfter:
+      return guard_.Lock(prefix, range_end_);
     case Start::kAfter:
-      guard_first_ = start == Start::kAfter ? behind : prefix;
-      guard_end_ = std::max(guard_first_, range_end_);
-      break;
+      return guard_.Lock(behind, range_end_);
     case Start::kAtOrBefore:
+      guard_.StartAt(behind);
+      return Status();
     case Start::kBefore:
-      guard_first_ = start == Start::kAtOrBefore ? behind : prefix;
-      guard_end_ = guard_first_;
-      break;
+      guard_.StartAt(prefix);
+      return Status();
   }
-  return LockGuard(guard_first_, guard_end_);
+  return Status();
 }
 
-// All of it, for a scan that goes on from a place which it left, unless it still has what it locked.
-Status Cursor::GuardIndex() {
-  if (!guards_ || !guard_end_.empty()) return Status();
-  const IndexRange index(current_index().family(), current_index().entry.id.index_number);
-  guard_first_ = index.first();
-  guard_end_ = index.end();
-  return LockGuard(guard_first_, guard_end_);
+// A scan that goes on from a place which it left has not locked its way there, unless it still has the guard.
+Status Cursor::GuardPlace() {
+  if (!guard_.active() || guard_.is_placed()) return Status();
+  DropIterators();
+  return guard_.LockIndex();
 }
 
 // Sees to it that the entry where the iterator stands, or the end where it ran out, is locked. False: the scan ends
 // before that. The iterator may have come to stand elsewhere.
 Result<bool> Cursor::GuardEntry(Direction direction, bool exact) {
-  const IndexRange index(current_index().family(), current_index().entry.id.index_number);
   const bool forward = direction == Direction::kForward;
   while (true) {
     if (!iterator_->Valid()) {
       CAIRN_RETURN_IF_ERROR(iterator_->status());
-      if (exact || (forward ? guard_end_ >= index.end() : guard_first_ <= index.first())) {
-        return false;
-      }
-    } else if (forward ? iterator_->key() < guard_end_ : iterator_->key() >= guard_first_) {
+      if (exact || (forward ? guard_.ReachesEnd() : guard_.ReachesFirst())) return false;
+    } else if (forward ? iterator_->key() < guard_.end() : iterator_->key() >= guard_.first()) {
       return true;
     }
-    const bool ends_here = forward && !range_end_.empty() && guard_end_ >= range_end_;
+    const bool ends_here = forward && !range_end_.empty() && guard_.end() >= range_end_;
     if (exact || ends_here) return false;
     CAIRN_RETURN_IF_ERROR(ExtendGuard(direction));
   }
@@ -294,29 +256,25 @@ Result<bool> Cursor::GuardEntry(Direction direction, bool exact) {
 
 // Locks the way to the entry where the iterator stands, with more and more of those behind it, and looks again.
 Status Cursor::ExtendGuard(Direction direction) {
-  constexpr uint32_t kGrowth = 4;
-  constexpr uint32_t kMostEntries = 4096;
-  const IndexRange index(current_index().family(), current_index().entry.id.index_number);
   const bool forward = direction == Direction::kForward;
-  for (uint32_t i = 1; i < guard_step_ && iterator_->Valid(); ++i) {
+  const std::string from = forward ? guard_.end() : guard_.first();
+  const uint32_t step = guard_.NextStep();
+  for (uint32_t i = 1; i < step && iterator_->Valid(); ++i) {
     forward ? iterator_->Next() : iterator_->Previous();
   }
-  if (!iterator_->Valid()) CAIRN_RETURN_IF_ERROR(iterator_->status());
-  guard_step_ = std::min(guard_step_ * kGrowth, kMostEntries);
+  std::optional<std::string> last;
+  if (iterator_->Valid()) {
+    last.emplace(iterator_->key());
+  } else {
+    CAIRN_RETURN_IF_ERROR(iterator_->status());
+  }
+  const std::string* const key = last.has_value() ? &*last : nullptr;
+  DropIterators();
+  CAIRN_RETURN_IF_ERROR(forward ? guard_.ExtendForward(key) : guard_.ExtendBackward(key));
+  EnsureIterator();
   if (forward) {
-    const std::string from = std::exchange(guard_end_, index.end());
-    if (iterator_->Valid()) {
-      guard_end_.assign(iterator_->key());
-      guard_end_.push_back('\0');  // The key that follows it.
-    }
-    CAIRN_RETURN_IF_ERROR(LockGuard(from, guard_end_));
-    EnsureIterator();
     iterator_->SeekAtOrAfter(from);
   } else {
-    const std::string from = std::exchange(guard_first_, index.first());
-    if (iterator_->Valid()) guard_first_.assign(iterator_->key());
-    CAIRN_RETURN_IF_ERROR(LockGuard(guard_first_, from));
-    EnsureIterator();
     iterator_->SeekBefore(from);
   }
   return Status();
@@ -381,10 +339,8 @@ Status Cursor::EnsurePositioned() {
   if (!has_primary_key_ || access_.index != table_->primary_position()) {
     return Status(StatusCode::kInternal, "the cursor has no position to move from");
   }
-  if (guards_) {  // The row is locked, and nothing else.
-    guard_first_ = guard_end_ = primary_key_;
-    guard_end_.push_back('\0');
-    guard_step_ = 1;
+  if (guard_.active()) {
+    guard_.StartOnRow(primary_key_);
     DropIterators();
   }
   EnsureIterator();
@@ -415,7 +371,7 @@ Status Cursor::Fetch(Direction direction, bool exact, uint8_t* record) {
       LeaveCommonPrefix(direction);
     }
     if (IsBehindRange(direction)) return Status(StatusCode::kNotFound);
-    if (guards_) {
+    if (guard_.active()) {
       CAIRN_ASSIGN_OR_RETURN(const bool goes_on, GuardEntry(direction, exact));
       if (!goes_on) return Status(StatusCode::kNotFound);
     }
@@ -661,7 +617,7 @@ Status Cursor::MoveForward(bool exact, uint8_t* record) {
   SuspendIfDangling();
   NoteTurn(Direction::kForward);
   if (is_suspended()) {
-    CAIRN_RETURN_IF_ERROR(GuardIndex());
+    CAIRN_RETURN_IF_ERROR(GuardPlace());
     LeavePlace(Direction::kForward);
     return AsEndOfRange(Fetch(Direction::kForward, exact, record));
   }
@@ -674,7 +630,7 @@ Status Cursor::MoveBackward(bool exact, uint8_t* record) {
   SuspendIfDangling();
   NoteTurn(Direction::kBackward);
   if (is_suspended()) {
-    CAIRN_RETURN_IF_ERROR(GuardIndex());
+    CAIRN_RETURN_IF_ERROR(GuardPlace());
     LeavePlace(Direction::kBackward);
     return AsEndOfRange(Fetch(Direction::kBackward, exact, record));
   }

@@ -21,6 +21,7 @@
 
 #include "engine/base/status.h"
 #include "engine/table/ordered_iterator.h"
+#include "engine/table/scan_guard.h"
 #include "engine/table/table.h"
 #include "engine/txn/transaction.h"
 
@@ -133,8 +134,8 @@ class Cursor {
   };
 
   Transaction::View view() const {
-    return access_.latest || follows_changes_ || guards_ ? Transaction::View::kLatest
-                                                         : Transaction::View::kSnapshot;
+    return access_.latest || follows_changes_ || guard_.active() ? Transaction::View::kLatest
+                                                                 : Transaction::View::kSnapshot;
   }
   const TableIndex& current_index() const { return table_->index(access_.index); }
   Status UsePlan(uint32_t index, const ColumnSet& columns, CachedPlan* cache,
@@ -144,9 +145,7 @@ class Cursor {
   void NoteRangeEnd(std::string_view end);
   bool IsBehindRange(Direction direction) const;
   Status GuardRead(std::string_view prefix, Start start);
-  Status GuardIndex();
-  Status LockGuard(std::string_view first, std::string_view end);
-  Status CheckGuard(std::string_view first, std::string_view end);
+  Status GuardPlace();
   Result<bool> GuardEntry(Direction direction, bool exact);
   Status ExtendGuard(Direction direction);
   void EnsureIterator();
@@ -202,11 +201,7 @@ class Cursor {
   std::string common_prefix_;
   std::string target_;
   bool ends_with_common_prefix_ = false;  // Moves do, as their caller wants nothing behind.
-  // The keys that this scan has locked, where it guards its way (Transaction::LocksRanges).
-  bool guards_ = false;
-  std::string guard_first_;
-  std::string guard_end_;
-  uint32_t guard_step_ = 1;  // Entries that the next step covers.
+  ScanGuard guard_;
   std::string range_end_;  // Of a locking scan: where moves forward end; empty: not known.
   // A copy, when the iterator shows writes, which may be undone while it stands there.
   std::string entry_key_;
