@@ -106,10 +106,26 @@ Status TableWriter::RemoveExpiredRow(Transaction* transaction, std::string_view 
   return transaction->SingleDelete(primary.family(), key);
 }
 
-// The new entry, which comes where there was none: nobody else has read that.
-Status TableWriter::LockEntry(Transaction* transaction, const ColumnFamily& family) {
+// Locks where entries come that were not there, so that nobody has looked there (range locks). `old_record`: of the row
+// that this one replaces; null: none.
+Status TableWriter::LockNewEntries(Transaction* transaction, const uint8_t* record,
+                                   const uint8_t* old_record, uint64_t hidden_key) {
   if (!transaction->LocksEntries()) return Status();
-  return transaction->Lock(family, new_entry_.key, LockMode::kExclusive);
+  if (table_->has_hidden_key() && old_record == nullptr) {
+    CAIRN_RETURN_IF_ERROR(
+        transaction->Lock(table_->primary().family(), new_entry_.key, LockMode::kExclusive));
+  }
+  for (const TableIndex& index : table_->indexes()) {
+    if (index.layout().kind != IndexKind::kSecondary) continue;
+    index.codec->EncodeKey(record, hidden_key, &locked_entry_.key, &locked_entry_.unpack_info);
+    if (old_record != nullptr) {
+      index.codec->EncodeKey(old_record, hidden_key, &replaced_key_, &locked_entry_.unpack_info);
+      if (locked_entry_.key == replaced_key_) continue;
+    }
+    CAIRN_RETURN_IF_ERROR(
+        transaction->Lock(index.family(), locked_entry_.key, LockMode::kExclusive));
+  }
+  return Status();
 }
 
 // Locks the row's value in a unique index and checks that no other row has it. With `old_record` the row
@@ -210,10 +226,7 @@ Status TableWriter::CheckUniqueIndexes(Transaction* transaction, const uint8_t* 
 // Puts the new entry where a row may be already.
 Status TableWriter::InsertUnchecked(Transaction* transaction) {
   const ColumnFamily& family = table_->primary().family();
-  if (table_->has_hidden_key()) {
-    CAIRN_RETURN_IF_ERROR(LockEntry(transaction, family));
-    return transaction->Put(family, new_entry_.key, new_entry_.value);
-  }
+  if (table_->has_hidden_key()) return transaction->Put(family, new_entry_.key, new_entry_.value);
   if (!table_->all_columns_in_primary_key()) {
     CAIRN_RETURN_IF_ERROR(transaction->Lock(family, new_entry_.key, LockMode::kExclusive));
     return transaction->Put(family, new_entry_.key, new_entry_.value);
@@ -235,14 +248,16 @@ Status TableWriter::Insert(Transaction* transaction, const uint8_t* record) {
   EncodeRow(record, hidden_key, ttl_stamp, &new_entry_);
   meets_expired_row_ = false;
   if (unique_checks_ == UniqueChecks::kOverwrite && table_->indexes().size() == 1) {
+    CAIRN_RETURN_IF_ERROR(LockNewEntries(transaction, record, nullptr, hidden_key));
     CAIRN_RETURN_IF_ERROR(InsertUnchecked(transaction));
     transaction->NoteRowCount(table_->definition(), 1);
     return Status();
   }
-  CAIRN_RETURN_IF_ERROR(table_->has_hidden_key()
-                            ? LockEntry(transaction, table_->primary().family())
-                            : CheckPrimaryKey(transaction, new_entry_.key));
+  if (!table_->has_hidden_key()) {
+    CAIRN_RETURN_IF_ERROR(CheckPrimaryKey(transaction, new_entry_.key));
+  }
   CAIRN_RETURN_IF_ERROR(CheckUniqueIndexes(transaction, record, nullptr, hidden_key));
+  CAIRN_RETURN_IF_ERROR(LockNewEntries(transaction, record, nullptr, hidden_key));
 
   if (meets_expired_row_) {
     CAIRN_RETURN_IF_ERROR(RemoveExpiredRow(transaction, new_entry_.key));
@@ -252,7 +267,6 @@ Status TableWriter::Insert(Transaction* transaction, const uint8_t* record) {
   for (const TableIndex& index : table_->indexes()) {
     if (index.layout().kind != IndexKind::kSecondary) continue;
     EncodeSecondary(index, record, hidden_key, ttl_stamp, &new_entry_);
-    CAIRN_RETURN_IF_ERROR(LockEntry(transaction, index.family()));
     CAIRN_RETURN_IF_ERROR(transaction->Put(index.family(), new_entry_.key, new_entry_.value));
   }
   transaction->NoteRowCount(table_->definition(), 1);
@@ -286,6 +300,7 @@ Status TableWriter::Update(Transaction* transaction, const uint8_t* old_record,
   if (!key_changes && old_entry_.value == new_entry_.value) return Status(StatusCode::kUnchanged);
   if (key_changes) CAIRN_RETURN_IF_ERROR(CheckPrimaryKey(transaction, new_entry_.key));
   CAIRN_RETURN_IF_ERROR(CheckUniqueIndexes(transaction, new_record, old_record, hidden_key));
+  CAIRN_RETURN_IF_ERROR(LockNewEntries(transaction, new_record, old_record, hidden_key));
   if (meets_expired_row_) {
     CAIRN_RETURN_IF_ERROR(RemoveExpiredRow(transaction, new_entry_.key));
     EncodeRow(old_record, hidden_key, old_stamp, &old_entry_);
@@ -307,9 +322,6 @@ Status TableWriter::Update(Transaction* transaction, const uint8_t* old_record,
     EncodeSecondary(index, old_record, hidden_key, old_stamp, &old_entry_);
     EncodeSecondary(index, new_record, hidden_key, new_stamp, &new_entry_);
     if (old_entry_.key == new_entry_.key && old_entry_.value == new_entry_.value) continue;
-    if (old_entry_.key != new_entry_.key) {
-      CAIRN_RETURN_IF_ERROR(LockEntry(transaction, index.family()));
-    }
     CAIRN_RETURN_IF_ERROR(transaction->SingleDelete(index.family(), old_entry_.key));
     CAIRN_RETURN_IF_ERROR(transaction->Put(index.family(), new_entry_.key, new_entry_.value));
   }

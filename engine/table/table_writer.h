@@ -67,7 +67,8 @@ class TableWriter {
   Status InsertUnchecked(Transaction* transaction);
   Status FindDuplicate(Transaction* transaction, const TableIndex& index, const uint8_t* record);
   Result<bool> DuplicateStays(Transaction* transaction, const TableIndex& index);
-  Status LockEntry(Transaction* transaction, const ColumnFamily& family);
+  Status LockNewEntries(Transaction* transaction, const uint8_t* record, const uint8_t* old_record,
+                        uint64_t hidden_key);
   Status CheckPrimaryKey(Transaction* transaction, std::string_view key);
   Status CheckUnique(Transaction* transaction, uint32_t position, const uint8_t* record,
                      const uint8_t* old_record, uint64_t hidden_key);
@@ -91,6 +92,8 @@ class TableWriter {
   bool asks_prefix_filters_ = true;
   Entry new_entry_;
   Entry old_entry_;
+  Entry locked_entry_;
+  std::string replaced_key_;
   std::string unique_prefix_;
   std::string old_unique_prefix_;
   std::string duplicate_entry_;
