@@ -680,7 +680,8 @@ Result<uint64_t> Cursor::HiddenKey() {
 
 void Cursor::UnlockRow() {
   if (!row_locked_) return;
-  transaction_->Unlock(table_->primary().family(), primary_key_);
+  // Where ranges are locked, what has been looked at in vain is to stay as it is, too.
+  if (!guard_.active()) transaction_->Unlock(table_->primary().family(), primary_key_);
   row_locked_ = false;
 }
 

@@ -195,7 +195,7 @@ Result<bool> TableWriter::DuplicateStays(Transaction* transaction, const TableIn
   Status locked = transaction->Lock(rows, duplicate_key_, LockMode::kShared, LockWait::kRefuse);
   const bool in_use = locked.code() == StatusCode::kLockTimeout;
   if (in_use) {
-    transaction->Unlock(index.family(), unique_prefix_);
+    transaction->TakeBackLock(index.family(), unique_prefix_);
     locked = transaction->Lock(rows, duplicate_key_, LockMode::kShared);
   }
   // That the row is newer than the transaction's snapshot does not matter.

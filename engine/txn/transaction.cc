@@ -576,7 +576,10 @@ std::optional<LockMode> Transaction::PlainReadLock() const {
 }
 
 void Transaction::Unlock(const ColumnFamily& family, std::string_view key) {
-  if (!started_ || settings_.isolation == IsolationLevel::kSerializable) return;
+  if (started_ && settings_.isolation != IsolationLevel::kSerializable) TakeBackLock(family, key);
+}
+
+void Transaction::TakeBackLock(const ColumnFamily& family, std::string_view key) {
   if (range_locks_ != nullptr) {
     range_locks_->UnlockKey(lock_owner_.get(), RangeOfKey(family.id, key));
     return CountLocks();

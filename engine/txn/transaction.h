@@ -172,6 +172,8 @@ class Transaction {
   // The current statement has no use for a row that it locked: releases the lock if nothing was written under it and no
   // earlier statement holds it. At SERIALIZABLE it stays, as the statement has seen that the row is of no use.
   void Unlock(const ColumnFamily& family, std::string_view key);
+  // Takes back a lock under which nothing was seen, at any level.
+  void TakeBackLock(const ColumnFamily& family, std::string_view key);
   // Whether locking reads lock ranges, by LockRange(), and read what is committed last.
   bool LocksRanges() const;
   // Whether others may have committed something since the snapshot that all reads repeat.

@@ -116,6 +116,8 @@ class Client(threading.Thread):
             lambda: f"UPDATE rows_ SET b = (b + id) % 1000003 WHERE id BETWEEN {low} AND {high}",
             lambda: f"UPDATE rows_ SET a = {value} WHERE id BETWEEN {low} AND {high}",
             lambda: f"UPDATE rows_ SET b = b + 1 WHERE u = {value}",
+            lambda: f"UPDATE rows_ SET b = b * 2 % 1000003 WHERE id = {key} AND b % 2 = 0",
+            lambda: f"DELETE FROM rows_ WHERE u = {value} AND b % 3 = 0",
             lambda: f"DELETE FROM rows_ WHERE a BETWEEN {low} AND {low + 3}",
             lambda: f"DELETE FROM rows_ WHERE id = {key}",
             lambda: (
