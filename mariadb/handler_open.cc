@@ -514,6 +514,25 @@ Status ha_rocksdb::VirtualColumns::Compute(uint32_t index) {
   return Status(StatusCode::kInvalidArgument, "a generated column of the row cannot be computed");
 }
 
+namespace {
+
+void LogCheck(const TABLE& table, const cairn::TableCheckReport& report) {
+  if (global_system_variables.log_warnings <= 2) return;
+  const char* const name = table.s->table_name.str;
+  sql_print_information("RocksDB: CHECKTABLE %s: Checking table %s", name, name);
+  for (const auto& entries : report.entries) {
+    sql_print_information("RocksDB: CHECKTABLE %s:   Checking index %s", name,
+                          entries.index.c_str());
+    sql_print_information(
+        "RocksDB: CHECKTABLE %s:   ... %llu index entries checked (%llu had checksums)", name,
+        static_cast<ulonglong>(entries.count), static_cast<ulonglong>(entries.with_checksums));
+  }
+  sql_print_information("RocksDB: CHECKTABLE %s:   %llu table records had checksums", name,
+                        static_cast<ulonglong>(report.rows_with_checksums));
+}
+
+}  // namespace
+
 int ha_rocksdb::check(THD* thd, HA_CHECK_OPT*) {
   cairn::Session& session = cairn::Session::Of(thd);
   cairn::ScopedWaitObserver observer(&session);
@@ -524,12 +543,15 @@ int ha_rocksdb::check(THD* thd, HA_CHECK_OPT*) {
     cairn::HandlerError(report.status());
     return HA_ADMIN_FAILED;
   }
+  LogCheck(*table, *report);
   for (const std::string& problem : report->problems) {
-    sql_print_error("RocksDB: CHECK TABLE %s: %s", dictionary_name_.c_str(), problem.c_str());
+    sql_print_error("RocksDB: CHECKTABLE %s:   %s: %s", table->s->table_name.str,
+                    dictionary_name_.c_str(), problem.c_str());
     push_warning(thd, Sql_condition::WARN_LEVEL_WARN, ER_GET_ERRMSG, problem.c_str());
   }
   for (const std::string& warning : report->warnings) {
-    sql_print_warning("RocksDB: CHECK TABLE %s: %s", dictionary_name_.c_str(), warning.c_str());
+    sql_print_warning("RocksDB: CHECKTABLE %s:   %s: %s", table->s->table_name.str,
+                      dictionary_name_.c_str(), warning.c_str());
     push_warning(thd, Sql_condition::WARN_LEVEL_WARN, ER_GET_ERRMSG, warning.c_str());
   }
   return report->problems.empty() ? HA_ADMIN_OK : HA_ADMIN_CORRUPT;

@@ -209,6 +209,7 @@ void FlushMemtablesNow(THD*, SysVar*, void*, const void*) {
   Engine* const engine = RunningEngine();
   if (engine == nullptr) return;
   WithoutVariablesLock unlocked;
+  sql_print_information("RocksDB: Manual memtable flush.");
   const Status flushed = engine->database().FlushMemtables();
   if (!flushed.ok()) PushError(flushed);
 }
@@ -217,6 +218,7 @@ void FlushAndCompactLevelZeroNow(THD*, SysVar*, void*, const void*) {
   Engine* const engine = RunningEngine();
   if (engine == nullptr) return;
   WithoutVariablesLock unlocked;
+  sql_print_information("RocksDB: Manual memtable and L0 flush.");
   Status done = engine->database().FlushMemtables();
   if (done.ok()) done = engine->database().CompactLevelZero();
   if (!done.ok()) PushError(done);
@@ -261,6 +263,9 @@ void CreateCheckpointNow(THD*, SysVar* variable, void*, const void* value) {
 void UpdateFamilyOptionsNow(THD* thd, SysVar*, void* variable, const void* value) {
   Engine* const engine = RunningEngine();
   const char* const text = *static_cast<const char* const*>(value);
+  if (text == nullptr) {
+    sql_print_warning("MyRocks: NULL is not a valid option for updates to column family settings.");
+  }
   if (engine != nullptr && text != nullptr) {
     const Status updated = engine->database().UpdateFamilyOptions(text);
     if (updated.code() == StatusCode::kInvalidArgument) {
@@ -423,6 +428,7 @@ void CompactFamilyNow(THD* thd, SysVar*, void*, const void* value) {
   Database& database = engine->database();
   const ColumnFamily* const family = database.FindFamily(name);
   if (family == nullptr) {
+    sql_print_warning("RocksDB: Column family '%s' not found.", name);
     my_error(ER_WRONG_VALUE_FOR_VAR, MYF(0), "rocksdb_compact_cf", name);
     return;
   }
@@ -434,6 +440,7 @@ void CompactFamilyNow(THD* thd, SysVar*, void*, const void* value) {
     return;
   }
   WithoutVariablesLock unlocked;
+  sql_print_information("RocksDB: Manual compaction of column family: %s", name);
   // The first look at a session's variables takes that lock.
   const auto threads = static_cast<uint32_t>(THDVAR(thd, manual_compaction_threads));
   const Status compacted =

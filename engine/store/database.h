@@ -110,7 +110,7 @@ class Database {
   uint64_t manual_compactions_processed() const { return compactions_processed_; }
   uint64_t manual_compactions_running() const { return compactions_running_; }
 
-  // Compacts a whole family, or the files of level 0 of every family into level 1.
+  // Compacts a whole family, or the files of level 0 of every family into level 1. The former is logged.
   // `threads`: that share the work; 0: as many as every compaction has.
   Status Compact(const ColumnFamily& family, uint32_t threads = 0);
   Status CompactLevelZero();
@@ -175,6 +175,7 @@ class Database {
   const ColumnFamily* default_family_ = nullptr;
   const ColumnFamily* system_family_ = nullptr;
   mutable MemoryAccounts memory_accounts_;
+  std::atomic<uint64_t> compactions_begun_{0};
   std::atomic<uint64_t> compactions_processed_{0};
   std::atomic<uint64_t> compactions_running_{0};
   std::atomic<uint64_t> next_sorted_file_number_{0};

@@ -1,13 +1,15 @@
-"""Puts a record into the dictionary of a killed server, as damage or a newer version leaves it.
+"""Puts an entry into the database of a killed server, as damage or a newer version leaves it.
 
-Usage: put_dictionary_record.py DIRECTORY KEY VALUE. KEY is the type's number and the rest of the
-key: for a table "1:test.t", for the record of its second index "2:test.t/1", else hex digits. VALUE
-is hex digits.
+Usage: put_record.py DIRECTORY KEY VALUE. VALUE is hex digits. KEY is for a record of the dictionary
+its type's number and the rest of the key: for a table "1:test.t", for that of its second index
+"2:test.t/1", else hex digits. For a row it is "row:test.t/" and the bytes of the primary key in hex
+digits; "checked:" in place of "row:" appends checksums, right for the key, wrong for the value.
 """
 
 from __future__ import annotations
 
 import sys
+import zlib
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "cli"))
@@ -31,9 +33,19 @@ def index_id(directory: Path, table: str, position: int) -> bytes:
     return ids[8 * position : 8 * position + 8]
 
 
-def main() -> None:
-    directory = Path(sys.argv[1])
-    kind, _, rest = sys.argv[2].partition(":")
+def row(directory: Path, name: str, value: bytes, *, checked: bool) -> tuple[int, bytes, bytes]:
+    """Family, key and value of a row."""
+    table, _, key_digits = name.partition("/")
+    index = index_id(directory, table, 0)
+    key = index[4:] + bytes.fromhex(key_digits)
+    if checked:
+        wrong = zlib.crc32(value) ^ 1
+        value += b"\1" + zlib.crc32(key).to_bytes(4) + wrong.to_bytes(4)
+    return int.from_bytes(index[:4]), key, value
+
+
+def record(directory: Path, kind: str, rest: str, value: bytes) -> tuple[int, bytes, bytes]:
+    """Family, key and value of a record of the dictionary."""
     if int(kind) == TABLE:
         name = rest.encode()
     elif "/" in rest:
@@ -42,10 +54,17 @@ def main() -> None:
     else:
         name = bytes.fromhex(rest)
     family = log_file.column_family(directory, "__system__")
-    sequence = log_file.next_sequence(directory)
-    batch = log_file.put_batch(
-        sequence, family, int(kind).to_bytes(4) + name, bytes.fromhex(sys.argv[3])
-    )
+    return family, int(kind).to_bytes(4) + name, value
+
+
+def main() -> None:
+    directory, value = Path(sys.argv[1]), bytes.fromhex(sys.argv[3])
+    kind, _, rest = sys.argv[2].partition(":")
+    if kind in ("row", "checked"):
+        entry = row(directory, rest, value, checked=kind == "checked")
+    else:
+        entry = record(directory, kind, rest, value)
+    batch = log_file.put_batch(log_file.next_sequence(directory), *entry)
     log_file.append(log_file.newest_log(directory), batch)
 
 
