@@ -153,6 +153,10 @@ Result<std::unique_ptr<Database>> Database::Open(DatabaseOptions options, Log* l
       std::move(key_layouts), std::move(file_statistics), std::move(write_stalls), log));
   database->db_.reset(db);
   RemoveUnfinishedSortedFiles(database->options_, log);
+  CAIRN_ASSIGN_OR_RETURN(const std::string identity, database->Identity());
+  database->sort_directories_ =
+      std::make_unique<SortDirectories>(database->env(), database->directory(), identity);
+  database->sort_directories_->RemoveLeftRuns(log);
   database->expiry_->Bind(db);
   database->write_stalls_->Bind(db);
   for (rocksdb::ColumnFamilyHandle* handle : handles) database->Adopt(handle);
@@ -171,6 +175,12 @@ Result<std::unique_ptr<Database>> Database::Open(DatabaseOptions options, Log* l
 Database::~Database() {
   const Status closed = Close();
   if (!closed.ok()) log_->Write(Severity::kError, "closing the database: " + closed.ToString());
+}
+
+Result<std::string> Database::Identity() const {
+  std::string identity;
+  CAIRN_RETURN_IF_ERROR(FromRocksDb(db_->GetDbIdentity(identity)));
+  return identity;
 }
 
 const ColumnFamily* Database::Adopt(rocksdb::ColumnFamilyHandle* handle) {

@@ -24,6 +24,7 @@
 #include "engine/store/perf_context.h"
 #include "engine/store/prefix_extractor.h"
 #include "engine/store/shared_sync.h"
+#include "engine/store/sort_directories.h"
 #include "engine/store/statistics_collector.h"
 #include "engine/store/unfinished_commits.h"
 #include "engine/store/work_counters.h"
@@ -128,6 +129,8 @@ class Database {
   Status UpdateFamilyOptions(std::string_view text);
   // Brings the statistics of the families whose files changed up to date.
   Status RefreshStatistics();
+  // Where sorted runs lie that are not in directory().
+  SortDirectories& sort_directories() { return *sort_directories_; }
   // A number for the names of the next sorted files, used once while the database is open.
   uint64_t NextSortedFileNumber() { return next_sorted_file_number_++; }
 
@@ -153,6 +156,7 @@ class Database {
 
   const ColumnFamily* Adopt(rocksdb::ColumnFamilyHandle* handle);
   Status CheckFamilyOptions(const std::string& name, const std::string& text) const;
+  Result<std::string> Identity() const;
   void AdoptPrefixExtractor(const ColumnFamily& family) const;
 
   DatabaseOptions options_;
@@ -174,6 +178,7 @@ class Database {
   std::map<std::string, std::unique_ptr<ColumnFamily>, std::less<>> families_;
   const ColumnFamily* default_family_ = nullptr;
   const ColumnFamily* system_family_ = nullptr;
+  std::unique_ptr<SortDirectories> sort_directories_;
   mutable MemoryAccounts memory_accounts_;
   std::atomic<uint64_t> compactions_begun_{0};
   std::atomic<uint64_t> compactions_processed_{0};
