@@ -81,6 +81,8 @@ Status CheckStoredOptions(const DatabaseOptions& options,
   rocksdb::ConfigOptions config;
   config.ignore_unknown_options = false;
   config.env = options.db.env;
+  // Options may change from one start to the next.
+  config.sanity_level = rocksdb::ConfigOptions::kSanityLevelLooselyCompatible;
   const rocksdb::Status checked =
       rocksdb::CheckOptionsCompatibility(config, options.directory, options.db, families);
   if (checked.ok()) return Status();

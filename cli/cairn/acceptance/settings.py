@@ -313,7 +313,8 @@ def _start(
         done += len(options)
         phase.progress(f"start {number + 1} of {starts}, {refused} refused")
         try:
-            server.start(*options, needs_engine=False)
+            # Without the engine the server starts if it is not the default one.
+            server.start("--default-storage-engine=InnoDB", *options, needs_engine=False)
         except CairnError as error:
             problems.append(f"{' '.join(options)}: {error}")
             continue
