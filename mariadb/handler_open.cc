@@ -349,6 +349,7 @@ int ha_rocksdb::reset() {
   lock_mode_.reset();
   skip_locked_ = false;
   columns_changed_ = true;
+  compared_entries_ = 0;
   cancel_pushed_idx_cond();
   return 0;
 }
@@ -445,6 +446,14 @@ cairn::Transaction& ha_rocksdb::transaction() {
 
 // --- Statistics and maintenance ------------------------------------------------------------------------
 
+namespace {
+
+// Entries of a range that are counted where another index is in the running, and those of a statement and table.
+constexpr uint64_t kComparedEntries = 1000;
+constexpr uint64_t kMostComparedEntries = 4000;
+
+}  // namespace
+
 ha_rows ha_rocksdb::records_in_range(uint index, const key_range* min_key, const key_range* max_key,
                                      page_range*) {
   if (const uint32_t rows = cairn::FixedRangeRows(ha_thd(), table->force_index)) return rows;
@@ -476,11 +485,18 @@ ha_rows ha_rocksdb::records_in_range(uint index, const key_range* min_key, const
   }
   cairn::Database* const database = &cairn::RunningEngine()->database();
   const auto sizes = shared_->CurrentSizes(database, /*refresh=*/false);
-  const auto rows = cairn::EstimateRangeRows(database, engine_index, KnownRows(*sizes), first, end);
+  // Where several indexes are compared, small differences decide.
+  key_map others = table->opt_range_keys;
+  others.clear_bit(index);
+  const bool compares = !others.is_clear_all() && compared_entries_ < kMostComparedEntries;
+  const auto rows =
+      cairn::EstimateRangeRows(database, engine_index, KnownRows(*sizes), first, end,
+                               compares ? kComparedEntries : cairn::kExactRangeEntries);
   if (!rows.ok()) {
     cairn::HandlerError(rows.status());
     return HA_POS_ERROR;
   }
+  if (compares) compared_entries_ += std::min<uint64_t>(*rows, kComparedEntries);
   // Zero would be a promise, and other transactions may have rows that are not committed yet.
   return std::max<ha_rows>(*rows, 1);
 }
