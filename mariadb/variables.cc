@@ -263,9 +263,6 @@ void CreateCheckpointNow(THD*, SysVar* variable, void*, const void* value) {
 void UpdateFamilyOptionsNow(THD* thd, SysVar*, void* variable, const void* value) {
   Engine* const engine = RunningEngine();
   const char* const text = *static_cast<const char* const*>(value);
-  if (text == nullptr) {
-    sql_print_warning("MyRocks: NULL is not a valid option for updates to column family settings.");
-  }
   if (engine != nullptr && text != nullptr) {
     const Status updated = engine->database().UpdateFamilyOptions(text);
     if (updated.code() == StatusCode::kInvalidArgument) {

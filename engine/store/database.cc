@@ -327,21 +327,19 @@ Status Database::CheckFamilyOptions(const std::string& name, const std::string& 
 
 Status Database::UpdateFamilyOptions(std::string_view text) {
   std::lock_guard lock(options_mutex_);
-  const auto families = SplitFamilyOptions(text);
+  const auto read = [this, text]() -> decltype(SplitFamilyOptions(text)) {
+    CAIRN_ASSIGN_OR_RETURN(auto split, SplitFamilyOptions(text));
+    for (const auto& [name, options] : split) {
+      CAIRN_RETURN_IF_ERROR(CheckFamilyOptions(name, options));
+    }
+    return split;
+  };
+  const auto families = read();
   if (!families.ok()) {
     log_->Write(Severity::kWarning,
                 "MyRocks: failed to parse the updated column family options = '" +
                     std::string(text) + "'. " + families.status().ToString());
     return families.status();
-  }
-  const auto refuse = [this](const std::string& name, Status why) {
-    log_->Write(Severity::kWarning, "MyRocks: failed to apply the options for column family '" +
-                                        name + "'. " + why.ToString());
-    return why;
-  };
-  for (const auto& [name, options] : *families) {
-    Status checked = CheckFamilyOptions(name, options);
-    if (!checked.ok()) return refuse(name, std::move(checked));
   }
   for (const auto& [name, options] : *families) {
     CAIRN_ASSIGN_OR_RETURN(const ColumnFamily* family, FindOrCreateFamily(name));
@@ -352,8 +350,9 @@ Status Database::UpdateFamilyOptions(std::string_view text) {
     const Status set = FromRocksDb(db_->SetOptions(family->handle, map));
     AdoptPrefixExtractor(*family);
     if (!set.ok()) {
-      return refuse(
-          name, set.WithContext("options of the column family \"" + name + "\" stay as they are"));
+      log_->Write(Severity::kWarning, "MyRocks: failed to apply the options for column family '" +
+                                          name + "'. " + set.ToString());
+      return set.WithContext("options of the column family \"" + name + "\" stay as they are");
     }
     log_->Write(Severity::kNote, "MyRocks: options for column family '" + name +
                                      "' have been successfully updated.");
