@@ -11,16 +11,19 @@ namespace {
 class ErrorLog final : public Log {
  public:
   void Write(Severity severity, std::string_view message) override {
+    // Some begin as those of the stock plug-in do, which tools look for.
+    const char* const name =
+        message.starts_with("MyRocks") || message.starts_with("LibRocksDB") ? "" : "RocksDB: ";
     const int length = static_cast<int>(message.size());
     switch (severity) {
       case Severity::kNote:
-        sql_print_information("RocksDB: %.*s", length, message.data());
+        sql_print_information("%s%.*s", name, length, message.data());
         break;
       case Severity::kWarning:
-        sql_print_warning("RocksDB: %.*s", length, message.data());
+        sql_print_warning("%s%.*s", name, length, message.data());
         break;
       case Severity::kError:
-        sql_print_error("RocksDB: %.*s", length, message.data());
+        sql_print_error("%s%.*s", name, length, message.data());
         break;
     }
   }
@@ -39,7 +42,11 @@ std::vector<std::string> DirectoriesToWatch(const Database& database) {
 Result<std::unique_ptr<Engine>> Engine::Open(DatabaseOptions options, Log* log) {
   std::unique_ptr<Engine> engine(new Engine());
   CAIRN_ASSIGN_OR_RETURN(engine->database_, Database::Open(std::move(options), log));
-  CAIRN_ASSIGN_OR_RETURN(engine->dictionary_, Dictionary::Load(engine->database_.get()));
+  auto dictionary = Dictionary::Load(engine->database_.get());
+  if (!dictionary.ok()) {
+    return dictionary.status().WithContext("Failed to initialize data dictionary");
+  }
+  engine->dictionary_ = std::move(dictionary).value();
   CAIRN_ASSIGN_OR_RETURN(engine->prepared_locks_, PreparedLocks::Take(engine->database_.get()));
   engine->upkeep_ = std::make_unique<Upkeep>(engine->database_.get(), engine->dictionary_.get());
   engine->io_watchdog_ = std::make_unique<IoWatchdog>(DirectoriesToWatch(*engine->database_), log);

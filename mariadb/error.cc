@@ -15,6 +15,22 @@ bool IsDamage(StatusCode code) {
          code == StatusCode::kNoSpace || code == StatusCode::kInternal;
 }
 
+// The words that the stock plug-in has for it, which tools look for; the numbers are RocksDB's.
+const char* WordsOfDamage(StatusCode code, During during) {
+  switch (code) {
+    case StatusCode::kCorruption:
+      return "data corruption detected!, Status Code: 2, Status: ";
+    case StatusCode::kIoError:
+    case StatusCode::kNoSpace:
+      return during == During::kCommit ? "failed to write to WAL, Status Code: 5, Status: "
+                                       : "failed on I/O, Status Code: 5, Status: ";
+    case StatusCode::kInternal:
+      return "Failed to read/write in RocksDB, Status: ";
+    default:
+      return "";
+  }
+}
+
 }  // namespace
 
 int ToHandlerCode(StatusCode code) {
@@ -78,11 +94,14 @@ int ToHandlerCode(StatusCode code) {
   return HA_ERR_INTERNAL_ERROR;
 }
 
-int HandlerError(const Status& status) {
+int HandlerError(const Status& status, During during) {
   if (status.ok()) return 0;
   kept_message.assign(status.message());
   if (status.code() == StatusCode::kSnapshotConflict) kept_message = "snapshot conflict";
-  if (IsDamage(status.code())) sql_print_error("RocksDB: %s", status.ToString().c_str());
+  if (IsDamage(status.code())) {
+    sql_print_error("RocksDB: %s%s", WordsOfDamage(status.code(), during),
+                    status.ToString().c_str());
+  }
   return ToHandlerCode(status.code());
 }
 

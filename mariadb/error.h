@@ -15,7 +15,8 @@ int ToHandlerCode(StatusCode code);
 
 // The handler error code of `status`. For damage and for refusals with a reason the message is kept for
 // this thread, where handler::get_error_message() finds it, and damage is written to the error log.
-int HandlerError(const Status& status);
+enum class During { kStatement, kCommit };
+int HandlerError(const Status& status, During during = During::kStatement);
 
 // Takes the kept message of this thread; empty when there is none.
 std::string TakeErrorMessage();

@@ -352,6 +352,7 @@ int ha_rocksdb::reset() {
   lock_mode_.reset();
   skip_locked_ = false;
   columns_changed_ = true;
+  compared_entries_ = 0;
   cancel_pushed_idx_cond();
   return 0;
 }
@@ -449,6 +450,14 @@ cairn::Transaction& ha_rocksdb::transaction() {
 
 // --- Statistics and maintenance ------------------------------------------------------------------------
 
+namespace {
+
+// Entries of a range that are counted where another index is in the running, and those of a statement and table.
+constexpr uint64_t kComparedEntries = 1000;
+constexpr uint64_t kMostComparedEntries = 4000;
+
+}  // namespace
+
 ha_rows ha_rocksdb::records_in_range(uint index, const key_range* min_key, const key_range* max_key,
                                      page_range*) {
   if (const uint32_t rows = cairn::FixedRangeRows(ha_thd(), table->force_index)) return rows;
@@ -480,11 +489,18 @@ ha_rows ha_rocksdb::records_in_range(uint index, const key_range* min_key, const
   }
   cairn::Database* const database = &cairn::RunningEngine()->database();
   const auto sizes = shared_->CurrentSizes(database, /*refresh=*/false);
-  const auto rows = cairn::EstimateRangeRows(database, engine_index, KnownRows(*sizes), first, end);
+  // Where several indexes are compared, small differences decide.
+  key_map others = table->opt_range_keys;
+  others.clear_bit(index);
+  const bool compares = !others.is_clear_all() && compared_entries_ < kMostComparedEntries;
+  const auto rows =
+      cairn::EstimateRangeRows(database, engine_index, KnownRows(*sizes), first, end,
+                               compares ? kComparedEntries : cairn::kExactRangeEntries);
   if (!rows.ok()) {
     cairn::HandlerError(rows.status());
     return HA_POS_ERROR;
   }
+  if (compares) compared_entries_ += std::min<uint64_t>(*rows, kComparedEntries);
   // Zero would be a promise, and other transactions may have rows that are not committed yet.
   return std::max<ha_rows>(*rows, 1);
 }
@@ -518,6 +534,25 @@ Status ha_rocksdb::VirtualColumns::Compute(uint32_t index) {
   return Status(StatusCode::kInvalidArgument, "a generated column of the row cannot be computed");
 }
 
+namespace {
+
+void LogCheck(const TABLE& table, const cairn::TableCheckReport& report) {
+  if (global_system_variables.log_warnings <= 2) return;
+  const char* const name = table.s->table_name.str;
+  sql_print_information("RocksDB: CHECKTABLE %s: Checking table %s", name, name);
+  for (const auto& entries : report.entries) {
+    sql_print_information("RocksDB: CHECKTABLE %s:   Checking index %s", name,
+                          entries.index.c_str());
+    sql_print_information(
+        "RocksDB: CHECKTABLE %s:   ... %llu index entries checked (%llu had checksums)", name,
+        static_cast<ulonglong>(entries.count), static_cast<ulonglong>(entries.with_checksums));
+  }
+  sql_print_information("RocksDB: CHECKTABLE %s:   %llu table records had checksums", name,
+                        static_cast<ulonglong>(report.rows_with_checksums));
+}
+
+}  // namespace
+
 int ha_rocksdb::check(THD* thd, HA_CHECK_OPT*) {
   cairn::Session& session = cairn::Session::Of(thd);
   cairn::ScopedWaitObserver observer(&session);
@@ -528,12 +563,15 @@ int ha_rocksdb::check(THD* thd, HA_CHECK_OPT*) {
     cairn::HandlerError(report.status());
     return HA_ADMIN_FAILED;
   }
+  LogCheck(*table, *report);
   for (const std::string& problem : report->problems) {
-    sql_print_error("RocksDB: CHECK TABLE %s: %s", dictionary_name_.c_str(), problem.c_str());
+    sql_print_error("RocksDB: CHECKTABLE %s:   %s: %s", table->s->table_name.str,
+                    dictionary_name_.c_str(), problem.c_str());
     push_warning(thd, Sql_condition::WARN_LEVEL_WARN, ER_GET_ERRMSG, problem.c_str());
   }
   for (const std::string& warning : report->warnings) {
-    sql_print_warning("RocksDB: CHECK TABLE %s: %s", dictionary_name_.c_str(), warning.c_str());
+    sql_print_warning("RocksDB: CHECKTABLE %s:   %s: %s", table->s->table_name.str,
+                      dictionary_name_.c_str(), warning.c_str());
     push_warning(thd, Sql_condition::WARN_LEVEL_WARN, ER_GET_ERRMSG, warning.c_str());
   }
   return report->problems.empty() ? HA_ADMIN_OK : HA_ADMIN_CORRUPT;

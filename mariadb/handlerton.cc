@@ -32,7 +32,7 @@ TransactionId ToTransactionId(const XID& xid) {
 
 int CommitError(const Status& status) {
   if (status.ok()) return 0;
-  const int error = HandlerError(status);
+  const int error = HandlerError(status, During::kCommit);
   my_error(ER_GET_ERRMSG, MYF(0), error, status.ToString().c_str(), "ROCKSDB");
   return error;
 }

@@ -86,6 +86,7 @@ int Init(void* plugin) {
   ApplyToRunningEngine();
   SettleCairnVariables();
   ValidateTables(RunningEngine()->dictionary());
+  sql_print_information("MyRocks storage engine plugin has been successfully initialized.");
   return 0;
 }
 

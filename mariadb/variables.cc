@@ -210,6 +210,7 @@ void FlushMemtablesNow(THD*, SysVar*, void*, const void*) {
   Engine* const engine = RunningEngine();
   if (engine == nullptr) return;
   WithoutVariablesLock unlocked;
+  sql_print_information("RocksDB: Manual memtable flush.");
   const Status flushed = engine->database().FlushMemtables();
   if (!flushed.ok()) PushError(flushed);
 }
@@ -218,6 +219,7 @@ void FlushAndCompactLevelZeroNow(THD*, SysVar*, void*, const void*) {
   Engine* const engine = RunningEngine();
   if (engine == nullptr) return;
   WithoutVariablesLock unlocked;
+  sql_print_information("RocksDB: Manual memtable and L0 flush.");
   Status done = engine->database().FlushMemtables();
   if (done.ok()) done = engine->database().CompactLevelZero();
   if (!done.ok()) PushError(done);
@@ -424,6 +426,7 @@ void CompactFamilyNow(THD* thd, SysVar*, void*, const void* value) {
   Database& database = engine->database();
   const ColumnFamily* const family = database.FindFamily(name);
   if (family == nullptr) {
+    sql_print_warning("RocksDB: Column family '%s' not found.", name);
     my_error(ER_WRONG_VALUE_FOR_VAR, MYF(0), "rocksdb_compact_cf", name);
     return;
   }
@@ -435,6 +438,7 @@ void CompactFamilyNow(THD* thd, SysVar*, void*, const void* value) {
     return;
   }
   WithoutVariablesLock unlocked;
+  sql_print_information("RocksDB: Manual compaction of column family: %s", name);
   // The first look at a session's variables takes that lock.
   const auto threads = static_cast<uint32_t>(THDVAR(thd, manual_compaction_threads));
   const Status compacted =

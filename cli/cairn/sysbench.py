@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from cairn import packages, prefix, server
 from cairn.prefix import Server
@@ -54,3 +56,33 @@ def invocation(
         command = [script, *preset, *rest] if arguments else [script]
     environment = mariadb.environment() | {"LUA_PATH": f"{scripts}/?.lua;;"}
     return [str(program), *command], dict(os.environ, **environment)
+
+
+def problems_of_tables(cursor: Any, *, rows: int | None = None) -> Iterator[str]:
+    """What is wrong with the tables of the engine: by CHECK TABLE, and between their indexes.
+
+    The tables of sysbench's database have so many rows, if that is given.
+    """
+    cursor.execute(
+        "SELECT table_schema, table_name FROM information_schema.tables WHERE engine = 'ROCKSDB' "
+        "AND table_schema <> 'mysql'"
+    )
+    for schema, name in cursor.fetchall():
+        cursor.execute(f"CHECK TABLE {schema}.{name}")
+        answers = [f"{kind}: {text}" for _, _, kind, text in cursor.fetchall()]
+        if answers != ["status: OK"]:
+            yield f"CHECK TABLE {schema}.{name}: {'; '.join(answers)}"
+        if schema != DATABASE:
+            continue
+        key = f"k_{name.removeprefix('sbtest')}"
+        sums = {}
+        for index, condition in (("PRIMARY", "id > 0"), (key, "k >= 0")):
+            cursor.execute(
+                f"SELECT COUNT(*), SUM(k) FROM {schema}.{name} FORCE INDEX ({index}) "
+                f"WHERE {condition}"
+            )
+            sums[index] = cursor.fetchone()
+        if len(set(sums.values())) != 1:
+            yield f"{schema}.{name}: (rows, sum of k) by index: {sums}"
+        elif rows is not None and sums["PRIMARY"][0] != rows:
+            yield f"{schema}.{name}: {sums['PRIMARY'][0]} rows instead of {rows}"

@@ -60,6 +60,9 @@ class Dictionary::Loader {
     CAIRN_RETURN_IF_ERROR(DecideMaxIndexNumber());
     for (const Entry& entry : entries_) Judge(entry);
     ApplyDropMarks();
+    CAIRN_RETURN_IF_ERROR(CheckAutoIncrements());
+    Log(Severity::kNote, "Table_store: loaded DDL data for " +
+                             std::to_string(dictionary_.tables_.size()) + " tables");
     for (const auto& [name, table] : dictionary_.tables_) {
       database_.expiry().Add(ExpiryRules(*table));
     }
@@ -314,12 +317,31 @@ class Dictionary::Loader {
     for (const IndexId id : marks_) {
       if (claims_.contains(id.index_number)) continue;  // The table is quarantined for it.
       if (!dictionary_.CanHoldIndex(id)) {
-        Log(Severity::kError, "data dictionary: the mark that " + Describe(id) +
-                                  " is dropped is ignored and kept: no such index was ever made");
+        Log(Severity::kError, "Found max index id " + std::to_string(limit_) +
+                                  " from data dictionary but also found dropped index id (" +
+                                  std::to_string(id.column_family) + "," +
+                                  std::to_string(id.index_number) +
+                                  ") from drop_index dictionary: no such index was ever made, and "
+                                  "the mark is ignored and kept");
         continue;
       }
       database_.dropped_indexes().Add(id);
     }
+  }
+
+  // The records of tables are read with these.
+  Status CheckAutoIncrements() {
+    return ForEachRecord(
+        database_, DictionaryRecordType::kAutoIncrement,
+        [this](std::string_view key, std::string_view) {
+          const auto id = DecodeIndexKey(DictionaryRecordType::kAutoIncrement, key);
+          if (!id.ok()) return LogKept(key, id.status());
+          if (seen_.contains(id->index_number)) return;
+          Log(Severity::kWarning, "AUTOINC mismatch - Index number (" +
+                                      std::to_string(id->column_family) + ", " +
+                                      std::to_string(id->index_number) +
+                                      ") found in AUTOINC but does not exist as a DDL entry");
+        });
   }
 
   // A dictionary without any family is a new directory: it is Cairn's own.

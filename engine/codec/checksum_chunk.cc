@@ -29,9 +29,13 @@ bool IsChecksumChunk(std::string_view leftover) {
   return leftover.size() == kChecksumChunkBytes && leftover[0] == kTag;
 }
 
-bool ChecksumsMatch(std::string_view chunk, std::string_view key, std::string_view value_before) {
-  return LoadBigEndian<uint32_t>(chunk.data() + 1) == Crc32(key) &&
-         LoadBigEndian<uint32_t>(chunk.data() + 5) == Crc32(value_before);
+ChecksumFinding CompareChecksums(std::string_view chunk, std::string_view key,
+                                 std::string_view value_before) {
+  if (LoadBigEndian<uint32_t>(chunk.data() + 1) != Crc32(key)) return ChecksumFinding::kKeyDiffers;
+  if (LoadBigEndian<uint32_t>(chunk.data() + 5) != Crc32(value_before)) {
+    return ChecksumFinding::kValueDiffers;
+  }
+  return ChecksumFinding::kMatch;
 }
 
 }  // namespace cairn

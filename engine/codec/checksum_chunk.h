@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -16,7 +17,10 @@ void AppendChecksumChunk(std::string_view key, std::string* value);
 // Whether `leftover`, the end of a value, is a checksum chunk.
 bool IsChecksumChunk(std::string_view leftover);
 
-// Whether the chunk `chunk` fits `key` and the value in front of it.
-bool ChecksumsMatch(std::string_view chunk, std::string_view key, std::string_view value_before);
+enum class ChecksumFinding : uint8_t { kNone, kMatch, kKeyDiffers, kValueDiffers };
+
+// Whether the chunk `chunk` fits `key` and the value in front of it; never kNone.
+ChecksumFinding CompareChecksums(std::string_view chunk, std::string_view key,
+                                 std::string_view value_before);
 
 }  // namespace cairn

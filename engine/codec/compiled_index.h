@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/codec/checksum_chunk.h"
 #include "engine/codec/damage.h"
 #include "engine/codec/index_codec.h"
 #include "engine/codec/key_part.h"
@@ -72,12 +73,13 @@ struct IndexCodec::Compiled {
   // Reading.
   Damage ConsumeIndexNumber(ByteReader* key) const;
   Damage DecodeEntry(const DecodePlan::Steps& steps, std::string_view key, std::string_view value,
-                     uint8_t* record, bool* checksums_match) const;
+                     uint8_t* record, ChecksumFinding* checksums) const;
   Damage VerifyLeftover(std::string_view leftover, std::string_view key, std::string_view value,
-                        bool* checksums_match) const;
+                        ChecksumFinding* checksums) const;
   Damage AppendPrimaryTail(std::string_view key, std::string* primary_key) const;
   Damage AppendPrimaryParts(std::string_view key, std::string* primary_key) const;
   Status Corruption(Damage damage, std::string_view key) const;
+  Status ChecksumMismatch(ChecksumFinding finding, std::string_view key) const;
 };
 
 // The steps that pass over parts [first, last).

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "engine/base/status.h"
+#include "engine/codec/checksum_chunk.h"
 #include "engine/codec/table_layout.h"
 
 namespace cairn {
@@ -124,6 +125,9 @@ class IndexCodec {
   // pointers.
   Status Decode(const DecodePlan& plan, std::string_view key, std::string_view value,
                 uint8_t* record) const;
+  // The same; says what became of the row's checksums, if the plan verifies them.
+  Status Decode(const DecodePlan& plan, std::string_view key, std::string_view value,
+                uint8_t* record, ChecksumFinding* checksums) const;
 
   // Replaces `*primary_key` by the full primary key (index number first) of a secondary entry.
   // Errors: kCorruption.

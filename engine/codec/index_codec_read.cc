@@ -70,6 +70,18 @@ Status IndexCodec::Compiled::Corruption(Damage damage, std::string_view key) con
   return Status(StatusCode::kCorruption, std::move(text));
 }
 
+Status IndexCodec::Compiled::ChecksumMismatch(ChecksumFinding finding, std::string_view key) const {
+  std::string number;
+  AppendBigEndian(layout.index_number, &number);
+  std::string text = label + ": Checksum mismatch in ";
+  text.append(finding == ChecksumFinding::kKeyDiffers ? "key" : "value")
+      .append(" of key-value pair for index 0x")
+      .append(ToHex(number))
+      .append("; key ")
+      .append(ToHex(key));
+  return Status(StatusCode::kChecksumMismatch, std::move(text));
+}
+
 Damage IndexCodec::Compiled::ConsumeIndexNumber(ByteReader* key) const {
   uint32_t number;
   if (!key->ReadBigEndian(&number)) return Damage::kShortKey;
@@ -78,7 +90,7 @@ Damage IndexCodec::Compiled::ConsumeIndexNumber(ByteReader* key) const {
 
 Damage IndexCodec::Compiled::DecodeEntry(const DecodePlan::Steps& steps, std::string_view key,
                                          std::string_view value, uint8_t* record,
-                                         bool* checksums_match) const {
+                                         ChecksumFinding* checksums) const {
   ByteReader key_reader(key);
   CAIRN_RETURN_IF_DAMAGED(ConsumeIndexNumber(&key_reader));
   ByteReader value_reader(value);
@@ -115,18 +127,19 @@ Damage IndexCodec::Compiled::DecodeEntry(const DecodePlan::Steps& steps, std::st
   } else if (has_secondary_block) {
     value_reader = unpack_info;
   }
-  return VerifyLeftover(value_reader.rest(), key, value, checksums_match);
+  return VerifyLeftover(value_reader.rest(), key, value, checksums);
 }
 
 Damage IndexCodec::Compiled::VerifyLeftover(std::string_view leftover, std::string_view key,
-                                            std::string_view value, bool* checksums_match) const {
+                                            std::string_view value,
+                                            ChecksumFinding* checksums) const {
   const bool codes_may_precede = may_leave_codes && !is_primary();
   if (codes_may_precede && leftover.size() > kChecksumChunkBytes) {
     leftover.remove_prefix(leftover.size() - kChecksumChunkBytes);
   }
   if (IsChecksumChunk(leftover)) {
-    *checksums_match =
-        ChecksumsMatch(leftover, key, value.substr(0, value.size() - kChecksumChunkBytes));
+    *checksums =
+        CompareChecksums(leftover, key, value.substr(0, value.size() - kChecksumChunkBytes));
     return Damage::kNone;
   }
   return leftover.empty() || codes_may_precede ? Damage::kNone : Damage::kLongValue;
@@ -134,18 +147,19 @@ Damage IndexCodec::Compiled::VerifyLeftover(std::string_view leftover, std::stri
 
 Status IndexCodec::Decode(const DecodePlan& plan, std::string_view key, std::string_view value,
                           uint8_t* record) const {
-  bool checksums_match = true;
-  const Damage damage = compiled_->DecodeEntry(*plan.steps_, key, value, record, &checksums_match);
-  if (damage != Damage::kNone) [[unlikely]] {
-    ClearBlobs(plan.steps_->column_steps, record);
-    return compiled_->Corruption(damage, key);
-  }
-  if (!checksums_match) [[unlikely]] {
-    ClearBlobs(plan.steps_->column_steps, record);
-    return Status(StatusCode::kChecksumMismatch,
-                  compiled_->label + ": the row's checksums do not match; key " + ToHex(key));
-  }
-  return Status();
+  ChecksumFinding checksums;
+  return Decode(plan, key, value, record, &checksums);
+}
+
+Status IndexCodec::Decode(const DecodePlan& plan, std::string_view key, std::string_view value,
+                          uint8_t* record, ChecksumFinding* checksums) const {
+  *checksums = ChecksumFinding::kNone;
+  const Damage damage = compiled_->DecodeEntry(*plan.steps_, key, value, record, checksums);
+  if (damage == Damage::kNone && *checksums <= ChecksumFinding::kMatch) [[likely]]
+    return Status();
+  ClearBlobs(plan.steps_->column_steps, record);
+  return damage != Damage::kNone ? compiled_->Corruption(damage, key)
+                                 : compiled_->ChecksumMismatch(*checksums, key);
 }
 
 // The general case: parts in another order, or in another segment format.

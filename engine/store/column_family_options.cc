@@ -22,17 +22,24 @@ void SkipBlanks(std::string_view* text) {
 Result<std::string> ConsumeName(std::string_view* text) {
   const size_t equals = text->find('=');
   if (equals == std::string_view::npos) {
-    return Invalid("expected <column family>={<options>} at " + Quote(*text));
+    return Invalid("Invalid cf options, '=' expected: expected <column family>={<options>} at " +
+                   Quote(*text));
   }
   std::string name(text->substr(0, equals));
   while (!name.empty() && (name.back() == ' ' || name.back() == '\t')) name.pop_back();
   if (name.find_first_of(";{}") != std::string::npos) {
-    return Invalid("the name of a column family is expected at " + Quote(*text));
+    return Invalid("No column family found: the name of a column family is expected at " +
+                   Quote(*text));
   }
   text->remove_prefix(equals + 1);
   SkipBlanks(text);
-  if (name.empty() || !text->starts_with('{')) {
-    return Invalid("expected {<options>} after the column family " + Quote(name));
+  if (name.empty()) {
+    return Invalid("No column family found: a name is expected before = at " + Quote(*text));
+  }
+  if (!text->starts_with('{')) {
+    return Invalid(
+        "Invalid cf options, '{' expected: expected {<options>} after the column family " +
+        Quote(name));
   }
   text->remove_prefix(1);
   return name;
@@ -49,7 +56,8 @@ Result<std::string> ConsumeOptions(const std::string& name, std::string_view* te
       return options;
     }
   }
-  return Invalid("the options of the column family " + Quote(name) + " lack their closing brace");
+  return Invalid("Mismatched cf options, '}' expected: the options of the column family " +
+                 Quote(name) + " lack their closing brace");
 }
 
 }  // namespace
@@ -61,14 +69,15 @@ Result<std::vector<std::pair<std::string, std::string>>> SplitFamilyOptions(std:
     CAIRN_ASSIGN_OR_RETURN(std::string options, ConsumeOptions(name, &text));
     for (const auto& family : families) {
       if (family.first == name) {
-        return Invalid("the column family " + Quote(name) + " stands twice");
+        return Invalid("Duplicate entry for " + Quote(name) + ": the column family stands twice");
       }
     }
     families.emplace_back(std::move(name), std::move(options));
     SkipBlanks(&text);
     if (text.empty()) break;
     if (!text.starts_with(';')) {
-      return Invalid("expected ; between column families at " + Quote(text));
+      return Invalid("Invalid cf options, ';' expected: expected ; between column families at " +
+                     Quote(text));
     }
     text.remove_prefix(1);
   }
@@ -81,7 +90,10 @@ Result<ColumnFamilyOptionSource> ColumnFamilyOptionSource::Parse(
     std::shared_ptr<rocksdb::CompactionFilterFactory> filter_factory) {
   ColumnFamilyOptionSource source;
   Result<rocksdb::ColumnFamilyOptions> defaults = ApplyOptionText(base, default_text);
-  if (!defaults.ok()) return defaults.status().WithContext("rocksdb_default_cf_options");
+  if (!defaults.ok()) {
+    return defaults.status().WithContext(
+        "rocksdb_default_cf_options: Invalid default column family config");
+  }
   source.default_options_ = std::move(defaults).value();
 
   auto families = SplitFamilyOptions(override_text);
@@ -89,8 +101,8 @@ Result<ColumnFamilyOptionSource> ColumnFamilyOptionSource::Parse(
   for (auto& [name, text] : *families) {
     Result<rocksdb::ColumnFamilyOptions> options = ApplyOptionText(source.default_options_, text);
     if (!options.ok()) {
-      return options.status().WithContext("rocksdb_override_cf_options, column family \"" + name +
-                                          "\"");
+      return options.status().WithContext("rocksdb_override_cf_options: Invalid cf config for " +
+                                          Quote(name) + " in override options");
     }
     source.overrides_.emplace(name, std::move(options).value());
   }

@@ -8,6 +8,7 @@
 #include "engine/store/compaction_filter.h"
 #include "engine/store/comparator.h"
 #include "engine/store/index_range.h"
+#include "engine/store/library_log.h"
 #include "engine/store/option_text.h"
 #include "engine/store/rocksdb_status.h"
 #include "engine/store/sorted_files.h"
@@ -20,8 +21,8 @@ namespace {
 
 // Says in plain words why RocksDB refused a directory. RocksDB reports most of this as "IO error".
 Status ExplainOpenFailure(const rocksdb::Status& status, const std::string& directory) {
-  const Status ours = FromRocksDb(status);
-  const std::string text = status.ToString();
+  const std::string text = "Error opening instance, Status Code: " + std::to_string(status.code()) +
+                           ", Status: " + status.ToString();
   const auto mentions = [&text](std::string_view part) {
     return text.find(part) != std::string::npos;
   };
@@ -45,23 +46,32 @@ Status ExplainOpenFailure(const rocksdb::Status& status, const std::string& dire
     return Status(StatusCode::kInvalidArgument,
                   "the files in " + directory + " are another program's; " + text);
   }
-  return ours.WithContext("cannot open " + directory);
+  return Status(FromRocksDb(status).code(), "cannot open " + directory + ": " + text);
 }
 
 // Names of the families in the directory; only `default` when there is no database yet.
-Result<std::vector<std::string>> ListFamilies(const DatabaseOptions& options) {
+Result<std::vector<std::string>> ListFamilies(const DatabaseOptions& options, Log* log) {
   std::vector<std::string> names;
   rocksdb::Env* env = options.db.env;
   const rocksdb::Status exists = env->FileExists(options.directory + "/CURRENT");
   if (exists.IsNotFound()) {
     names.emplace_back(kDefaultColumnFamily);
+    log->Write(Severity::kNote, "Got ENOENT when listing column families");
+    log->Write(Severity::kNote, "  assuming that we're creating a new database");
     return names;
   }
   if (!exists.ok()) return ExplainOpenFailure(exists, options.directory);
   const rocksdb::Status listed =
       rocksdb::DB::ListColumnFamilies(options.db, options.directory, &names);
   if (!listed.ok()) return ExplainOpenFailure(listed, options.directory);
+  log->Write(Severity::kNote, std::to_string(names.size()) + " column families found");
   return names;
+}
+
+void LogSizes(const rocksdb::ColumnFamilyOptions& options, Log* log) {
+  log->Write(Severity::kNote, "    write_buffer_size=" + std::to_string(options.write_buffer_size));
+  log->Write(Severity::kNote,
+             "    target_file_size_base=" + std::to_string(options.target_file_size_base));
 }
 
 // Compares the options with those that the directory was last opened with, unknown ones included.
@@ -71,6 +81,8 @@ Status CheckStoredOptions(const DatabaseOptions& options,
   rocksdb::ConfigOptions config;
   config.ignore_unknown_options = false;
   config.env = options.db.env;
+  // Options may change from one start to the next.
+  config.sanity_level = rocksdb::ConfigOptions::kSanityLevelLooselyCompatible;
   const rocksdb::Status checked =
       rocksdb::CheckOptionsCompatibility(config, options.directory, options.db, families);
   if (checked.ok()) return Status();
@@ -110,6 +122,10 @@ Result<std::unique_ptr<Database>> Database::Open(DatabaseOptions options, Log* l
   }
   options.db.listeners.push_back(MakeStatisticsListener(file_statistics));
   options.db.listeners.push_back(MakeStallListener(write_stalls));
+  options.db.listeners.push_back(MakeBackgroundErrorListener(log));
+  if (options.db.info_log != nullptr) {
+    options.db.info_log = MakeLibraryLog(std::move(options.db.info_log), log);
+  }
   // A filter turns the entry of a dropped index into a Delete although a SingleDelete of a session may lie
   // above it, and the stock plug-in's does that with expired entries too. Such pairs are no damage.
   options.db.enforce_single_del_contracts = false;
@@ -118,7 +134,7 @@ Result<std::unique_ptr<Database>> Database::Open(DatabaseOptions options, Log* l
       ColumnFamilyOptionSource::Parse(options.column_family, options.default_column_family_text,
                                       options.override_column_family_text,
                                       MakeCompactionFilterFactory(dropped_indexes, expiry, log)));
-  CAIRN_ASSIGN_OR_RETURN(const std::vector<std::string> names, ListFamilies(options));
+  CAIRN_ASSIGN_OR_RETURN(const std::vector<std::string> names, ListFamilies(options, log));
 
   std::vector<rocksdb::ColumnFamilyDescriptor> descriptors;
   descriptors.reserve(names.size());
@@ -139,12 +155,21 @@ Result<std::unique_ptr<Database>> Database::Open(DatabaseOptions options, Log* l
       std::move(key_layouts), std::move(file_statistics), std::move(write_stalls), log));
   database->db_.reset(db);
   RemoveUnfinishedSortedFiles(database->options_, log);
+  CAIRN_ASSIGN_OR_RETURN(const std::string identity, database->Identity());
+  database->sort_directories_ =
+      std::make_unique<SortDirectories>(database->env(), database->directory(), identity);
+  database->sort_directories_->RemoveLeftRuns(log);
   database->expiry_->Bind(db);
   database->write_stalls_->Bind(db);
   for (rocksdb::ColumnFamilyHandle* handle : handles) database->Adopt(handle);
   database->default_family_ = database->FindFamily(kDefaultColumnFamily);
   CAIRN_ASSIGN_OR_RETURN(database->system_family_,
                          database->FindOrCreateFamily(kSystemColumnFamily));
+  log->Write(Severity::kNote, "Column Families at start:");
+  for (const ColumnFamily* family : database->Families()) {
+    log->Write(Severity::kNote, "  cf=" + family->name);
+    LogSizes(database->db_->GetOptions(family->handle), log);
+  }
   database->write_stalls_->List();  // A directory may open with too much to compact.
   return database;
 }
@@ -152,6 +177,12 @@ Result<std::unique_ptr<Database>> Database::Open(DatabaseOptions options, Log* l
 Database::~Database() {
   const Status closed = Close();
   if (!closed.ok()) log_->Write(Severity::kError, "closing the database: " + closed.ToString());
+}
+
+Result<std::string> Database::Identity() const {
+  std::string identity;
+  CAIRN_RETURN_IF_ERROR(FromRocksDb(db_->GetDbIdentity(identity)));
+  return identity;
 }
 
 const ColumnFamily* Database::Adopt(rocksdb::ColumnFamilyHandle* handle) {
@@ -193,13 +224,14 @@ Result<const ColumnFamily*> Database::FindOrCreateFamily(std::string_view name) 
   std::unique_lock lock(families_mutex_);
   const auto found = families_.find(name);
   if (found != families_.end()) return static_cast<const ColumnFamily*>(found->second.get());
+  const rocksdb::ColumnFamilyOptions options = family_options_.For(name);
+  log_->Write(Severity::kNote, "creating a column family " + std::string(name));
+  LogSizes(options, log_);
   rocksdb::ColumnFamilyHandle* handle = nullptr;
-  const Status created =
-      FromRocksDb(db_->CreateColumnFamily(family_options_.For(name), std::string(name), &handle));
+  const Status created = FromRocksDb(db_->CreateColumnFamily(options, std::string(name), &handle));
   if (!created.ok()) {
     return created.WithContext("creating the column family \"" + std::string(name) + "\"");
   }
-  log_->Write(Severity::kNote, "created the column family " + std::string(name));
   return Adopt(handle);
 }
 
@@ -224,10 +256,15 @@ Status Database::Compact(const ColumnFamily& family, uint32_t threads) {
   options.max_subcompactions = threads;
   options.bottommost_level_compaction = rocksdb::BottommostLevelCompaction::kForceOptimized;
   ++compactions_running_;
-  const rocksdb::Status compacted = db_->CompactRange(options, family.handle, nullptr, nullptr);
+  const std::string what =
+      "Manual Compaction id " + std::to_string(++compactions_begun_) + " cf " + family.name;
+  log_->Write(Severity::kNote, what + " started.");
+  const Status compacted = FromRocksDb(db_->CompactRange(options, family.handle, nullptr, nullptr));
+  log_->Write(Severity::kNote,
+              what + (compacted.ok() ? " ended." : " aborted. " + compacted.ToString()));
   --compactions_running_;
   ++compactions_processed_;
-  return FromRocksDb(compacted);
+  return compacted;
 }
 
 Status Database::CompactIndex(const ColumnFamily& family, uint32_t index_number,
@@ -261,11 +298,14 @@ Status Database::CompactLevelZero() {
 
 Status Database::CreateCheckpoint(std::string path) {
   while (path.size() > 1 && path.back() == '/') path.pop_back();
+  log_->Write(Severity::kNote, "creating checkpoint in directory : " + path);
   rocksdb::Checkpoint* made = nullptr;
   CAIRN_RETURN_IF_ERROR(FromRocksDb(rocksdb::Checkpoint::Create(db_.get(), &made)));
   const std::unique_ptr<rocksdb::Checkpoint> checkpoint(made);
-  return FromRocksDb(checkpoint->CreateCheckpoint(path))
-      .WithContext("creating a checkpoint in " + path);
+  CAIRN_RETURN_IF_ERROR(FromRocksDb(checkpoint->CreateCheckpoint(path))
+                            .WithContext("creating a checkpoint in " + path));
+  log_->Write(Severity::kNote, "created checkpoint in directory : " + path);
+  return Status();
 }
 
 Status Database::RemoveBackupCheckpoint() {
@@ -287,23 +327,35 @@ Status Database::CheckFamilyOptions(const std::string& name, const std::string& 
 
 Status Database::UpdateFamilyOptions(std::string_view text) {
   std::lock_guard lock(options_mutex_);
-  CAIRN_ASSIGN_OR_RETURN(const auto families, SplitFamilyOptions(text));
-  for (const auto& [name, options] : families) {
-    CAIRN_RETURN_IF_ERROR(CheckFamilyOptions(name, options));
+  const auto read = [this, text]() -> decltype(SplitFamilyOptions(text)) {
+    CAIRN_ASSIGN_OR_RETURN(auto split, SplitFamilyOptions(text));
+    for (const auto& [name, options] : split) {
+      CAIRN_RETURN_IF_ERROR(CheckFamilyOptions(name, options));
+    }
+    return split;
+  };
+  const auto families = read();
+  if (!families.ok()) {
+    log_->Write(Severity::kWarning,
+                "MyRocks: failed to parse the updated column family options = '" +
+                    std::string(text) + "'. " + families.status().ToString());
+    return families.status();
   }
-  for (const auto& [name, options] : families) {
+  for (const auto& [name, options] : *families) {
     CAIRN_ASSIGN_OR_RETURN(const ColumnFamily* family, FindOrCreateFamily(name));
     std::unordered_map<std::string, std::string> map;
     CAIRN_RETURN_IF_ERROR(FromRocksDb(rocksdb::StringToMap(options, &map)));
     if (map.empty()) continue;
     family->prefix_extractor.Suspend();
-    const rocksdb::Status set = db_->SetOptions(family->handle, map);
+    const Status set = FromRocksDb(db_->SetOptions(family->handle, map));
     AdoptPrefixExtractor(*family);
     if (!set.ok()) {
-      return FromRocksDb(set).WithContext("options of the column family \"" + name +
-                                          "\" stay as they are");
+      log_->Write(Severity::kWarning, "MyRocks: failed to apply the options for column family '" +
+                                          name + "'. " + set.ToString());
+      return set.WithContext("options of the column family \"" + name + "\" stay as they are");
     }
-    log_->Write(Severity::kNote, "changed options of the column family " + name);
+    log_->Write(Severity::kNote, "MyRocks: options for column family '" + name +
+                                     "' have been successfully updated.");
   }
   return Status();
 }

@@ -25,6 +25,7 @@
 #include "engine/store/prefix_extractor.h"
 #include "engine/store/range_lock_table.h"
 #include "engine/store/shared_sync.h"
+#include "engine/store/sort_directories.h"
 #include "engine/store/statistics_collector.h"
 #include "engine/store/unfinished_commits.h"
 #include "engine/store/work_counters.h"
@@ -115,7 +116,7 @@ class Database {
   uint64_t manual_compactions_processed() const { return compactions_processed_; }
   uint64_t manual_compactions_running() const { return compactions_running_; }
 
-  // Compacts a whole family, or the files of level 0 of every family into level 1.
+  // Compacts a whole family, or the files of level 0 of every family into level 1. The former is logged.
   // `threads`: that share the work; 0: as many as every compaction has.
   Status Compact(const ColumnFamily& family, uint32_t threads = 0);
   Status CompactLevelZero();
@@ -133,6 +134,8 @@ class Database {
   Status UpdateFamilyOptions(std::string_view text);
   // Brings the statistics of the families whose files changed up to date.
   Status RefreshStatistics();
+  // Where sorted runs lie that are not in directory().
+  SortDirectories& sort_directories() { return *sort_directories_; }
   // A number for the names of the next sorted files, used once while the database is open.
   uint64_t NextSortedFileNumber() { return next_sorted_file_number_++; }
 
@@ -158,6 +161,7 @@ class Database {
 
   const ColumnFamily* Adopt(rocksdb::ColumnFamilyHandle* handle);
   Status CheckFamilyOptions(const std::string& name, const std::string& text) const;
+  Result<std::string> Identity() const;
   void AdoptPrefixExtractor(const ColumnFamily& family) const;
 
   DatabaseOptions options_;
@@ -180,7 +184,9 @@ class Database {
   std::map<std::string, std::unique_ptr<ColumnFamily>, std::less<>> families_;
   const ColumnFamily* default_family_ = nullptr;
   const ColumnFamily* system_family_ = nullptr;
+  std::unique_ptr<SortDirectories> sort_directories_;
   mutable MemoryAccounts memory_accounts_;
+  std::atomic<uint64_t> compactions_begun_{0};
   std::atomic<uint64_t> compactions_processed_{0};
   std::atomic<uint64_t> compactions_running_{0};
   std::atomic<uint64_t> next_sorted_file_number_{0};

@@ -119,6 +119,9 @@ Status ExternalSorter::SpillBuffer() {
 
 // Writes what `source` gives in order to a new run.
 Status ExternalSorter::WriteRun(size_t level, const std::function<Status(const Sink&)>& source) {
+  if (settings_.directories != nullptr) {
+    CAIRN_RETURN_IF_ERROR(settings_.directories->Remember(settings_.directory));
+  }
   if (levels_.size() <= level) levels_.resize(level + 1);
   const std::string path = settings_.directory + "/" + name_ + "_" + std::to_string(run_count_++) +
                            std::string(kUnfinishedFileSuffix);

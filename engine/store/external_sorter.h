@@ -10,17 +10,15 @@
 #include <vector>
 
 #include "engine/base/status.h"
+#include "engine/store/sort_directories.h"
 #include "rocksdb/comparator.h"
 #include "rocksdb/env.h"
 
 namespace cairn {
 
-// How the name of a file ends that is of use only while it is being worked on. Those that a crash leaves in the
-// database's directory are removed when it is opened.
-inline constexpr std::string_view kUnfinishedFileSuffix = ".bulk_load.tmp";
-
 struct SortSettings {
   std::string directory;                          // Of the runs.
+  SortDirectories* directories = nullptr;         // Remembers `directory`; may be null.
   uint64_t buffer_bytes = uint64_t{64} << 20;     // Held in memory before a run is written.
   uint64_t merge_read_bytes = uint64_t{1} << 30;  // Read ahead by all runs together.
   uint64_t removal_delay_ms = 0;                  // Waited after each run that is removed.

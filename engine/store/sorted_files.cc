@@ -184,6 +184,17 @@ Status SortedFiles::Ingest(Database* database, const std::vector<SortedFiles*>& 
   return Status();
 }
 
+std::unique_ptr<ExternalSorter> MakeSorter(Database* database, const ColumnFamily& family,
+                                           uint32_t index_number, SortSettings settings) {
+  SortDirectories& directories = database->sort_directories();
+  settings.directories = &directories;
+  return std::make_unique<ExternalSorter>(database->env(), family.handle->GetComparator(),
+                                          directories.run_prefix() + std::to_string(index_number) +
+                                              "_" +
+                                              std::to_string(database->NextSortedFileNumber()),
+                                          std::move(settings));
+}
+
 void RemoveUnfinishedSortedFiles(const DatabaseOptions& options, Log* log) {
   std::vector<std::string> names;
   // A directory that cannot be listed cannot be opened either, which is said then.

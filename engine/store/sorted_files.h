@@ -77,6 +77,10 @@ class SortedFiles {
   std::vector<rocksdb::ExternalSstFileInfo> files_;
 };
 
+// A sorter of entries of the index of that number, which `family` will hold. `database` outlives it.
+std::unique_ptr<ExternalSorter> MakeSorter(Database* database, const ColumnFamily& family,
+                                           uint32_t index_number, SortSettings settings);
+
 // Removes the files that an interrupted load or sort left in the directory. Errors are logged.
 void RemoveUnfinishedSortedFiles(const DatabaseOptions& options, Log* log);
 

@@ -61,12 +61,8 @@ IndexBuild::IndexBuild(Database* database, const Table* table,
   for (const uint32_t position : positions) {
     const TableIndex& index = table_->index(position);
     CAIRN_ASSERT(CanBuild(*index.codec));
-    const std::string number = std::to_string(index.entry.id.index_number);
     indexes_.push_back(
-        {position,
-         std::make_unique<ExternalSorter>(
-             database_->env(), index.family().handle->GetComparator(),
-             "cairn_" + number + "_" + std::to_string(database_->NextSortedFileNumber()), sort),
+        {position, MakeSorter(database_, index.family(), index.entry.id.index_number, sort),
          std::make_unique<SortedFiles>(database_, index.family(),
                                        table_->definition().name + "_" + index.layout().name,
                                        settings_.trace)});

@@ -45,6 +45,7 @@ class Checker {
     CAIRN_ASSIGN_OR_RETURN(row_plan_,
                            primary.codec->MakePlan(all_columns, IndexCodec::Checksums::kVerify));
     missing_.assign(table_.indexes().size(), 0);
+    with_checksums_.assign(table_.indexes().size(), 0);
     for (const TableIndex& index : table_.indexes()) {
       CAIRN_ASSIGN_OR_RETURN(
           std::unique_ptr<DecodePlan> entry_plan,
@@ -60,8 +61,10 @@ class Checker {
       if (WaitInterrupted()) return Status(StatusCode::kInterrupted);
       if (HasExpired(iterator.value())) continue;
       ++report_.row_count;
+      ChecksumFinding checksums;
       const Status decoded =
-          primary.codec->Decode(*row_plan_, iterator.key(), iterator.value(), record_);
+          primary.codec->Decode(*row_plan_, iterator.key(), iterator.value(), record_, &checksums);
+      report_.rows_with_checksums += checksums != ChecksumFinding::kNone;
       if (!decoded.ok()) {
         Report(primary, decoded.ToString(), iterator.key());
         continue;
@@ -92,6 +95,7 @@ class Checker {
       index.codec->EncodeKey(record_, hidden_key, &key_, &unpack_info_);
       index.codec->EncodeSecondaryValue(unpack_info_, ttl_stamp, &expected_value_);
       rocksdb::PinnableSlice value;
+      ChecksumFinding checksums = ChecksumFinding::kNone;
       const Status read =
           transaction_->Get(index.family(), key_, Transaction::View::kSnapshot, &value);
       if (read.code() == StatusCode::kNotFound) {
@@ -101,11 +105,12 @@ class Checker {
         return read;
       } else if (!value.ToStringView().starts_with(expected_value_)) {
         Report(index, "the entry differs from its row", key_);
-      } else if (const Status decoded =
-                     index.codec->Decode(*entry_plans_[i], key_, value.ToStringView(), record_);
+      } else if (const Status decoded = index.codec->Decode(
+                     *entry_plans_[i], key_, value.ToStringView(), record_, &checksums);
                  !decoded.ok()) {
         Report(index, decoded.ToString(), key_);
       }
+      with_checksums_[i] += checksums != ChecksumFinding::kNone;
     }
     return Status();
   }
@@ -127,6 +132,7 @@ class Checker {
       previous.assign(iterator.key());
     }
     CAIRN_RETURN_IF_ERROR(iterator.status());
+    report_.entries.push_back({index.layout().name, entry_count, with_checksums_[position]});
     surplus_ = entry_count + missing_[position] > report_.row_count;
     if (entry_count != report_.row_count) {
       report_.problems.push_back("index " + index.layout().name + ": " +
@@ -219,7 +225,8 @@ class Checker {
   std::string primary_key_;
   rocksdb::PinnableSlice row_value_;  // What BLOBs of the record point into.
   std::vector<uint32_t> part_ends_;
-  std::vector<uint64_t> missing_;  // Entries, by index.
+  std::vector<uint64_t> missing_;         // Entries, by index.
+  std::vector<uint64_t> with_checksums_;  // Entries of each index.
   bool surplus_ = false;
   std::unique_ptr<DecodePlan> row_plan_;
   std::vector<std::unique_ptr<DecodePlan>> entry_plans_;  // For what follows the expected value.

@@ -12,7 +12,14 @@
 namespace cairn {
 
 struct TableCheckReport {
+  struct IndexEntries {
+    std::string index;
+    uint64_t count = 0;
+    uint64_t with_checksums = 0;
+  };
   uint64_t row_count = 0;
+  uint64_t rows_with_checksums = 0;
+  std::vector<IndexEntries> entries;  // Of each secondary index.
   std::vector<std::string> problems;  // At most kMaxProblems, then the check ends.
   // What is no damage: rows with the same value in a UNIQUE key, which the stock plug-in lets in where the key has a
   // prefix of a BLOB. At most as many.

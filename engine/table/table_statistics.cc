@@ -180,12 +180,13 @@ Result<StoredRows> LookAtRows(Database* database, const Table& table,
 }
 
 Result<uint64_t> EstimateRangeRows(Database* database, const TableIndex& index, uint64_t row_count,
-                                   std::string_view first, std::string_view end) {
+                                   std::string_view first, std::string_view end,
+                                   uint64_t exact_entries) {
   if (first >= end) return uint64_t{0};
   const ColumnFamily& family = index.family();
   const KeyRange range(family, first, end);
   CAIRN_ASSIGN_OR_RETURN(const CountedEntries counted,
-                         CountEntries(database, family, range, kExactRangeEntries));
+                         CountEntries(database, family, range, exact_entries));
   if (counted.complete) return counted.count;
 
   // The share of the range in what files and memtables hold now, each by its own measure. Rows beyond those in the

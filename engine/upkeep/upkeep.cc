@@ -47,9 +47,9 @@ Upkeep::Upkeep(Database* database, Dictionary* dictionary)
 }
 
 Upkeep::~Upkeep() {
-  cancel_compaction_ = true;
   sync_alarm_.Stop();
   removal_alarm_.Stop();
+  cancel_compaction_ = true;  // Who sees it finds the alarm stopped.
   statistics_alarm_.Stop();
   sync_thread_.join();
   removal_thread_.join();

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from cairn import files, packages, plugin, prefix
-from cairn.acceptance import configurations, damage, disk_full, variables, volume
+from cairn.acceptance import configurations, damage, disk_full, disk_full_index, variables, volume
 from cairn.acceptance.case import Case, Context, Failed
 from cairn.errors import CairnError
 from cairn.paths import VAR, shown
@@ -24,6 +24,16 @@ CASES = (
         "disk-full-restart",
         "A restart on a full disk loses nothing and says what is wrong",
         disk_full.check_restart,
+    ),
+    Case(
+        "disk-full-index",
+        "A disk that ADD INDEX fills is an error, and the table stays as it was",
+        disk_full_index.check,
+    ),
+    Case(
+        "disk-full-sort",
+        "The same when rocksdb_tmpdir alone is full",
+        disk_full_index.check_sort_directory,
     ),
     Case("read-only", "A read-only directory is refused", damage.read_only),
     Case("locked", "A directory that another server uses is refused", damage.locked),

@@ -80,6 +80,8 @@ def check(context: Context) -> None:
         server = context.server("server", f"--rocksdb-datadir={mount / 'rocksdb'}", MEMTABLES)
         try:
             _fill_and_free(context, server, mount)
+            _require_logged(server, "Error detected in background, Status Code: 5")
+            _require_logged(server, "BackgroundErrorReason: ")
         finally:
             server.kill()
 
@@ -91,6 +93,7 @@ def check_whole(context: Context) -> None:
         server = context.server(data=mount / "data")
         try:
             _fill_and_free(context, server, mount)
+            _require_logged(server, "failed to write to WAL, Status Code: 5")
         finally:
             server.kill()
 
@@ -120,6 +123,12 @@ def check_restart(context: Context) -> None:
             _require_survival(server, filler)
         finally:
             server.kill()
+
+
+def _require_logged(server: ScratchServer, words: str) -> None:
+    """The error log says it in the words that tools look for."""
+    said = server.error_log.read_text(encoding="utf-8", errors="replace")
+    require(words in said, f"the error log does not say: {words}\n{server.excerpt()}")
 
 
 def _fill(context: Context, server: ScratchServer, ballast: Path) -> _Filler:

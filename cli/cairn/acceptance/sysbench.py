@@ -185,31 +185,8 @@ class _Bench:
         return Result(**(vars(result) | {"per_second": result.per_second / seconds}))
 
     def check(self) -> list[str]:
-        """CHECK TABLE, and both indexes have the same rows."""
-        wrong = []
         with self.server.connect(read_timeout=600) as connection, connection.cursor() as cursor:
-            cursor.execute(
-                "SELECT table_schema, table_name FROM information_schema.tables "
-                "WHERE engine = 'ROCKSDB'"
-            )
-            for schema, name in cursor.fetchall():
-                cursor.execute(f"CHECK TABLE {schema}.{name}")
-                answers = [f"{kind}: {text}" for _, _, kind, text in cursor.fetchall()]
-                if answers != ["status: OK"]:
-                    wrong.append(f"CHECK TABLE {schema}.{name}: {'; '.join(answers)}")
-                if schema != sysbench.DATABASE:
-                    continue
-                key = f"k_{name.removeprefix('sbtest')}"
-                sums = []
-                for index, condition in (("PRIMARY", "id > 0"), (key, "k >= 0")):
-                    cursor.execute(
-                        f"SELECT COUNT(*), SUM(k) FROM {schema}.{name} FORCE INDEX ({index}) "
-                        f"WHERE {condition}"
-                    )
-                    sums.append(cursor.fetchone())
-                if sums[0] != sums[1]:
-                    wrong.append(f"{schema}.{name}: (rows, sum of k) by primary and by k: {sums}")
-        return wrong
+            return list(sysbench.problems_of_tables(cursor))
 
     def _sysbench(self, arguments: tuple[str, ...], limit_s: int) -> tuple[int, str]:
         command, environment = sysbench.invocation(

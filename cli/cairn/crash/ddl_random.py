@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import random
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TextIO
 
-from cairn.crash import ddl_state
+from cairn.crash import ddl_state, definer
 from cairn.crash.ddl_cases import SCHEMAS
-from cairn.crash.writer import Connect, Writer
+from cairn.crash.writer import Connect
 from cairn.report import Phase
 from cairn.scratch_server import ENGINE_DIRECTORY, ScratchServer
 
@@ -28,45 +28,33 @@ class Table:
     partitioned: bool = False
 
 
-@dataclass
-class Promise:
-    """A client's own tables as acknowledged, and as after the statement under way."""
+class Promise(definer.Promise[Table]):
+    """A client's own tables."""
 
-    client: int
-    tables: dict[str, Table] = field(default_factory=dict)
-    pending: dict[str, Table] | None = None
-    statement: str = ""
-    # The server drops several tables one after the other.
-    piecewise: bool = False
-    next_row: int = 1
+    def __init__(self, client: int) -> None:
+        super().__init__()
+        self.client = client
+        # The server drops several tables one after the other.
+        self.piecewise = False
+        self.next_row = 1
 
     @property
     def names(self) -> list[str]:
         return [f"{schema}.c{self.client}_{n}" for schema in SCHEMAS for n in range(3)]
 
 
-class Definer(Writer):
-    """One client: no two of them share a table."""
+class Definer(definer.Definer[Table]):
+    """One client."""
+
+    promise: Promise
 
     def __init__(
         self, promise: Promise, connect: Connect, journal: TextIO, chance: random.Random
     ) -> None:
-        super().__init__(f"client {promise.client}", connect, journal, chance)
-        self.promise = promise
+        super().__init__(f"client {promise.client}", promise, connect, journal, chance)
 
-    def step(self, cursor: Any) -> None:
-        after = dict(self.promise.tables)
+    def choose(self, tables: dict[str, Table]) -> str:
         self.promise.piecewise = False
-        statement = self._choose(after)
-        self.promise.statement, self.promise.pending = statement, after
-        cursor.execute(statement)
-        self.promise.tables, self.promise.pending = after, None
-        self.acknowledge(statement)
-
-    def refused(self) -> None:
-        self.promise.pending = None
-
-    def _choose(self, tables: dict[str, Table]) -> str:
         free = [name for name in self.promise.names if name not in tables]
         if free and (not tables or self.random.random() < 0.25):
             return self._create(tables, self.random.choice(free))
@@ -146,17 +134,17 @@ class Load:
             Definer(promise, self.server.connect, journal, random.Random(f"{chance.random()}"))
             for promise in self.promises
         ]
-        for definer in definers:
-            definer.start()
-        for definer in definers:
-            definer.ready.wait(JOIN_S)
+        for each in definers:
+            each.start()
+        for each in definers:
+            each.ready.wait(JOIN_S)
         time.sleep(chance.uniform(*LOAD_S))
         self.server.kill()
-        for definer in definers:
-            definer.end()
-            definer.join(JOIN_S)
-            self.acknowledged += definer.acknowledged
-        if wrong := [definer.error for definer in definers if definer.error]:
+        for each in definers:
+            each.end()
+            each.join(JOIN_S)
+            self.acknowledged += each.acknowledged
+        if wrong := [each.error for each in definers if each.error]:
             return wrong
         self.server.start()
         wrong = [line for line in self.server.errors() if "RocksDB" in line or "DDL_LOG" in line]
@@ -178,21 +166,10 @@ def _settle(promise: Promise, cursor: Any) -> list[str]:
         )
         for table, options in cursor.fetchall():
             found[f"{schema}.{table}"] = _look(cursor, f"{schema}.{table}", options)
-    before, after = promise.tables, promise.pending
-    promise.tables, promise.pending = found, None
-    if found in (before, after):
+    wrong = promise.settle(found)
+    if not wrong or (wrong == [definer.MIXTURE] and promise.piecewise):
         return []
-    if after is None:
-        after = before
-    names = sorted(found.keys() | before.keys() | after.keys())
-    wrong = [
-        f"{name}: {found.get(name)} instead of {before.get(name)} or {after.get(name)}"
-        for name in names
-        if found.get(name) not in (before.get(name), after.get(name))
-    ]
-    if not wrong and promise.piecewise:
-        return []
-    return [*wrong, f"before or after, but not in part: {promise.statement[:150]}"]
+    return [*wrong, f"the last statement: {promise.statement[:150]}"]
 
 
 def _look(cursor: Any, name: str, options: str) -> Table:

@@ -11,7 +11,8 @@ import random
 from dataclasses import dataclass, replace
 from typing import Any, TextIO
 
-from cairn.crash.writer import Connect, Writer
+from cairn.crash import definer
+from cairn.crash.writer import Connect
 
 SCHEMA = "crash_ddl"
 NAMES = tuple(f"t{number}" for number in range(6))
@@ -25,37 +26,25 @@ class Table:
     rows: int
 
 
-class Promise:
-    """The tables as acknowledged, and as they would be after the statement under way."""
+class Promise(definer.Promise[Table]):
+    """What the tables must look like."""
 
     def __init__(self) -> None:
-        self.tables: dict[str, Table] = {}
-        self.pending: dict[str, Table] | None = None
-        self.statement = ""
+        super().__init__()
         self.unusable: set[str] = set()
 
 
-class Definer(Writer):
+class Definer(definer.Definer[Table]):
     """Changes definitions during one round."""
+
+    promise: Promise
 
     def __init__(
         self, promise: Promise, connect: Connect, journal: TextIO, random_numbers: random.Random
     ) -> None:
-        super().__init__("definer", connect, journal, random_numbers)
-        self.promise = promise
+        super().__init__("definer", promise, connect, journal, random_numbers)
 
-    def step(self, cursor: Any) -> None:
-        after = dict(self.promise.tables)
-        statement = self._change(after)
-        self.promise.statement, self.promise.pending = statement, after
-        cursor.execute(statement)
-        self.promise.tables, self.promise.pending = after, None
-        self.acknowledge(statement)
-
-    def refused(self) -> None:
-        self.promise.pending = None
-
-    def _change(self, tables: dict[str, Table]) -> str:
+    def choose(self, tables: dict[str, Table]) -> str:
         free = [n for n in NAMES if n not in tables and n not in self.promise.unusable]
         if free and (not tables or self.random.random() < 0.3):
             name = self.random.choice(free)
@@ -120,10 +109,10 @@ def check(promise: Promise, cursor: Any) -> Findings:
             wrong.append(f"{SCHEMA}.{name} is listed but does not open: {error}")
         except ValueError as error:
             wrong.append(str(error))
-    wrong += _compare(promise, found)
-    if wrong and promise.pending is not None:
+    was_under_way = promise.pending is not None
+    wrong += promise.settle(found)
+    if wrong and was_under_way:
         wrong.append(f"(the statement under way: {promise.statement[:120]})")
-    promise.tables, promise.pending = found, None
     left_over += _orphans(promise, listed, cursor)
     return Findings(wrong, left_over)
 
@@ -144,20 +133,6 @@ def _look(cursor: Any, name: str) -> Table:
 def _column_count(cursor: Any, name: str) -> int:
     cursor.execute(f"SHOW COLUMNS FROM {SCHEMA}.{name}")
     return len(cursor.fetchall())
-
-
-def _compare(promise: Promise, found: dict[str, Table]) -> list[str]:
-    if found in (promise.tables, promise.pending):
-        return []
-    wrong = []
-    for name in sorted(promise.tables.keys() | found.keys()):
-        wanted = [promise.tables.get(name)]
-        if promise.pending is not None:
-            wanted.append(promise.pending.get(name))
-        if found.get(name) not in wanted:
-            choices = " or ".join(str(table or "no table") for table in dict.fromkeys(wanted))
-            wrong.append(f"{SCHEMA}.{name}: {found.get(name) or 'no table'} instead of {choices}")
-    return wrong or ["the tables are a mixture of before and after the last statement"]
 
 
 def _orphans(promise: Promise, listed: list[str], cursor: Any) -> list[str]:

@@ -19,9 +19,11 @@ from cairn.observe.reading import (
     Place,
     Reader,
     Reading,
+    bytes_per_second_text,
     bytes_text,
     duration_text,
     number_text,
+    per_second_text,
     percent_text,
     stall_text,
 )
@@ -78,26 +80,18 @@ def _level_bytes(level: int) -> Figure:
     return lambda interval: interval.now.level_bytes[level]
 
 
-def _per_second(value: float | None) -> str:
-    return f"{number_text(value)}/s"
-
-
-def _bytes_per_second(value: float | None) -> str:
-    return f"{bytes_text(value)}/s"
-
-
 CHARTS = (
     Chart(
         "Statements",
         "By kind, as the server counts them.",
-        _per_second,
+        per_second_text,
         tuple((name, _rate(f"com_{name}")) for name in ("select", "insert", "update", "delete"))
         + (("commit", _rate("com_commit")),),
     ),
     Chart(
         "Keys",
         "Point reads, seeks of iterators, and written keys: a row is one key for each index.",
-        _per_second,
+        per_second_text,
         (
             ("read", _rate("rocksdb_number_keys_read")),
             ("seeks", _rate("rocksdb_number_db_seek")),
@@ -107,7 +101,7 @@ CHARTS = (
     Chart(
         "Bytes written",
         "By transactions, and to data files by flushes and compactions.",
-        _bytes_per_second,
+        bytes_per_second_text,
         (
             ("transactions", _rate("rocksdb_bytes_written")),
             ("flushes", _rate("rocksdb_flush_write_bytes")),
@@ -177,7 +171,7 @@ CHARTS = (
     Chart(
         "Block cache misses",
         "Each is a read of a file.",
-        _per_second,
+        per_second_text,
         (
             ("data", _rate("rocksdb_block_cache_data_miss")),
             ("index", _rate("rocksdb_block_cache_index_miss")),
@@ -314,8 +308,8 @@ def _facts(whole: Interval) -> list[tuple[str, str]]:
         whole.growth(f"rocksdb_stall_total_{kind}") for kind in ("stops", "slowdowns")
     )
     return [
-        ("commits", _per_second(whole.rate("com_commit"))),
-        ("keys written", _per_second(whole.rate("rocksdb_number_keys_written"))),
+        ("commits", per_second_text(whole.rate("com_commit"))),
+        ("keys written", per_second_text(whole.rate("rocksdb_number_keys_written"))),
         ("writes at the end", stall_text(whole.now) or "–"),
         ("write stops", number_text(stops)),
         ("slowdowns", number_text(slowdowns)),
@@ -351,7 +345,7 @@ def _chart(
             stacked=chart.stacked,
             maximum=chart.maximum,
             at_least=chart.at_least,
-            binary=chart.format in (bytes_text, _bytes_per_second),
+            binary=chart.format in (bytes_text, bytes_per_second_text),
         )
         body = drawing + _table(chart, shown_series)
     return f'<figure aria-labelledby="chart-{number}">{head}{body}</figure>'

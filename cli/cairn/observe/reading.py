@@ -227,7 +227,7 @@ def stall_text(reading: Reading) -> str:
     if stopped:
         return "stopped"
     slowed = reading.get("cairn_write_delayed_bytes_per_second")
-    return f"slowed to {bytes_text(slowed)}/s" if slowed else "flowing"
+    return f"slowed to {bytes_per_second_text(slowed)}" if slowed else "flowing"
 
 
 # ---- texts -------------------------------------------------------------------------------------
@@ -241,6 +241,14 @@ def bytes_text(value: float | None) -> str:
             return f"{value:.0f} {unit}" if unit == "B" or value >= 100 else f"{value:.1f} {unit}"
         value /= 1024
     return f"{value:.1f} TiB"
+
+
+def bytes_per_second_text(value: float | None) -> str:
+    return f"{bytes_text(value)}/s"
+
+
+def per_second_text(value: float | None) -> str:
+    return f"{number_text(value)}/s"
 
 
 def number_text(value: float | None) -> str:

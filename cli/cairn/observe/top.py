@@ -22,9 +22,11 @@ from cairn.observe.reading import (
     Place,
     Reader,
     Reading,
+    bytes_per_second_text,
     bytes_text,
     duration_text,
     number_text,
+    per_second_text,
     percent_text,
     stall_text,
 )
@@ -149,7 +151,7 @@ def _rows(*rows: tuple[str, str | Text]) -> Table:
 
 def _throughput(i: Interval) -> Table:
     def per_second(*names: str) -> str:
-        return f"{number_text(i.rate(*names))}/s"
+        return per_second_text(i.rate(*names))
 
     return _rows(
         ("statements", per_second(*STATEMENTS)),
@@ -158,7 +160,7 @@ def _throughput(i: Interval) -> Table:
         ("seeks", per_second("rocksdb_number_db_seek")),
         ("iterator steps", per_second("rocksdb_number_db_next")),
         ("keys written", per_second("rocksdb_number_keys_written")),
-        ("bytes written", f"{bytes_text(i.rate('rocksdb_bytes_written'))}/s"),
+        ("bytes written", bytes_per_second_text(i.rate("rocksdb_bytes_written"))),
         ("log syncs", per_second("rocksdb_wal_synced")),
     )
 
@@ -192,7 +194,7 @@ def _alarming(count: float | None) -> Text:
 
 def _reading(i: Interval) -> Table:
     def misses(kind: str) -> str:
-        return f"{number_text(i.rate(f'rocksdb_block_cache_{kind}_miss'))}/s"
+        return per_second_text(i.rate(f"rocksdb_block_cache_{kind}_miss"))
 
     return _rows(
         ("cache hits", percent_text(i.hit_rate())),
@@ -221,9 +223,9 @@ def _compaction(i: Interval) -> Table:
         ("flushes running", number_text(i.gauge("cairn_running_flushes"))),
         ("memtables that wait", number_text(i.gauge("cairn_immutable_memtables"))),
         ("pending", bytes_text(i.gauge("cairn_pending_compaction_bytes"))),
-        ("flushed", f"{bytes_text(i.rate('rocksdb_flush_write_bytes'))}/s"),
-        ("read", f"{bytes_text(i.rate('rocksdb_compact_read_bytes'))}/s"),
-        ("written", f"{bytes_text(i.rate('rocksdb_compact_write_bytes'))}/s"),
+        ("flushed", bytes_per_second_text(i.rate("rocksdb_flush_write_bytes"))),
+        ("read", bytes_per_second_text(i.rate("rocksdb_compact_read_bytes"))),
+        ("written", bytes_per_second_text(i.rate("rocksdb_compact_write_bytes"))),
         ("write amplification", number_text(i.write_amplification())),
     )
 

@@ -30,7 +30,7 @@ class TableStatisticsTest : public TableFixture, public ::testing::WithParamInte
     ASSERT_TRUE(transaction.Commit(Durability::kSync).ok());
   }
 
-  uint64_t RowsBetween(int first, int end) {
+  uint64_t RowsBetween(int first, int end, uint64_t exact_entries = kExactRangeEntries) {
     std::string first_key;
     std::string end_key;
     std::string unpack_info;
@@ -40,8 +40,8 @@ class TableStatisticsTest : public TableFixture, public ::testing::WithParamInte
     primary.codec->EncodeKey(cairn::testing::Record(description_, {end, "", 0, ""}).data(), 0,
                              &end_key, &unpack_info);
     const auto whole = EstimateIndexSize(database_.get(), primary);
-    const auto rows =
-        EstimateRangeRows(database_.get(), primary, whole->row_count, first_key, end_key);
+    const auto rows = EstimateRangeRows(database_.get(), primary, whole->row_count, first_key,
+                                        end_key, exact_entries);
     EXPECT_TRUE(rows.ok()) << rows.status().ToString();
     return rows.ok() ? *rows : 0;
   }
@@ -115,6 +115,12 @@ TEST_P(TableStatisticsTest, SmallRangesAreExact) {
   EXPECT_EQ(RowsBetween(100, 150), 50u);
   ASSERT_TRUE(database_->FlushMemtables().ok());
   EXPECT_EQ(RowsBetween(100, 150), 50u);
+}
+
+TEST_P(TableStatisticsTest, RangesAreExactUpToWhatTheCallerAsksFor) {
+  ASSERT_TRUE(database_->FlushMemtables().ok());
+  EXPECT_EQ(RowsBetween(100, 433, 334), 333u);
+  EXPECT_GE(RowsBetween(100, 433, 10), 10u);
 }
 
 TEST_P(TableStatisticsTest, LargeRangesAreNeverTakenForSmallOnes) {

@@ -1,0 +1,114 @@
+#include "engine/store/library_log.h"
+
+#include <algorithm>
+#include <cstdarg>
+#include <cstdio>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace cairn {
+namespace {
+
+constexpr size_t kMostBytes = 2000;  // Of a message.
+
+class LibraryLog final : public rocksdb::Logger {
+ public:
+  LibraryLog(std::shared_ptr<rocksdb::Logger> file, Log* log) : file_(std::move(file)), log_(log) {}
+
+  using rocksdb::Logger::Logv;
+  void Logv(const char* format, va_list arguments) override { file_->Logv(format, arguments); }
+
+  void Logv(rocksdb::InfoLogLevel level, const char* format, va_list arguments) override {
+    if (level < GetInfoLogLevel()) return;
+    if (level >= rocksdb::InfoLogLevel::WARN_LEVEL && level < rocksdb::InfoLogLevel::HEADER_LEVEL) {
+      va_list copy;
+      va_copy(copy, arguments);
+      Forward(level, format, copy);
+      va_end(copy);
+    }
+    file_->Logv(level, format, arguments);
+  }
+
+  void LogHeader(const char* format, va_list arguments) override {
+    file_->LogHeader(format, arguments);
+  }
+  size_t GetLogFileSize() const override { return file_->GetLogFileSize(); }
+  void Flush() override { file_->Flush(); }
+  rocksdb::InfoLogLevel GetInfoLogLevel() const override { return file_->GetInfoLogLevel(); }
+  void SetInfoLogLevel(rocksdb::InfoLogLevel level) override { file_->SetInfoLogLevel(level); }
+
+ private:
+  void Forward(rocksdb::InfoLogLevel level, const char* format, va_list arguments) {
+    char text[kMostBytes];
+    std::vsnprintf(text, sizeof(text), format, arguments);
+    std::string line = std::string("LibRocksDB:") + text;
+    while (line.ends_with('\n')) line.pop_back();
+    std::replace(line.begin(), line.end(), '\n', ' ');
+    log_->Write(level == rocksdb::InfoLogLevel::WARN_LEVEL ? Severity::kWarning : Severity::kError,
+                line);
+  }
+
+  const std::shared_ptr<rocksdb::Logger> file_;
+  Log* const log_;
+};
+
+std::string_view Describe(rocksdb::BackgroundErrorReason reason) {
+  switch (reason) {
+    case rocksdb::BackgroundErrorReason::kFlush:
+      return "flush";
+    case rocksdb::BackgroundErrorReason::kCompaction:
+      return "compaction";
+    case rocksdb::BackgroundErrorReason::kWriteCallback:
+      return "writing the log";
+    case rocksdb::BackgroundErrorReason::kMemTable:
+      return "writing to a memtable";
+    case rocksdb::BackgroundErrorReason::kManifestWrite:
+      return "writing the MANIFEST";
+    case rocksdb::BackgroundErrorReason::kFlushNoWAL:
+      return "flush without a log";
+    case rocksdb::BackgroundErrorReason::kManifestWriteNoWAL:
+      return "writing the MANIFEST without a log";
+    case rocksdb::BackgroundErrorReason::kAsyncFileOpen:
+      return "opening files";
+  }
+  return "unknown";
+}
+
+class BackgroundErrorListener final : public rocksdb::EventListener {
+ public:
+  explicit BackgroundErrorListener(Log* log) : log_(log) {}
+  const char* Name() const override { return "CairnBackgroundErrorListener"; }
+
+  void OnBackgroundError(rocksdb::BackgroundErrorReason reason, rocksdb::Status* error) override {
+    log_->Write(Severity::kError,
+                "Error detected in background, Status Code: " + std::to_string(error->code()) +
+                    ", Status: " + error->ToString());
+    log_->Write(Severity::kError,
+                "BackgroundErrorReason: " + std::to_string(static_cast<int>(reason)) + " (" +
+                    std::string(Describe(reason)) + ")");
+  }
+
+  void OnErrorRecoveryEnd(const rocksdb::BackgroundErrorRecoveryInfo& info) override {
+    info.old_bg_error.PermitUncheckedError();
+    if (info.new_bg_error.ok()) {
+      log_->Write(Severity::kNote,
+                  "writes go on after the error in background: " + info.old_bg_error.ToString());
+    }
+  }
+
+ private:
+  Log* const log_;
+};
+
+}  // namespace
+
+std::shared_ptr<rocksdb::Logger> MakeLibraryLog(std::shared_ptr<rocksdb::Logger> file, Log* log) {
+  return std::make_shared<LibraryLog>(std::move(file), log);
+}
+
+std::shared_ptr<rocksdb::EventListener> MakeBackgroundErrorListener(Log* log) {
+  return std::make_shared<BackgroundErrorListener>(log);
+}
+
+}  // namespace cairn
