@@ -480,6 +480,16 @@ def acceptance_damage(rounds: int, seed: str | None) -> None:
     sys.exit(command.run(rounds, seed))
 
 
+@acceptance.command("torn-logs")
+@click.option("--rounds", type=click.IntRange(1), default=20, show_default=True)
+@click.option("--seed", help="Repeat the rounds of an earlier run.")
+def acceptance_torn_logs(rounds: int, seed: str | None) -> None:
+    """Cut off, fill with zeros and alter RocksDB's logs: whole transactions or a clear refusal."""
+    from cairn.acceptance import torn_logs as command
+
+    sys.exit(command.run(rounds, seed))
+
+
 @acceptance.command("monitoring")
 def acceptance_monitoring() -> None:
     """Evaluate the dashboard's and the alerts' expressions against a server under load."""

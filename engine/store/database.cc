@@ -8,6 +8,7 @@
 #include "engine/store/compaction_filter.h"
 #include "engine/store/comparator.h"
 #include "engine/store/index_range.h"
+#include "engine/store/log_check.h"
 #include "engine/store/option_text.h"
 #include "engine/store/rocksdb_status.h"
 #include "engine/store/sorted_files.h"
@@ -79,6 +80,20 @@ Status CheckStoredOptions(const DatabaseOptions& options,
                     std::to_string(checked.code()) + ", Status: " + checked.ToString());
 }
 
+// Looks at the logs before RocksDB does, if there are any and nobody else has the directory open.
+Status CheckLogs(const DatabaseOptions& options, Log* log) {
+  rocksdb::Env* const env = options.db.env;
+  if (!env->FileExists(options.directory + "/CURRENT").ok()) return Status();
+  rocksdb::FileLock* lock = nullptr;
+  // What keeps the directory from being locked, RocksDB tells when it opens it.
+  if (!env->LockFile(options.directory + "/LOCK", &lock).ok()) return Status();
+  Status checked =
+      PrepareLogs(env, options.db.wal_dir.empty() ? options.directory : options.db.wal_dir,
+                  options.db.wal_recovery_mode, log);
+  const Status unlocked = FromRocksDb(env->UnlockFile(lock));
+  return checked.ok() ? unlocked : checked;
+}
+
 }  // namespace
 
 Database::Database(DatabaseOptions options, ColumnFamilyOptionSource family_options,
@@ -128,6 +143,7 @@ Result<std::unique_ptr<Database>> Database::Open(DatabaseOptions options, Log* l
     CAIRN_RETURN_IF_ERROR(CheckStoredOptions(options, descriptors));
   }
 
+  CAIRN_RETURN_IF_ERROR(CheckLogs(options, log));
   std::vector<rocksdb::ColumnFamilyHandle*> handles;
   rocksdb::TransactionDB* db = nullptr;
   const rocksdb::Status opened = rocksdb::TransactionDB::Open(
