@@ -100,7 +100,8 @@ Database::Database(DatabaseOptions options, ColumnFamilyOptionSource family_opti
                    std::shared_ptr<DroppedIndexes> dropped_indexes, std::shared_ptr<Expiry> expiry,
                    std::shared_ptr<KeyLayouts> key_layouts,
                    std::shared_ptr<FileStatistics> file_statistics,
-                   std::shared_ptr<WriteStalls> write_stalls, Log* log)
+                   std::shared_ptr<WriteStalls> write_stalls,
+                   std::shared_ptr<LogFailure> log_failure, Log* log)
     : options_(std::move(options)),
       family_options_(std::move(family_options)),
       dropped_indexes_(std::move(dropped_indexes)),
@@ -108,6 +109,7 @@ Database::Database(DatabaseOptions options, ColumnFamilyOptionSource family_opti
       key_layouts_(std::move(key_layouts)),
       file_statistics_(std::move(file_statistics)),
       write_stalls_(std::move(write_stalls)),
+      log_failure_(std::move(log_failure)),
       log_(log) {}
 
 Result<std::unique_ptr<Database>> Database::Open(DatabaseOptions options, Log* log) {
@@ -119,12 +121,14 @@ Result<std::unique_ptr<Database>> Database::Open(DatabaseOptions options, Log* l
   auto file_statistics = std::make_shared<FileStatistics>(log);
   auto write_stalls = std::make_shared<WriteStalls>(
       [env = options.db.env] { return static_cast<int64_t>(env->NowMicros()); });
+  auto log_failure = std::make_shared<LogFailure>();
   if (options.collect_statistics) {
     options.column_family.table_properties_collector_factories = {
         MakeStatisticsCollectorFactory(options.collector, key_layouts)};
   }
   options.db.listeners.push_back(MakeStatisticsListener(file_statistics));
   options.db.listeners.push_back(MakeStallListener(write_stalls));
+  options.db.listeners.push_back(MakeLogFailureListener(log_failure));
   // A filter turns the entry of a dropped index into a Delete although a SingleDelete of a session may lie
   // above it, and the stock plug-in's does that with expired entries too. Such pairs are no damage.
   options.db.enforce_single_del_contracts = false;
@@ -150,9 +154,10 @@ Result<std::unique_ptr<Database>> Database::Open(DatabaseOptions options, Log* l
       options.db, options.transaction, options.directory, descriptors, &handles, &db);
   if (!opened.ok()) return ExplainOpenFailure(opened, options.directory);
 
-  std::unique_ptr<Database> database(new Database(
-      std::move(options), std::move(family_options), std::move(dropped_indexes), std::move(expiry),
-      std::move(key_layouts), std::move(file_statistics), std::move(write_stalls), log));
+  std::unique_ptr<Database> database(
+      new Database(std::move(options), std::move(family_options), std::move(dropped_indexes),
+                   std::move(expiry), std::move(key_layouts), std::move(file_statistics),
+                   std::move(write_stalls), std::move(log_failure), log));
   database->db_.reset(db);
   RemoveUnfinishedSortedFiles(database->options_, log);
   database->expiry_->Bind(db);
@@ -338,10 +343,16 @@ Status Database::RefreshStatistics() {
 
 Status Database::SyncLog() {
   if (options_.db.allow_mmap_writes) return WriteLog();
-  return log_sync_.Run([this] { return FromRocksDb(db_->FlushWAL(/*sync=*/true)); });
+  return log_sync_.Run([this] {
+    const Status failure = log_failure_->Check();
+    return failure.ok() ? FromRocksDb(db_->FlushWAL(/*sync=*/true)) : failure;
+  });
 }
 
-Status Database::WriteLog() { return FromRocksDb(db_->FlushWAL(/*sync=*/false)); }
+Status Database::WriteLog() {
+  CAIRN_RETURN_IF_ERROR(log_failure_->Check());
+  return FromRocksDb(db_->FlushWAL(/*sync=*/false));
+}
 
 Status Database::MakeCommitsDurable() {
   CAIRN_RETURN_IF_ERROR(unfinished_commits_.Retry(db_.get()));
