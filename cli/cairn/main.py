@@ -490,6 +490,15 @@ def acceptance_torn_logs(rounds: int, seed: str | None) -> None:
     sys.exit(command.run(rounds, seed))
 
 
+@acceptance.command("large")
+@click.option("--rows", type=click.IntRange(10_000), default=2_000_000, show_default=True)
+def acceptance_large(rows: int) -> None:
+    """Change millions of rows at a time: bounded memory, or an error that names the limit."""
+    from cairn.acceptance import large as command
+
+    sys.exit(command.run(rows))
+
+
 @acceptance.command("monitoring")
 def acceptance_monitoring() -> None:
     """Evaluate the dashboard's and the alerts' expressions against a server under load."""
