@@ -501,6 +501,25 @@ def acceptance_statement_log(
     sys.exit(command.run(rounds, seed, seconds, without_range_locks=without_range_locks))
 
 
+@acceptance.command("torn-logs")
+@click.option("--rounds", type=click.IntRange(1), default=20, show_default=True)
+@click.option("--seed", help="Repeat the rounds of an earlier run.")
+def acceptance_torn_logs(rounds: int, seed: str | None) -> None:
+    """Cut off, fill with zeros and alter RocksDB's logs: whole transactions or a clear refusal."""
+    from cairn.acceptance import torn_logs as command
+
+    sys.exit(command.run(rounds, seed))
+
+
+@acceptance.command("large")
+@click.option("--rows", type=click.IntRange(10_000), default=2_000_000, show_default=True)
+def acceptance_large(rows: int) -> None:
+    """Change millions of rows at a time: bounded memory, or an error that names the limit."""
+    from cairn.acceptance import large as command
+
+    sys.exit(command.run(rows))
+
+
 @acceptance.command("monitoring")
 def acceptance_monitoring() -> None:
     """Evaluate the dashboard's and the alerts' expressions against a server under load."""

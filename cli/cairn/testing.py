@@ -24,6 +24,8 @@ ROUND_TRIPS = 3
 DAMAGE_ROUNDS = 6
 # The rounds of the short crash test with the binary log.
 SHORT_ROUNDS = 5
+# ./cairn acceptance torn-logs makes more of them.
+TORN_LOG_ROUNDS = 2
 # The short crash test takes every so manieth step of a statement.
 SHORT_STRIDE = 4
 # How many files of a failed check are named on the screen.
@@ -246,8 +248,10 @@ def _configurations(reporter: Reporter, server: prefix.Server) -> Total:
 def crash(reporter: Reporter) -> Total:
     """Some DDL statements, cut off at some of their steps; kills of a primary and its replica.
 
-    And recorded histories, with kills. The commands themselves run longer.
+    And recorded histories, with kills, and logs that lose their end. The commands themselves run
+    longer.
     """
+    from cairn.acceptance import torn_logs
     from cairn.crash import binlog, ddl
     from cairn.histories import command as histories
 
@@ -255,6 +259,8 @@ def crash(reporter: Reporter) -> Total:
         _build(reporter, "release")
     total = Total(*ddl.run_choice(reporter, ddl.Choice(short=True, stride=SHORT_STRIDE)))
     total.add(Total(*histories.run_short(reporter, prefix.require())))
+    torn = torn_logs.run_short(reporter, prefix.require(), TORN_LOG_ROUNDS)
+    total.add(Total(TORN_LOG_ROUNDS - torn, torn))
     tally = binlog.crash(reporter, SHORT_ROUNDS, seed=None)
     total.add(Total(tally.passed, tally.failed))
     return total

@@ -9,6 +9,7 @@
 #include "engine/store/comparator.h"
 #include "engine/store/index_range.h"
 #include "engine/store/library_log.h"
+#include "engine/store/log_check.h"
 #include "engine/store/option_text.h"
 #include "engine/store/rocksdb_status.h"
 #include "engine/store/sorted_files.h"
@@ -91,13 +92,28 @@ Status CheckStoredOptions(const DatabaseOptions& options,
                     std::to_string(checked.code()) + ", Status: " + checked.ToString());
 }
 
+// Looks at the logs before RocksDB does, if there are any and nobody else has the directory open.
+Status CheckLogs(const DatabaseOptions& options, Log* log) {
+  rocksdb::Env* const env = options.db.env;
+  if (!env->FileExists(options.directory + "/CURRENT").ok()) return Status();
+  rocksdb::FileLock* lock = nullptr;
+  // What keeps the directory from being locked, RocksDB tells when it opens it.
+  if (!env->LockFile(options.directory + "/LOCK", &lock).ok()) return Status();
+  Status checked =
+      PrepareLogs(env, options.db.wal_dir.empty() ? options.directory : options.db.wal_dir,
+                  options.db.wal_recovery_mode, log);
+  const Status unlocked = FromRocksDb(env->UnlockFile(lock));
+  return checked.ok() ? unlocked : checked;
+}
+
 }  // namespace
 
 Database::Database(DatabaseOptions options, ColumnFamilyOptionSource family_options,
                    std::shared_ptr<DroppedIndexes> dropped_indexes, std::shared_ptr<Expiry> expiry,
                    std::shared_ptr<KeyLayouts> key_layouts,
                    std::shared_ptr<FileStatistics> file_statistics,
-                   std::shared_ptr<WriteStalls> write_stalls, Log* log)
+                   std::shared_ptr<WriteStalls> write_stalls,
+                   std::shared_ptr<LogFailure> log_failure, Log* log)
     : options_(std::move(options)),
       family_options_(std::move(family_options)),
       dropped_indexes_(std::move(dropped_indexes)),
@@ -105,6 +121,7 @@ Database::Database(DatabaseOptions options, ColumnFamilyOptionSource family_opti
       key_layouts_(std::move(key_layouts)),
       file_statistics_(std::move(file_statistics)),
       write_stalls_(std::move(write_stalls)),
+      log_failure_(std::move(log_failure)),
       log_(log) {}
 
 Result<std::unique_ptr<Database>> Database::Open(DatabaseOptions options, Log* log) {
@@ -116,6 +133,7 @@ Result<std::unique_ptr<Database>> Database::Open(DatabaseOptions options, Log* l
   auto file_statistics = std::make_shared<FileStatistics>(log);
   auto write_stalls = std::make_shared<WriteStalls>(
       [env = options.db.env] { return static_cast<int64_t>(env->NowMicros()); });
+  auto log_failure = std::make_shared<LogFailure>();
   if (options.collect_statistics) {
     options.column_family.table_properties_collector_factories = {
         MakeStatisticsCollectorFactory(options.collector, key_layouts)};
@@ -126,6 +144,7 @@ Result<std::unique_ptr<Database>> Database::Open(DatabaseOptions options, Log* l
   if (options.db.info_log != nullptr) {
     options.db.info_log = MakeLibraryLog(std::move(options.db.info_log), log);
   }
+  options.db.listeners.push_back(MakeLogFailureListener(log_failure));
   // A filter turns the entry of a dropped index into a Delete although a SingleDelete of a session may lie
   // above it, and the stock plug-in's does that with expired entries too. Such pairs are no damage.
   options.db.enforce_single_del_contracts = false;
@@ -144,15 +163,17 @@ Result<std::unique_ptr<Database>> Database::Open(DatabaseOptions options, Log* l
     CAIRN_RETURN_IF_ERROR(CheckStoredOptions(options, descriptors));
   }
 
+  CAIRN_RETURN_IF_ERROR(CheckLogs(options, log));
   std::vector<rocksdb::ColumnFamilyHandle*> handles;
   rocksdb::TransactionDB* db = nullptr;
   const rocksdb::Status opened = rocksdb::TransactionDB::Open(
       options.db, options.transaction, options.directory, descriptors, &handles, &db);
   if (!opened.ok()) return ExplainOpenFailure(opened, options.directory);
 
-  std::unique_ptr<Database> database(new Database(
-      std::move(options), std::move(family_options), std::move(dropped_indexes), std::move(expiry),
-      std::move(key_layouts), std::move(file_statistics), std::move(write_stalls), log));
+  std::unique_ptr<Database> database(
+      new Database(std::move(options), std::move(family_options), std::move(dropped_indexes),
+                   std::move(expiry), std::move(key_layouts), std::move(file_statistics),
+                   std::move(write_stalls), std::move(log_failure), log));
   database->db_.reset(db);
   RemoveUnfinishedSortedFiles(database->options_, log);
   CAIRN_ASSIGN_OR_RETURN(const std::string identity, database->Identity());
@@ -374,7 +395,10 @@ Status Database::RefreshStatistics() {
 
 Status Database::SyncLog() {
   if (options_.db.allow_mmap_writes) return WriteLog();
-  return log_sync_.Run([this] { return FromRocksDb(db_->FlushWAL(/*sync=*/true)); });
+  return log_sync_.Run([this] {
+    const Status failure = log_failure_->Check();
+    return failure.ok() ? FromRocksDb(db_->FlushWAL(/*sync=*/true)) : failure;
+  });
 }
 
 void Database::UseRangeLocks() {
@@ -382,7 +406,10 @@ void Database::UseRangeLocks() {
   range_locks_ = std::make_unique<RangeLockTable>(options_.transaction.custom_mutex_factory);
 }
 
-Status Database::WriteLog() { return FromRocksDb(db_->FlushWAL(/*sync=*/false)); }
+Status Database::WriteLog() {
+  CAIRN_RETURN_IF_ERROR(log_failure_->Check());
+  return FromRocksDb(db_->FlushWAL(/*sync=*/false));
+}
 
 Status Database::MakeCommitsDurable() {
   CAIRN_RETURN_IF_ERROR(unfinished_commits_.Retry(db_.get(), range_locks_.get()));

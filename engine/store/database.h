@@ -20,6 +20,7 @@
 #include "engine/store/dropped_indexes.h"
 #include "engine/store/expiry.h"
 #include "engine/store/file_statistics.h"
+#include "engine/store/log_failure.h"
 #include "engine/store/memory_account.h"
 #include "engine/store/perf_context.h"
 #include "engine/store/prefix_extractor.h"
@@ -139,7 +140,8 @@ class Database {
   // A number for the names of the next sorted files, used once while the database is open.
   uint64_t NextSortedFileNumber() { return next_sorted_file_number_++; }
 
-  // Writes the log's buffer to the file, so that a death of the process loses nothing of it.
+  // Writes the log's buffer to the file, so that a death of the process loses nothing of it. Errors: kIoError, kNoSpace;
+  // once the log could not be written, until RocksDB has recovered from that.
   Status WriteLog();
   // The same, and syncs the file, once for all that ask meanwhile; with rocksdb_allow_mmap_writes RocksDB cannot do that
   // at any time.
@@ -157,7 +159,8 @@ class Database {
   Database(DatabaseOptions options, ColumnFamilyOptionSource family_options,
            std::shared_ptr<DroppedIndexes> dropped_indexes, std::shared_ptr<Expiry> expiry,
            std::shared_ptr<KeyLayouts> key_layouts, std::shared_ptr<FileStatistics> file_statistics,
-           std::shared_ptr<WriteStalls> write_stalls, Log* log);
+           std::shared_ptr<WriteStalls> write_stalls, std::shared_ptr<LogFailure> log_failure,
+           Log* log);
 
   const ColumnFamily* Adopt(rocksdb::ColumnFamilyHandle* handle);
   Status CheckFamilyOptions(const std::string& name, const std::string& text) const;
@@ -177,6 +180,7 @@ class Database {
   std::unique_ptr<RangeLockTable> range_locks_;
   SharedSync log_sync_;
   std::shared_ptr<WriteStalls> write_stalls_;
+  std::shared_ptr<LogFailure> log_failure_;
   Log* log_;
   std::unique_ptr<rocksdb::TransactionDB> db_;
   std::mutex options_mutex_;

@@ -56,6 +56,7 @@ Transaction::~Transaction() {
 void Transaction::Start(const TransactionSettings& settings) {
   if (started_) {
     settings_.changes_per_piece = settings.changes_per_piece;
+    settings_.max_row_locks = settings.max_row_locks;
     if (settings_.lock_wait_timeout_ms != settings.lock_wait_timeout_ms) {
       settings_.lock_wait_timeout_ms = settings.lock_wait_timeout_ms;
       rocksdb_->SetLockTimeout(settings.lock_wait_timeout_ms);
@@ -130,8 +131,12 @@ void Transaction::Finish() {
   started_ = prepared_ = in_statement_ = statement_wrote_ = false;
 }
 
+// What the engine adds at the end is small, and nobody could do anything about a batch that is full by then.
+void Transaction::LiftBatchLimit() { rocksdb_->GetWriteBatch()->SetMaxBytes(0); }
+
 Status Transaction::AddAutoIncrementMerges() {
   rocksdb::ColumnFamilyHandle* const system = database_->system_family().handle;
+  LiftBatchLimit();
   for (const AutoIncrementRaise& raise : auto_increment_raises_) {
     CAIRN_RETURN_IF_ERROR(FromRocksDb(rocksdb_->GetWriteBatch()->Merge(
         system, raise.key, EncodeAutoIncrement(raise.next_value))));
@@ -143,6 +148,7 @@ Status Transaction::AddAutoIncrementMerges() {
 // The batch deletes what it puts, so that the locks are in the log alone.
 Status Transaction::AddLockList() {
   if (!settings_.prepares_locks || ListedLocks().empty()) return Status();
+  LiftBatchLimit();
   rocksdb::ColumnFamilyHandle* const system = database_->system_family().handle;
   const std::string key = LockListKey();
   rocksdb::WriteBatchWithIndex& batch = *rocksdb_->GetWriteBatch();
@@ -612,22 +618,30 @@ void Transaction::CountLocks() {
   facts_.SetLockCount(lock_count_);
 }
 
+Status Transaction::AfterWrite(const rocksdb::Status& written) {
+  CountWrites();
+  if (!written.IsAborted() || written.subcode() != rocksdb::Status::SubCode::kMemoryLimit) {
+    return FromRocksDb(written);
+  }
+  return Status(StatusCode::kAborted,
+                "Operation aborted: the changes of the transaction have reached "
+                "rocksdb_write_batch_max_bytes (" +
+                    std::to_string(settings_.max_write_batch_bytes) + ")");
+}
+
 Status Transaction::Put(const ColumnFamily& family, std::string_view key, std::string_view value) {
   const rocksdb::Status put = BatchForWrite().Put(family.handle, ToSlice(key), ToSlice(value));
-  CountWrites();
-  return FromRocksDb(put);
+  return AfterWrite(put);
 }
 
 Status Transaction::Delete(const ColumnFamily& family, std::string_view key) {
   const rocksdb::Status deleted = BatchForWrite().Delete(family.handle, ToSlice(key));
-  CountWrites();
-  return FromRocksDb(deleted);
+  return AfterWrite(deleted);
 }
 
 Status Transaction::SingleDelete(const ColumnFamily& family, std::string_view key) {
   const rocksdb::Status deleted = BatchForWrite().SingleDelete(family.handle, ToSlice(key));
-  CountWrites();
-  return FromRocksDb(deleted);
+  return AfterWrite(deleted);
 }
 
 void Transaction::RaiseAutoIncrement(const TableDefinition& table, uint64_t next_value) {

@@ -78,7 +78,7 @@ class Transaction {
   // --- Life ----------------------------------------------------------------------------------------
 
   bool started() const { return started_; }
-  // Starts the transaction if it is not started; a started one takes over the time-out.
+  // Starts the transaction if it is not started; a started one takes over the time-out and the limit of row locks.
   void Start(const TransactionSettings& settings);
   // Whether anything would be written at commit.
   bool has_writes() const;
@@ -232,6 +232,9 @@ class Transaction {
   // What the statement reads at; null while it has none.
   const rocksdb::Snapshot* CurrentSnapshot() const;
   rocksdb::WriteBatchWithIndex& BatchForWrite();
+  // What came of a write to the batch.
+  Status AfterWrite(const rocksdb::Status& written);
+  void LiftBatchLimit();
   Status AddAutoIncrementMerges();
   Status AddLockList();
   Status WriteLogIfWanted(Durability durability);

@@ -5,7 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 from cairn import files, packages, plugin, prefix
-from cairn.acceptance import configurations, damage, disk_full, disk_full_index, variables, volume
+from cairn.acceptance import (
+    configurations,
+    damage,
+    disk_full,
+    disk_full_commit,
+    disk_full_index,
+    variables,
+    volume,
+)
 from cairn.acceptance.case import Case, Context, Failed
 from cairn.errors import CairnError
 from cairn.paths import VAR, shown
@@ -34,6 +42,16 @@ CASES = (
         "disk-full-sort",
         "The same when rocksdb_tmpdir alone is full",
         disk_full_index.check_sort_directory,
+    ),
+    Case(
+        "disk-full-commit",
+        "Clients that commit on a full disk are told what became of their transactions",
+        disk_full_commit.check_one_phase,
+    ),
+    Case(
+        "disk-full-two-phases",
+        "The same with the binary log and two engines, which agree",
+        disk_full_commit.check_two_phases,
     ),
     Case("read-only", "A read-only directory is refused", damage.read_only),
     Case("locked", "A directory that another server uses is refused", damage.locked),

@@ -7,10 +7,9 @@ import socket
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from cairn import binary_log, packages, plugin, prefix
-from cairn.crash import mixed
+from cairn.crash import mixed, writer
 from cairn.crash.command import OPTIONS
 from cairn.errors import CairnError
 from cairn.paths import VAR, shown
@@ -19,8 +18,6 @@ from cairn.report import Phase, Reporter, say
 from cairn.scratch_server import ScratchServer, own_directory, remove
 
 CLIENTS = 6
-CONNECT_S = 20
-JOIN_S = 30
 CATCH_UP_S = 120
 DURABLE = (
     "--log-bin=binlog",
@@ -129,12 +126,8 @@ class Rig:
             )
             for promise in self.promises
         ]
-        for writer in writers:
-            writer.start()
-        limit = time.monotonic() + CONNECT_S
-        for writer in writers:
-            if not writer.ready.wait(max(0.0, limit - time.monotonic())):
-                return [f"{writer.name} could not connect within {CONNECT_S} s"]
+        if late := writer.start(writers):
+            return [late]
         if plan.replica_kill_s is not None:
             time.sleep(plan.replica_kill_s)
             self.replica.kill()
@@ -145,14 +138,8 @@ class Rig:
             wrong.append(f"The primary ended by itself:\n{self.primary.excerpt()}")
         self.primary.kill()
         tally.kills += 1
-        limit = time.monotonic() + JOIN_S
-        for writer in writers:
-            writer.end()
-            writer.join(max(0.0, limit - time.monotonic()))
-            if writer.is_alive():
-                wrong.append(f"{writer.name} still waits for the killed server")
-        wrong += [writer.error for writer in writers if writer.error]
-        tally.acknowledged += sum(writer.acknowledged for writer in writers)
+        wrong += writer.end(writers)
+        tally.acknowledged += sum(each.acknowledged for each in writers)
         return wrong
 
     def restart(self, plan: Plan, tally: Tally) -> None:
@@ -176,7 +163,7 @@ class Rig:
         """Compares the primary with what was acknowledged, and the others with the primary."""
         with self.primary.connect() as connection, connection.cursor() as cursor:
             wrong = mixed.check(self.promises, cursor)
-            wrong += _check_tables(cursor)
+            wrong += writer.check_tables(cursor, mixed.TABLES)
         wrong += [f"The primary: {line}" for line in self.primary.errors()]
         self._replay()
         expected = _checksums(self.primary)
@@ -238,15 +225,6 @@ def _checksums(server: ScratchServer) -> dict[str, int]:
 def _differences(what: str, expected: dict[str, int], found: dict[str, int]) -> list[str]:
     return [
         f"{table} differs in {what}" for table in expected if expected[table] != found.get(table)
-    ]
-
-
-def _check_tables(cursor: Any) -> list[str]:
-    cursor.execute(f"CHECK TABLE {', '.join(mixed.TABLES)}")
-    return [
-        f"CHECK TABLE {table}: {kind}: {text}"
-        for table, _, kind, text in cursor.fetchall()
-        if (kind, text) != ("status", "OK")
     ]
 
 

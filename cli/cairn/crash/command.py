@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from cairn import files, packages, plugin, prefix, sysbench
-from cairn.crash import bank, definitions, inserts, registers, traffic
+from cairn.crash import bank, definitions, inserts, registers, traffic, writer
 from cairn.crash.writer import Writer
 from cairn.errors import CairnError
 from cairn.paths import VAR, shown
@@ -28,8 +28,6 @@ OPTIONS = (
 INSERT_WRITERS = 3
 REGISTER_WRITERS = 2
 CLERKS = 2
-CONNECT_S = 20
-JOIN_S = 30
 
 
 @dataclass(frozen=True)
@@ -92,26 +90,16 @@ class Rig:
         self.journal.write(f"round {number}\n")
         writers = self._writers(number, plan)
         self.traffic.start(number)
-        for writer in writers:
-            writer.start()
-        limit = time.monotonic() + CONNECT_S
-        for writer in writers:
-            if not writer.ready.wait(max(0.0, limit - time.monotonic())):
-                return 0, [f"{writer.name} could not connect within {CONNECT_S} s"]
+        if late := writer.start(writers):
+            return 0, [late]
         time.sleep(plan.load_s)
         wrong = [self.traffic.ended_early()]
         if not self.server.is_alive():
             wrong.append(f"The server ended by itself:\n{self.server.excerpt()}")
         self.server.kill()
-        limit = time.monotonic() + JOIN_S
-        for writer in writers:
-            writer.end()
-            writer.join(max(0.0, limit - time.monotonic()))
-            if writer.is_alive():
-                wrong.append(f"{writer.name} still waits for the killed server")
+        wrong += writer.end(writers)
         self.traffic.stop()
-        wrong += [writer.error for writer in writers]
-        return sum(writer.acknowledged for writer in writers), [text for text in wrong if text]
+        return sum(each.acknowledged for each in writers), [text for text in wrong if text]
 
     def _writers(self, number: int, plan: Plan) -> list[Writer]:
         def chance(name: str) -> random.Random:
@@ -175,13 +163,7 @@ def _check_tables(cursor: Any) -> list[str]:
         "SELECT CONCAT('`', table_schema, '`.`', table_name, '`') FROM information_schema.tables "
         "WHERE engine = 'ROCKSDB' AND table_name NOT LIKE '#%'"
     )
-    names = [name for (name,) in cursor.fetchall()]
-    cursor.execute(f"CHECK TABLE {', '.join(names)}")
-    return [
-        f"CHECK TABLE {table}: {kind}: {text}"
-        for table, _, kind, text in cursor.fetchall()
-        if (kind, text) != ("status", "OK")
-    ]
+    return writer.check_tables(cursor, [name for (name,) in cursor.fetchall()])
 
 
 def run(rounds: int, seed: int | None, *, binlog: bool) -> int:

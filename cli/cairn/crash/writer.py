@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import random
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TextIO
 
 # What a client may be told when two transactions meet: try again.
 CONFLICTS = (1020, 1205, 1213)
 # The server went away: what PyMySQL says when the process at the other end is gone.
 LOST = (0, 2003, 2006, 2013, 2014)
+
+CONNECT_S = 20
+JOIN_S = 30
 
 Connect = Callable[[], Any]
 
@@ -78,6 +82,39 @@ class Writer(threading.Thread):
     def refused(self) -> None:
         """The server refused the current transaction because of a conflict; it is rolled back."""
         raise NotImplementedError
+
+
+def start(writers: Sequence[Writer]) -> str:
+    """Starts all and waits until they are connected; returns what is wrong, or nothing."""
+    for writer in writers:
+        writer.start()
+    limit = time.monotonic() + CONNECT_S
+    for writer in writers:
+        if not writer.ready.wait(max(0.0, limit - time.monotonic())):
+            return f"{writer.name} could not connect within {CONNECT_S} s"
+    return ""
+
+
+def end(writers: Sequence[Writer]) -> list[str]:
+    """Ends all, whose server was killed; returns what went wrong with them."""
+    limit = time.monotonic() + JOIN_S
+    waiting = []
+    for writer in writers:
+        writer.end()
+        writer.join(max(0.0, limit - time.monotonic()))
+        if writer.is_alive():
+            waiting.append(f"{writer.name} still waits for the killed server")
+    return waiting + [writer.error for writer in writers if writer.error]
+
+
+def check_tables(cursor: Any, tables: Iterable[str]) -> list[str]:
+    """What CHECK TABLE finds."""
+    cursor.execute(f"CHECK TABLE {', '.join(tables)}")
+    return [
+        f"CHECK TABLE {table}: {kind}: {text}"
+        for table, _, kind, text in cursor.fetchall()
+        if (kind, text) != ("status", "OK")
+    ]
 
 
 def _last(cursor: Any) -> str:

@@ -235,7 +235,9 @@ TEST_F(TransactionTest, FullWriteBatchIsAnErrorAndKeepsTheTransaction) {
   Transaction transaction(database_.get());
   transaction.Start(settings);
   transaction.BeginStatement();
-  EXPECT_EQ(transaction.Put(family(), "key1", std::string(2000, 'x')).code(), StatusCode::kAborted);
+  const Status full = transaction.Put(family(), "key1", std::string(2000, 'x'));
+  EXPECT_EQ(full.code(), StatusCode::kAborted);
+  EXPECT_NE(full.message().find("rocksdb_write_batch_max_bytes (1000)"), std::string_view::npos);
   ASSERT_TRUE(transaction.RollbackStatement().ok());
   EXPECT_TRUE(transaction.Put(family(), "key1", "short").ok());
   EXPECT_TRUE(transaction.Commit(Durability::kSync).ok());

@@ -1,0 +1,350 @@
+#include "engine/store/log_check.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "engine/base/crc32c.h"
+#include "engine/store/rocksdb_status.h"
+
+namespace cairn {
+namespace {
+
+// RocksDB's layout of a log: blocks with records that do not cross them. A record has a masked CRC of all that follows
+// its length, the length of its content (2 bytes, little-endian), and a type; logs whose files are used again have the
+// number of the log behind that.
+constexpr size_t kBlockBytes = 32 * 1024;
+constexpr size_t kHeaderBytes = 7;
+constexpr size_t kLengthAt = 4;
+constexpr size_t kTypeAt = 6;
+constexpr size_t kLogNumberBytes = 4;
+enum RecordType : uint8_t { kZero = 0, kFull = 1, kFirst = 2, kMiddle = 3, kLast = 4 };
+
+bool IsOfReusedFile(uint8_t type) {
+  constexpr uint8_t kReusedFull = 5;
+  constexpr uint8_t kReusedLast = 8;
+  constexpr uint8_t kReusedTimestampSizes = 11;
+  constexpr uint8_t kReusedPredecessor = 131;
+  return (type >= kReusedFull && type <= kReusedLast) || type == kReusedTimestampSizes ||
+         type == kReusedPredecessor;
+}
+
+uint32_t Unmasked(uint32_t stored) {
+  const uint32_t rotated = stored - 0xA282EAD8u;
+  return (rotated >> 17) | (rotated << 15);
+}
+
+// The head of a record, as far as the bytes go.
+struct Record {
+  uint8_t type = kZero;
+  size_t length = 0;
+  size_t bytes = 0;  // With its head.
+  bool whole = false;
+};
+
+// The record at the front of `bytes`, the rest of a block, which has at least a head.
+Record ReadRecord(std::string_view bytes) {
+  Record record;
+  uint32_t stored = 0;
+  std::memcpy(&stored, bytes.data(), sizeof stored);
+  uint16_t length = 0;
+  std::memcpy(&length, bytes.data() + kLengthAt, sizeof length);
+  record.type = static_cast<uint8_t>(bytes[kTypeAt]);
+  record.length = length;
+  record.bytes = kHeaderBytes + (IsOfReusedFile(record.type) ? kLogNumberBytes : 0) + length;
+  record.whole = record.type != kZero && record.bytes <= bytes.size() &&
+                 Crc32c(bytes.substr(kTypeAt, record.bytes - kTypeAt)) == Unmasked(stored);
+  return record;
+}
+
+bool IsZeros(std::string_view bytes) {
+  return bytes.find_first_not_of('\0') == std::string_view::npos;
+}
+
+// Whether a whole record begins anywhere in `bytes`, a part of a block.
+bool HasRecord(std::string_view bytes) {
+  for (; bytes.size() >= kHeaderBytes; bytes.remove_prefix(1)) {
+    const size_t begin = bytes.find_first_not_of('\0');
+    if (begin == std::string_view::npos) return false;
+    // A checksum may begin with zeros.
+    constexpr size_t kBefore = sizeof(uint32_t);
+    if (begin > kBefore) bytes.remove_prefix(begin - kBefore);
+    if (bytes.size() >= kHeaderBytes && ReadRecord(bytes).whole) return true;
+  }
+  return false;
+}
+
+// Reads one log, block by block.
+class LogScan {
+ public:
+  static Result<LogScan> Open(rocksdb::Env* env, const std::string& path) {
+    LogScan scan;
+    scan.damage_.path = path;
+    CAIRN_RETURN_IF_ERROR(FromRocksDb(env->GetFileSize(path, &scan.damage_.size)));
+    CAIRN_RETURN_IF_ERROR(
+        FromRocksDb(env->NewSequentialFile(path, &scan.file_, rocksdb::EnvOptions())));
+    return scan;
+  }
+
+  Status Run() {
+    while (true) {
+      CAIRN_RETURN_IF_ERROR(NextBlock());
+      if (block_.empty()) break;
+      if (!ScanBlock()) return Judge();
+    }
+    if (!in_record_) return Status();
+    // The file ends between the parts of a record.
+    found_ = true;
+    damage_.kind = LogDamage::Kind::kCutOff;
+    damage_.offset = record_begin_;
+    return Status();
+  }
+
+  bool has_records() const { return has_records_; }
+  bool found() const { return found_; }
+  LogDamage& damage() { return damage_; }
+
+ private:
+  LogScan() : buffer_(new char[kBlockBytes]) {}
+
+  Status NextBlock() {
+    block_begin_ += block_.size();
+    rocksdb::Slice read;
+    CAIRN_RETURN_IF_ERROR(FromRocksDb(file_->Read(kBlockBytes, &read, buffer_.get())));
+    block_ = std::string_view(read.data(), read.size());
+    position_ = 0;
+    return Status();
+  }
+
+  // Goes to the end of the block. False: something is wrong at position_.
+  bool ScanBlock() {
+    while (position_ + kHeaderBytes <= block_.size()) {
+      const std::string_view rest = block_.substr(position_);
+      const Record record = ReadRecord(rest);
+      // What follows the last record in a file that is used again is older.
+      if (IsOfReusedFile(record.type) && !has_records_) {
+        has_records_ = reused_ = true;
+      }
+      if (reused_) {
+        position_ = block_.size();
+        return true;
+      }
+      if (!record.whole || !Fits(record.type)) return false;
+      has_records_ = true;
+      position_ += record.bytes;
+    }
+    // A head does not fit into what is left of a whole block, which is zeros; elsewhere the file is cut off.
+    return block_.size() == kBlockBytes || position_ == block_.size();
+  }
+
+  // Whether a record of this type may come here.
+  bool Fits(uint8_t type) {
+    switch (type) {
+      case kFull:
+        return !in_record_;
+      case kFirst:
+        if (in_record_) return false;
+        in_record_ = true;
+        record_begin_ = block_begin_ + position_;
+        return true;
+      case kMiddle:
+        return in_record_;
+      case kLast:
+        return std::exchange(in_record_, false);
+      default:
+        return true;  // About the log.
+    }
+  }
+
+  // What is wrong at position_, by all that follows.
+  Status Judge() {
+    const std::string_view rest = block_.substr(position_);
+    const uint64_t begin = block_begin_ + position_;
+    uint64_t end = begin + kHeaderBytes;  // Of the record, as its head has it.
+    bool shortened = false;
+    bool zeros = false;  // RocksDB passes over the rest of the block.
+    if (rest.size() >= kHeaderBytes) {
+      const Record record = ReadRecord(rest);
+      zeros = IsZeros(rest.substr(kLengthAt, kHeaderBytes - kLengthAt));
+      end = begin + kHeaderBytes + record.length;  // The type, which may be altered, has no say.
+      // The content is whole, so that its length is what was altered.
+      shortened = end > damage_.size && EndsAsWhole(rest);
+      // A whole record that cannot come here.
+      if (record.whole) followed_ = true;
+    }
+    if (!followed_ && rest.size() > 1) followed_ = HasRecord(rest.substr(1));
+    uint64_t data_end = begin + DataBytes(rest);
+    while (true) {
+      CAIRN_RETURN_IF_ERROR(NextBlock());
+      if (block_.empty()) break;
+      if (!IsZeros(block_)) data_end = block_begin_ + DataBytes(block_);
+      if (!followed_) followed_ = HasRecord(block_);
+    }
+    has_records_ = has_records_ || followed_;
+    damage_.offset = in_record_ ? record_begin_ : begin;
+    const bool lacks_end = end > damage_.size || data_end < end;
+    if (!followed_ && data_end == begin && !in_record_) return Status();  // Room that was not used.
+    found_ = true;
+    if (!followed_ && lacks_end && !shortened) {
+      damage_.kind = LogDamage::Kind::kCutOff;
+    } else {
+      damage_.kind = zeros && !in_record_ ? LogDamage::Kind::kZeros : LogDamage::Kind::kDamaged;
+    }
+    damage_.followed = followed_;
+    return Status();
+  }
+
+  // Whether `rest`, to the end of the file, is the whole content of a record whose length says otherwise.
+  static bool EndsAsWhole(std::string_view rest) {
+    uint32_t stored = 0;
+    std::memcpy(&stored, rest.data(), sizeof stored);
+    return Crc32c(rest.substr(kTypeAt)) == Unmasked(stored);
+  }
+
+  // Bytes up to the last that is not zero.
+  static size_t DataBytes(std::string_view bytes) {
+    const size_t last = bytes.find_last_not_of('\0');
+    return last == std::string_view::npos ? 0 : last + 1;
+  }
+
+  std::unique_ptr<rocksdb::SequentialFile> file_;
+  std::unique_ptr<char[]> buffer_;
+  std::string_view block_;
+  uint64_t block_begin_ = 0;
+  size_t position_ = 0;  // In the block.
+  uint64_t record_begin_ = 0;
+  bool in_record_ = false;  // A record has begun whose last part has not come yet.
+  bool has_records_ = false;
+  bool reused_ = false;
+  bool followed_ = false;
+  bool found_ = false;
+  LogDamage damage_;
+};
+
+// The logs by number.
+Result<std::map<uint64_t, std::string>> ListLogs(rocksdb::Env* env, const std::string& directory) {
+  constexpr std::string_view kSuffix = ".log";
+  std::vector<std::string> names;
+  CAIRN_RETURN_IF_ERROR(FromRocksDb(env->GetChildren(directory, &names)));
+  std::map<uint64_t, std::string> logs;
+  for (const std::string& name : names) {
+    if (!name.ends_with(kSuffix)) continue;
+    const std::string digits = name.substr(0, name.size() - kSuffix.size());
+    constexpr size_t kMostDigits = 18;
+    if (digits.empty() || digits.size() > kMostDigits ||
+        digits.find_first_not_of("0123456789") != std::string::npos) {
+      continue;
+    }
+    logs.emplace(std::stoull(digits), directory + "/" + name);
+  }
+  return logs;
+}
+
+std::string Described(const LogDamage& damage) {
+  std::string text = damage.path;
+  switch (damage.kind) {
+    case LogDamage::Kind::kCutOff:
+      text += " ends within a record";
+      break;
+    case LogDamage::Kind::kZeros:
+      text += " has zeros between records";
+      break;
+    case LogDamage::Kind::kDamaged:
+      text += " is damaged";
+      break;
+  }
+  text += " (byte " + std::to_string(damage.offset) + " of " + std::to_string(damage.size) + ")";
+  if (damage.followed) text += ", and later transactions follow";
+  return text;
+}
+
+Status Refused(const LogDamage& damage, std::string_view remedy) {
+  return Status(
+      StatusCode::kCorruption,
+      Described(damage) + ". Nothing was changed; copy the directory, then " + std::string(remedy));
+}
+
+bool IsTornTail(const LogDamage& damage) {
+  return damage.kind == LogDamage::Kind::kCutOff && !damage.followed;
+}
+
+// By what RocksDB would make of it otherwise.
+Status Check(const LogDamage& damage, rocksdb::WALRecoveryMode mode) {
+  constexpr std::string_view kGoBackOrSkip =
+      "start once with rocksdb_wal_recovery_mode=2 to go back to before the damage, or with 3 to "
+      "leave out what is damaged";
+  switch (mode) {
+    case rocksdb::WALRecoveryMode::kTolerateCorruptedTailRecords:
+      return IsTornTail(damage) ? Status() : Refused(damage, kGoBackOrSkip);
+    case rocksdb::WALRecoveryMode::kAbsoluteConsistency:
+      return Refused(damage, IsTornTail(damage)
+                                 ? "start with rocksdb_wal_recovery_mode=0, which leaves out a "
+                                   "record that a crash cut off"
+                                 : kGoBackOrSkip);
+    case rocksdb::WALRecoveryMode::kPointInTimeRecovery:
+      // RocksDB would go on behind zeros as if nothing were missing.
+      return damage.kind == LogDamage::Kind::kZeros && damage.followed
+                 ? Refused(damage,
+                           "start once with rocksdb_wal_recovery_mode=3 to leave out what is "
+                           "missing: recovery cannot go back to before zeros")
+                 : Status();
+    case rocksdb::WALRecoveryMode::kSkipAnyCorruptedRecords:
+      break;
+  }
+  return Status();
+}
+
+// File systems know the one way or the other.
+Status CutOff(rocksdb::Env* env, const std::string& path, uint64_t size) {
+  rocksdb::EnvOptions options;
+  options.use_mmap_writes = false;
+  std::unique_ptr<rocksdb::WritableFile> file;
+  rocksdb::Status cut = env->ReopenWritableFile(path, &file, options);
+  if (cut.IsNotSupported()) return FromRocksDb(env->Truncate(path, size));
+  if (cut.ok()) cut = file->Truncate(size);
+  if (cut.ok()) cut = file->Sync();
+  if (cut.ok()) cut = file->Close();
+  return FromRocksDb(cut);
+}
+
+}  // namespace
+
+Result<std::vector<LogDamage>> FindLogDamage(rocksdb::Env* env, const std::string& directory) {
+  CAIRN_ASSIGN_OR_RETURN(const auto logs, ListLogs(env, directory));
+  std::vector<LogDamage> damages;
+  for (const auto& [number, path] : logs) {
+    CAIRN_ASSIGN_OR_RETURN(LogScan scan, LogScan::Open(env, path));
+    CAIRN_RETURN_IF_ERROR(scan.Run().WithContext("reading " + path));
+    if (scan.has_records()) {
+      for (LogDamage& earlier : damages) earlier.followed = true;
+    }
+    if (scan.found()) damages.push_back(std::move(scan.damage()));
+  }
+  return damages;
+}
+
+Status PrepareLogs(rocksdb::Env* env, const std::string& directory, rocksdb::WALRecoveryMode mode,
+                   Log* log) {
+  CAIRN_ASSIGN_OR_RETURN(const std::vector<LogDamage> damages, FindLogDamage(env, directory));
+  for (const LogDamage& damage : damages) CAIRN_RETURN_IF_ERROR(Check(damage, mode));
+  for (const LogDamage& damage : damages) {
+    if (IsTornTail(damage)) {
+      log->Write(Severity::kNote, Described(damage) + ", which a crash cut off: it is left out");
+      CAIRN_RETURN_IF_ERROR(CutOff(env, damage.path, damage.offset)
+                                .WithContext("cutting off the end of " + damage.path));
+      continue;
+    }
+    log->Write(
+        Severity::kWarning,
+        Described(damage) + (mode == rocksdb::WALRecoveryMode::kPointInTimeRecovery
+                                 ? ": all from there on is left out (rocksdb_wal_recovery_mode=2)"
+                                 : ": what is damaged is left out (rocksdb_wal_recovery_mode=3)"));
+  }
+  return Status();
+}
+
+}  // namespace cairn

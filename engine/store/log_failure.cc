@@ -1,0 +1,44 @@
+#include "engine/store/log_failure.h"
+
+#include <utility>
+
+#include "engine/store/rocksdb_status.h"
+
+namespace cairn {
+namespace {
+
+class LogFailureListener final : public rocksdb::EventListener {
+ public:
+  explicit LogFailureListener(std::shared_ptr<LogFailure> failure) : failure_(std::move(failure)) {}
+
+  void OnBackgroundError(rocksdb::BackgroundErrorReason reason, rocksdb::Status* error) override {
+    if (reason == rocksdb::BackgroundErrorReason::kWriteCallback && failure_->Check().ok()) {
+      failure_->Set(FromRocksDb(*error));
+    }
+  }
+  void OnErrorRecoveryEnd(const rocksdb::BackgroundErrorRecoveryInfo& info) override {
+    if (info.new_bg_error.ok()) failure_->Clear();
+  }
+
+ private:
+  const std::shared_ptr<LogFailure> failure_;
+};
+
+}  // namespace
+
+Status LogFailure::Check() const {
+  std::lock_guard lock(mutex_);
+  return failure_;
+}
+
+void LogFailure::Set(Status failure) {
+  std::lock_guard lock(mutex_);
+  failure_ = std::move(failure);
+}
+
+std::shared_ptr<rocksdb::EventListener> MakeLogFailureListener(
+    std::shared_ptr<LogFailure> failure) {
+  return std::make_shared<LogFailureListener>(std::move(failure));
+}
+
+}  // namespace cairn

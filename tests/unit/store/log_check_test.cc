@@ -1,0 +1,266 @@
+#include "engine/store/log_check.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "engine/store/database.h"
+#include "tests/unit/store/memory_database.h"
+
+namespace cairn {
+namespace {
+
+using rocksdb::WALRecoveryMode;
+using testing::HasSubstr;
+
+constexpr int kRows = 12;
+constexpr size_t kBlockBytes = 32 * 1024;
+
+// Some rows fill blocks of the log, or cross them.
+std::string ValueOf(int row) {
+  return std::string(row % 4 == 3 ? 70'000 + row : 500 * row + 1, 'x');
+}
+
+std::string KeyOf(int row) { return "row" + std::to_string(100 + row); }
+
+// A database of which a crash left nothing but the log.
+class Logs : public testing::Test {
+ protected:
+  Logs() {
+    const auto database = disk_.Open();
+    for (int row = 0; row < kRows; ++row) {
+      EXPECT_TRUE(database->rocksdb()
+                      ->Put(rocksdb::WriteOptions(), database->default_family().handle, KeyOf(row),
+                            ValueOf(row))
+                      .ok());
+      ends_.push_back(Size(NewestLog()));
+    }
+    log_ = NewestLog();
+    good_ = Read(log_);
+    for (const std::string& name : Children()) files_.emplace_back(name, Read("/memory/" + name));
+  }
+
+  std::vector<std::string> Children() {
+    std::vector<std::string> names;
+    EXPECT_TRUE(disk_.env()->GetChildren("/memory", &names).ok());
+    std::erase_if(names, [](const std::string& name) {
+      return name == "LOCK" || name.starts_with("LOG") || name.front() == '.';
+    });
+    return names;
+  }
+
+  std::string NewestLog() {
+    std::string newest;
+    for (const std::string& name : Children()) {
+      if (name.ends_with(".log")) newest = std::max(newest, "/memory/" + name);
+    }
+    return newest;
+  }
+
+  uint64_t Size(const std::string& path) {
+    uint64_t size = 0;
+    EXPECT_TRUE(disk_.env()->GetFileSize(path, &size).ok());
+    return size;
+  }
+
+  std::string Read(const std::string& path) {
+    std::string bytes;
+    EXPECT_TRUE(rocksdb::ReadFileToString(disk_.env(), path, &bytes).ok());
+    return bytes;
+  }
+
+  void Write(const std::string& path, const std::string& bytes) {
+    EXPECT_TRUE(rocksdb::WriteStringToFile(disk_.env(), bytes, path).ok());
+  }
+
+  // The directory as the crash left it, but for the log.
+  void Restore(const std::string& log) {
+    for (const std::string& name : Children()) {
+      EXPECT_TRUE(disk_.env()->DeleteFile("/memory/" + name).ok());
+    }
+    for (const auto& [name, bytes] : files_) Write("/memory/" + name, bytes);
+    Write(log_, log);
+  }
+
+  Result<std::unique_ptr<Database>> Open(WALRecoveryMode mode) {
+    DatabaseOptions options = disk_.Options();
+    options.db.wal_recovery_mode = mode;
+    return Database::Open(std::move(options), &disk_.log());
+  }
+
+  static std::vector<int> RowsIn(Database& database) {
+    std::vector<int> rows;
+    for (int row = 0; row < kRows; ++row) {
+      std::string value;
+      const rocksdb::Status found = database.rocksdb()->Get(
+          rocksdb::ReadOptions(), database.default_family().handle, KeyOf(row), &value);
+      if (!found.ok()) continue;
+      EXPECT_EQ(value, ValueOf(row));
+      rows.push_back(row);
+    }
+    return rows;
+  }
+
+  // The rows before a byte of the log.
+  std::vector<int> RowsBefore(uint64_t byte) const {
+    std::vector<int> rows;
+    for (int row = 0; row < kRows && ends_[static_cast<size_t>(row)] <= byte; ++row) {
+      rows.push_back(row);
+    }
+    return rows;
+  }
+
+  // Bytes of interest: around the ends of records and of blocks, and some others.
+  std::vector<uint64_t> Positions() const {
+    std::vector<uint64_t> positions;
+    const auto add_around = [&](uint64_t byte) {
+      for (uint64_t at = byte < 9 ? 0 : byte - 9; at < byte + 9; ++at) positions.push_back(at);
+    };
+    for (const int row : {0, 2, 3, 6, 7, kRows - 2, kRows - 1}) {
+      add_around(ends_[static_cast<size_t>(row)]);
+    }
+    for (uint64_t byte = kBlockBytes; byte < good_.size(); byte += kBlockBytes) add_around(byte);
+    std::mt19937 chance(4711);
+    for (int i = 0; i < 20; ++i) positions.push_back(chance());
+    for (uint64_t& position : positions) position %= good_.size();
+    return positions;
+  }
+
+  MemoryDisk disk_;
+  std::string log_;
+  std::string good_;
+  std::vector<uint64_t> ends_;  // Of the rows, in the log.
+  std::vector<std::pair<std::string, std::string>> files_;
+};
+
+TEST_F(Logs, ThatAreWholeHaveNoDamage) {
+  const auto damages = FindLogDamage(disk_.env(), "/memory");
+  ASSERT_TRUE(damages.ok());
+  EXPECT_TRUE(damages->empty());
+}
+
+TEST_F(Logs, CutOffAnywhereGiveTheWholeRowsBefore) {
+  for (const uint64_t position : Positions()) {
+    SCOPED_TRACE(position);
+    Restore(good_.substr(0, position));
+    const auto database = Open(WALRecoveryMode::kTolerateCorruptedTailRecords);
+    ASSERT_TRUE(database.ok()) << database.status().ToString();
+    EXPECT_EQ(RowsIn(**database), RowsBefore(position));
+  }
+}
+
+TEST_F(Logs, ZeroFilledFromAnywhereGiveTheWholeRowsBefore) {
+  for (const uint64_t position : Positions()) {
+    SCOPED_TRACE(position);
+    std::string filled = good_;
+    std::fill(filled.begin() + static_cast<std::ptrdiff_t>(position), filled.end(), '\0');
+    Restore(filled);
+    for (const auto mode :
+         {WALRecoveryMode::kTolerateCorruptedTailRecords, WALRecoveryMode::kPointInTimeRecovery}) {
+      const auto database = Open(mode);
+      ASSERT_TRUE(database.ok()) << database.status().ToString();
+      EXPECT_EQ(RowsIn(**database), RowsBefore(position));
+    }
+  }
+}
+
+TEST_F(Logs, WithAnAlteredByteAreRefusedUntouched) {
+  for (const uint64_t position : Positions()) {
+    SCOPED_TRACE(position);
+    for (const char flip : {'\x01', '\x80'}) {
+      std::string altered = good_;
+      altered[position] = static_cast<char>(altered[position] ^ flip);
+      Restore(altered);
+      const auto database = Open(WALRecoveryMode::kTolerateCorruptedTailRecords);
+      if (database.ok()) {  // The byte was one of those that fill up a block.
+        EXPECT_EQ(RowsIn(**database).size(), static_cast<size_t>(kRows));
+        continue;
+      }
+      EXPECT_EQ(database.status().code(), StatusCode::kCorruption);
+      EXPECT_THAT(database.status().ToString(), HasSubstr(log_));
+      EXPECT_THAT(database.status().ToString(), HasSubstr("rocksdb_wal_recovery_mode"));
+      EXPECT_EQ(Read(log_), altered);
+      EXPECT_EQ(Children().size(), files_.size());
+    }
+  }
+}
+
+TEST_F(Logs, WithZerosInTheMiddleAreRefused) {
+  for (const uint64_t position : Positions()) {
+    if (position + 600 > ends_[kRows - 2]) continue;
+    SCOPED_TRACE(position);
+    std::string altered = good_;
+    altered.replace(position, 512, 512, '\0');
+    Restore(altered);
+    const auto database = Open(WALRecoveryMode::kTolerateCorruptedTailRecords);
+    ASSERT_FALSE(database.ok());
+    EXPECT_THAT(database.status().ToString(), HasSubstr("later transactions follow"));
+    EXPECT_EQ(Read(log_), altered);
+  }
+}
+
+TEST_F(Logs, AreRecoveredByTheModeThatTheyAreOpenedWith) {
+  std::string altered = good_;
+  altered[ends_[4] + 20] ^= 1;  // In row 5.
+  Restore(altered);
+  EXPECT_EQ(Open(WALRecoveryMode::kTolerateCorruptedTailRecords).status().code(),
+            StatusCode::kCorruption);
+  EXPECT_EQ(Open(WALRecoveryMode::kAbsoluteConsistency).status().code(), StatusCode::kCorruption);
+  {
+    const auto back = Open(WALRecoveryMode::kPointInTimeRecovery);
+    ASSERT_TRUE(back.ok()) << back.status().ToString();
+    EXPECT_EQ(RowsIn(**back), (std::vector<int>{0, 1, 2, 3, 4}));
+  }
+  Restore(altered);
+  const auto skipped = Open(WALRecoveryMode::kSkipAnyCorruptedRecords);
+  ASSERT_TRUE(skipped.ok()) << skipped.status().ToString();
+  EXPECT_THAT(RowsIn(**skipped), testing::Not(testing::Contains(5)));
+  EXPECT_THAT(RowsIn(**skipped), testing::Contains(kRows - 1));
+}
+
+TEST_F(Logs, CutOffAreRefusedWhereNothingMayBeLost) {
+  Restore(good_.substr(0, good_.size() - 1));
+  const auto database = Open(WALRecoveryMode::kAbsoluteConsistency);
+  ASSERT_FALSE(database.ok());
+  EXPECT_THAT(database.status().ToString(), HasSubstr("rocksdb_wal_recovery_mode=0"));
+  EXPECT_EQ(Read(log_).size(), good_.size() - 1);
+}
+
+// RocksDB would take the older one for a tail that a crash cut off.
+TEST_F(Logs, CutOffBeforeLaterOnesAreRefused) {
+  Restore(good_.substr(0, ends_[5] + 3));
+  std::string later = log_;
+  later[later.size() - 5] = '9';
+  Write(later, good_.substr(0, ends_[0]));
+  const auto database = Open(WALRecoveryMode::kTolerateCorruptedTailRecords);
+  ASSERT_FALSE(database.ok());
+  EXPECT_THAT(database.status().ToString(), HasSubstr(log_));
+  EXPECT_EQ(Read(log_).size(), ends_[5] + 3);
+}
+
+TEST_F(Logs, CutOffBeforeAnEmptyOneAreTheTail) {
+  Restore(good_.substr(0, ends_[5] + 3));
+  std::string later = log_;
+  later[later.size() - 5] = '9';
+  Write(later, "");
+  const auto database = Open(WALRecoveryMode::kTolerateCorruptedTailRecords);
+  ASSERT_TRUE(database.ok()) << database.status().ToString();
+  EXPECT_EQ(RowsIn(**database).size(), 6u);
+}
+
+TEST_F(Logs, OfADirectoryInUseAreLeftAlone) {
+  Restore(good_.substr(0, good_.size() - 1));
+  rocksdb::FileLock* lock = nullptr;
+  ASSERT_TRUE(disk_.env()->LockFile("/memory/LOCK", &lock).ok());
+  const auto database = Open(WALRecoveryMode::kTolerateCorruptedTailRecords);
+  EXPECT_FALSE(database.ok());
+  EXPECT_EQ(Read(log_).size(), good_.size() - 1);
+  ASSERT_TRUE(disk_.env()->UnlockFile(lock).ok());
+}
+
+}  // namespace
+}  // namespace cairn
