@@ -21,11 +21,28 @@ MYSQL_SYSVAR_BOOL(
 
 bool LocksRanges(THD* thd) {
   Engine* const engine = RunningEngine();
-  return thd != nullptr && engine != nullptr && engine->database().range_locks() != nullptr &&
-         SessionIsolation(thd) != IsolationLevel::kReadCommitted;
+  if (thd == nullptr || engine == nullptr || engine->database().range_locks() == nullptr) {
+    return false;
+  }
+  return SessionIsolation(thd) != IsolationLevel::kReadCommitted;
+}
+
+// The copy is the server's own doing, which a replica repeats on its own rows.
+bool CopiesTable(THD* thd) {
+  switch (thd->lex->sql_command) {
+    case SQLCOM_ALTER_TABLE:
+    case SQLCOM_CREATE_INDEX:
+    case SQLCOM_DROP_INDEX:
+    case SQLCOM_OPTIMIZE:
+      return true;
+    default:
+      return false;
+  }
 }
 
 }  // namespace
+
+bool SessionLocksRanges(THD* thd) { return LocksRanges(thd); }
 
 constinit st_mysql_sys_var* const cairn_range_locks_variable =
     reinterpret_cast<st_mysql_sys_var*>(&mysql_sysvar_range_locks);
@@ -33,16 +50,25 @@ constinit st_mysql_sys_var* const cairn_range_locks_variable =
 Status SettleRangeLocks() {
   Engine* const engine = RunningEngine();
   if (engine == nullptr || !range_locks_value) return Status();
-  CAIRN_RETURN_IF_ERROR(engine->UseRangeLocks());
+  const Status used = engine->UseRangeLocks();
+  if (!used.ok()) {
+    range_locks_value = 0;
+    return used;
+  }
   RememberDeadlocks(&engine->database(), RememberedDeadlocks());
   return Status();
 }
 
-bool RangeLocksAllowStatementLog(THD* thd) { return LocksRanges(thd); }
+bool RangeLocksAllowStatementLog(THD* thd) {
+  if (!LocksRanges(thd)) return false;
+  const TransactionSettings settings = SessionTransactionSettings(thd);
+  return settings.lock_rows && settings.changes_per_piece == 0 && !SessionBulkLoads(thd);
+}
 
 bool StatementLogNeedsLocks(THD* thd) {
-  if (!LocksRanges(thd)) return false;
-  if (!mysql_bin_log.is_open() || !(thd->variables.option_bits & OPTION_BIN_LOG)) return false;
+  if (!LocksRanges(thd) || CopiesTable(thd)) return false;
+  // Within functions and triggers the server takes OPTION_BIN_LOG away.
+  if (!mysql_bin_log.is_open() || !thd->variables.sql_log_bin) return false;
   return thd->variables.binlog_format != BINLOG_FORMAT_ROW;
 }
 

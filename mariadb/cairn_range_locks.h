@@ -14,6 +14,9 @@ extern st_mysql_sys_var* const cairn_range_locks_variable;
 // plug-in CAIRN has, in either order. Errors: those of PreparedLocks::Take.
 Status SettleRangeLocks();
 
+// Whether locking reads of this session lock ranges.
+bool SessionLocksRanges(THD* thd);
+
 // Whether statements of this session may be logged as they are: whatever decides which rows they change stays locked
 // until their transaction is in the log.
 bool RangeLocksAllowStatementLog(THD* thd);

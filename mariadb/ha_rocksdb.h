@@ -79,6 +79,7 @@ class ha_rocksdb final : public handler {
   // What the engine can do.
   const char* index_type(uint) override { return "LSMTREE"; }
   ulonglong table_flags() const override;
+  handler* clone(const char* name, MEM_ROOT* mem_root) override;
   ulong index_flags(uint index, uint part, bool all_parts) const override;
   uint max_supported_keys() const override { return MAX_KEY; }
   uint max_supported_key_parts() const override { return MAX_REF_PARTS; }
@@ -198,6 +199,7 @@ class ha_rocksdb final : public handler {
   // Whether this read asks for rows that keep another one out of a key that the server itself checks.
   bool ChecksForConflict(const uchar* key) const;
   void NoteRangeEnd(const key_range& end);
+  bool MayLogStatements() const;
   bool DeletesUnread(uint32_t encoded_parts) const;
   int TakeUnread(uchar* record, const uchar* key, key_part_map key_parts);
   int LockForConflictCheck(const uchar* key);

@@ -65,6 +65,18 @@ Result<SharedTable::Sizes> MeasureSizes(Database* database, const Table& table) 
   return sizes;
 }
 
+// The lock with which a statement reads rows, when the server locks its table like that.
+std::optional<LockMode> RowLockFor(THD* thd, thr_lock_type lock_type) {
+  if (lock_type >= TL_WRITE_ALLOW_WRITE) return LockMode::kExclusive;
+  if (lock_type == TL_READ_WITH_SHARED_LOCKS) return LockMode::kShared;
+  const bool feeds_changes =
+      lock_type == TL_READ_NO_INSERT || (lock_type == TL_READ && ChangesData(thd));
+  if (feeds_changes && (SessionLocksScannedRows(thd) || StatementLogNeedsLocks(thd))) {
+    return LockMode::kShared;
+  }
+  return std::nullopt;
+}
+
 bool IsSystemSchema(std::string_view name) {
   return name == "mysql" || name == "information_schema" || name == "performance_schema";
 }
@@ -101,15 +113,30 @@ ha_rocksdb::ha_rocksdb(handlerton* hton, TABLE_SHARE* share) : handler(hton, sha
 
 ha_rocksdb::~ha_rocksdb() = default;
 
+// What has expired is decided by the clock of whoever repeats the statement.
+bool ha_rocksdb::MayLogStatements() const {
+  const bool expires = engine_table_ != nullptr && engine_table_->ttl_seconds() != 0;
+  return cairn::SessionAllowsStatementLog(ha_thd()) ||
+         (!expires && cairn::RangeLocksAllowStatementLog(ha_thd()));
+}
+
+// For a scan of several indexes at once, which reads as the statement does. Without range locks such a scan locks the
+// rows that it gives.
+handler* ha_rocksdb::clone(const char* name, MEM_ROOT* mem_root) {
+  auto* const copy = static_cast<ha_rocksdb*>(handler::clone(name, mem_root));
+  if (copy != nullptr && cairn::SessionLocksRanges(ha_thd())) {
+    copy->lock_mode_ = lock_mode_;
+    copy->skip_locked_ = skip_locked_;
+  }
+  return copy;
+}
+
 ulonglong ha_rocksdb::table_flags() const {
   return HA_NULL_IN_KEY | HA_CAN_INDEX_BLOBS | HA_REC_NOT_IN_SEQ | HA_PARTIAL_COLUMN_READ |
          HA_TABLE_SCAN_ON_INDEX | HA_PRIMARY_KEY_IN_READ_INDEX |
          HA_PRIMARY_KEY_REQUIRED_FOR_POSITION | HA_BINLOG_ROW_CAPABLE | HA_REUSES_FILE_NAMES |
          HA_CAN_SQL_HANDLER | HA_CAN_VIRTUAL_COLUMNS | HA_CAN_TABLES_WITHOUT_ROLLBACK |
-         HA_CAN_GEOMETRY | HA_CAN_SKIP_LOCKED |
-         (cairn::SessionAllowsStatementLog(ha_thd()) || cairn::RangeLocksAllowStatementLog(ha_thd())
-              ? HA_BINLOG_STMT_CAPABLE
-              : 0) |
+         HA_CAN_GEOMETRY | HA_CAN_SKIP_LOCKED | (MayLogStatements() ? HA_BINLOG_STMT_CAPABLE : 0) |
          // The entries of an old row are made from its virtual columns.
          (table_share != nullptr && table_share->virtual_fields != 0
               ? HA_REQUIRES_KEY_COLUMNS_FOR_DELETE
@@ -371,18 +398,7 @@ THR_LOCK_DATA** ha_rocksdb::store_lock(THD* thd, THR_LOCK_DATA** to, thr_lock_ty
     skip_locked_ = lock_type == TL_READ_SKIP_LOCKED || lock_type == TL_WRITE_SKIP_LOCKED;
     if (lock_type == TL_READ_SKIP_LOCKED) lock_type = TL_READ_WITH_SHARED_LOCKS;
     if (lock_type == TL_WRITE_SKIP_LOCKED) lock_type = TL_WRITE;
-    const bool feeds_changes =
-        lock_type == TL_READ_NO_INSERT || (lock_type == TL_READ && cairn::ChangesData(thd));
-    if (lock_type >= TL_WRITE_ALLOW_WRITE) {
-      lock_mode_ = cairn::LockMode::kExclusive;
-    } else if (lock_type == TL_READ_WITH_SHARED_LOCKS) {
-      lock_mode_ = cairn::LockMode::kShared;
-    } else if (feeds_changes &&
-               (cairn::SessionLocksScannedRows(thd) || cairn::StatementLogNeedsLocks(thd))) {
-      lock_mode_ = cairn::LockMode::kShared;
-    } else {
-      lock_mode_.reset();
-    }
+    lock_mode_ = cairn::RowLockFor(thd, lock_type);
     // Rows are locked one by one, so that writers need not exclude each other from the table.
     if (lock_type >= TL_WRITE_CONCURRENT_INSERT && lock_type <= TL_WRITE && !locks_tables &&
         !thd_tablespace_op(thd)) {
@@ -426,11 +442,9 @@ int ha_rocksdb::BeginOrEndSequence() {
 int ha_rocksdb::start_stmt(THD* thd, thr_lock_type lock_type) {
   if (own_transaction_ != nullptr) return BeginOrEndSequence();
   skip_locked_ = lock_type == TL_READ_SKIP_LOCKED || lock_type == TL_WRITE_SKIP_LOCKED;
-  if (lock_type >= TL_WRITE_ALLOW_WRITE) {
-    lock_mode_ = cairn::LockMode::kExclusive;
-  } else if (lock_type == TL_READ_WITH_SHARED_LOCKS || lock_type == TL_READ_SKIP_LOCKED) {
-    lock_mode_ = cairn::LockMode::kShared;
-  }
+  if (lock_type == TL_READ_SKIP_LOCKED) lock_type = TL_READ_WITH_SHARED_LOCKS;
+  const auto lock = cairn::RowLockFor(thd, lock_type);
+  if (lock.has_value()) lock_mode_ = lock;
   BeginStatement(thd);
   return 0;
 }

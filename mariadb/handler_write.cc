@@ -1,6 +1,7 @@
 // Writing rows, and the auto-increment counter.
 #include <algorithm>
 
+#include "mariadb/cairn_range_locks.h"
 #include "mariadb/engine.h"
 #include "mariadb/error.h"
 #include "mariadb/ha_rocksdb.h"
@@ -111,6 +112,7 @@ void ha_rocksdb::start_bulk_insert(ha_rows, uint) {
   if (!IsCopyTarget(engine_table_->definition()) || copy_transaction_ != nullptr) return;
   copy_transaction_ = std::make_unique<cairn::Transaction>(&cairn::RunningEngine()->database());
   copy_transaction_->Start(CopySettings(ha_thd()));
+  writer_->SetTableIsNew(true);
   copied_rows_ = 0;
 }
 
@@ -166,8 +168,12 @@ int ha_rocksdb::EnsureAutoIncrementLoaded() {
   return 0;
 }
 
-void ha_rocksdb::get_auto_increment(ulonglong offset, ulonglong increment, ulonglong,
-                                    ulonglong* first_value, ulonglong* nb_reserved_values) {
+// Where the statement itself may go into the binary log, it gets all its values in a row: the log tells the first.
+void ha_rocksdb::get_auto_increment(ulonglong offset, ulonglong increment,
+                                    ulonglong nb_desired_values, ulonglong* first_value,
+                                    ulonglong* nb_reserved_values) {
+  const ulonglong wanted =
+      cairn::StatementLogNeedsLocks(ha_thd()) ? std::max<ulonglong>(nb_desired_values, 1) : 1;
   *nb_reserved_values = 1;
   if (EnsureAutoIncrementLoaded() != 0) {
     *first_value = ULONGLONG_MAX;
@@ -178,6 +184,7 @@ void ha_rocksdb::get_auto_increment(ulonglong offset, ulonglong increment, ulong
   std::atomic<uint64_t>& counter = engine_table_->definition().counters->next_auto_increment;
   uint64_t next = counter.load(std::memory_order_relaxed);
   uint64_t value;
+  uint64_t last;
   do {
     if (next > largest) {  // Set there by AUTO_INCREMENT=n.
       *first_value = ULONGLONG_MAX;
@@ -192,7 +199,10 @@ void ha_rocksdb::get_auto_increment(ulonglong offset, ulonglong increment, ulong
     // Used up: the counter stays at the type's largest value. An insert then meets the row that has it or,
     // in the largest type, is told by the server that there is no value left.
     if (value > largest || value < next) value = largest;
-  } while (!counter.compare_exchange_weak(next, value < largest ? value + 1 : largest,
+    *nb_reserved_values =
+        std::min(wanted, (largest - value) / std::max<ulonglong>(increment, 1) + 1);
+    last = value + (*nb_reserved_values - 1) * increment;
+  } while (!counter.compare_exchange_weak(next, last < largest ? last + 1 : largest,
                                           std::memory_order_relaxed));
   *first_value = value;
 }

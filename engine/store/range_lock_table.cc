@@ -84,6 +84,28 @@ void RangeLockTable::SplitAt(Segments* segments, const std::string& key) {
   segment->second.end = key;
 }
 
+// Segments that touch and have the same holders become one.
+void RangeLockTable::JoinWithin(Segments* segments, const KeySpan& range) {
+  const auto same = [](const Holder& one, const Holder& other) {
+    return one.owner == other.owner && one.mode == other.mode;
+  };
+  auto segment = segments->lower_bound(range.first);
+  if (segment != segments->begin()) --segment;
+  while (segment != segments->end() && segment->first < range.end) {
+    const auto next = std::next(segment);
+    if (next == segments->end()) return;
+    const auto& holders = segment->second.holders;
+    const auto& others = next->second.holders;
+    if (segment->second.end != next->first ||
+        !std::is_permutation(holders.begin(), holders.end(), others.begin(), others.end(), same)) {
+      segment = next;
+      continue;
+    }
+    segment->second.end = std::move(next->second.end);
+    segments->erase(next);
+  }
+}
+
 bool RangeLockTable::IsHeld(Segments* segments, const Owner& owner, const KeySpan& range,
                             LockMode mode) const {
   std::string_view held_to = range.first;
@@ -178,6 +200,7 @@ Status RangeLockTable::Lock(Owner* owner, const KeySpan& range, LockMode mode,
     return Status();
   }
   const bool again = owner->locks_.contains(range);  // As an exclusive one now.
+  if (!again && owner->locks_.size() >= wait.most_locks) return Status(StatusCode::kLockLimit);
   Waiter waiter{owner, &range, mode, owner->locks_.empty(), {}, nullptr};
   waiter.blockers = Blockers(*owner, range, mode, nullptr);
   if (!waiter.blockers.empty()) {
@@ -186,12 +209,20 @@ Status RangeLockTable::Lock(Owner* owner, const KeySpan& range, LockMode mode,
     waiters_.push_back(&waiter);
     owner->waiter_ = &waiter;
     const Status waited = Wait(&waiter, wait);
+    // First the lock, then the end of the wait: those who queue behind it go on waiting without being woken up.
+    if (waited.ok()) Grant(owner, range, mode);
     Forget(&waiter);
     CAIRN_RETURN_IF_ERROR(waited);
+  } else {
+    Grant(owner, range, mode);
   }
-  Grant(owner, range, mode);
   if (again) ++owner->uses_[range];
   return Status();
+}
+
+void RangeLockTable::Restore(Owner* owner, const KeySpan& range, LockMode mode) {
+  const Guard guard(*this);
+  Grant(owner, range, mode);
 }
 
 // Ok: nobody is in the way any more.
@@ -213,15 +244,30 @@ Status RangeLockTable::Wait(Waiter* waiter, const LockWaitSettings& wait) {
   }
 }
 
-// Who queued behind it looks again.
 void RangeLockTable::Forget(Waiter* waiter) {
   waiters_.remove(waiter);
   waiter->owner->waiter_ = nullptr;
-  for (Waiter* other : waiters_) {
-    const auto& blockers = other->blockers;
-    if (std::find(blockers.begin(), blockers.end(), waiter->owner) != blockers.end()) {
-      other->changed->NotifyAll();
+  NoLongerWaitFor(waiter->owner, *waiter->range);
+}
+
+// Whether the owner's locks, apart from what it waits for, exclude the waiter's.
+bool RangeLockTable::StandsInTheWay(const Owner& owner, const Waiter& waiter) {
+  Segments& segments = families_[waiter.range->family];
+  for (auto segment = FirstOverlap(&segments, waiter.range->first);
+       segment != segments.end() && segment->first < waiter.range->end; ++segment) {
+    for (const Holder& holder : segment->second.holders) {
+      if (holder.owner == &owner && Exclude(holder.mode, waiter.mode)) return true;
     }
+  }
+  return false;
+}
+
+// Those who wait for it within the range do so no longer, unless its locks are in their way. It may be gone soon.
+void RangeLockTable::NoLongerWaitFor(const Owner* owner, const KeySpan& range) {
+  for (Waiter* waiter : waiters_) {
+    if (!Overlap(*waiter->range, range) || StandsInTheWay(*owner, *waiter)) continue;
+    const bool waited = std::erase(waiter->blockers, owner) != 0;
+    if (waited && waiter->blockers.empty()) waiter->changed->NotifyAll();
   }
 }
 
@@ -230,11 +276,12 @@ bool RangeLockTable::ClosesCircle(const Waiter& waiter, int64_t depth) {
   struct Step {
     const Waiter* waiter;
     size_t from;  // Position of the step that led here.
+    int64_t depth;
   };
-  std::vector<Step> steps{{&waiter, 0}};
+  std::vector<Step> steps{{&waiter, 0, 0}};
   std::set<const Owner*> seen;
   for (size_t at = 0; at < steps.size(); ++at) {
-    if (static_cast<int64_t>(at) > depth) {
+    if (steps[at].depth > depth) {
       Remember({&waiter}, /*limit_exceeded=*/true);
       return true;
     }
@@ -249,7 +296,7 @@ bool RangeLockTable::ClosesCircle(const Waiter& waiter, int64_t depth) {
         return true;
       }
       if (blocker->waiter_ == nullptr || !seen.insert(blocker).second) continue;
-      steps.push_back({blocker->waiter_, at});
+      steps.push_back({blocker->waiter_, at, steps[at].depth + 1});
     }
   }
   return false;
@@ -269,22 +316,17 @@ void RangeLockTable::Remember(const std::vector<const Waiter*>& circle, bool lim
   if (deadlocks_.size() > remembered_deadlocks_) deadlocks_.pop_back();
 }
 
-// Segments end where a lock of each holder does, so that those within the range are the owner's.
 void RangeLockTable::Release(Owner* owner, const KeySpan& range) {
   Segments& segments = families_[range.family];
+  SplitAt(&segments, range.first);
+  SplitAt(&segments, range.end);
   auto segment = segments.lower_bound(range.first);
   while (segment != segments.end() && segment->first < range.end) {
     std::erase_if(segment->second.holders,
                   [&](const Holder& holder) { return holder.owner == owner; });
     segment = segment->second.holders.empty() ? segments.erase(segment) : std::next(segment);
   }
-}
-
-void RangeLockTable::WakeWhoWaitsFor(const Owner* owner) {
-  for (Waiter* waiter : waiters_) {
-    const bool waits = std::erase(waiter->blockers, owner) != 0;
-    if (waits && waiter->blockers.empty()) waiter->changed->NotifyAll();
-  }
+  JoinWithin(&segments, range);
 }
 
 void RangeLockTable::UnlockKey(Owner* owner, const KeySpan& range) {
@@ -299,10 +341,7 @@ void RangeLockTable::UnlockKey(Owner* owner, const KeySpan& range) {
   }
   owner->locks_.erase(lock);
   Release(owner, range);
-  // It may hold other keys that they wait for.
-  for (Waiter* waiter : waiters_) {
-    if (Overlap(*waiter->range, range)) waiter->changed->NotifyAll();
-  }
+  NoLongerWaitFor(owner, range);
 }
 
 void RangeLockTable::UnlockAll(Owner* owner) {
@@ -312,7 +351,10 @@ void RangeLockTable::UnlockAll(Owner* owner) {
   owner->locks_.clear();
   owner->uses_.clear();
   owner->wide_locks_ = 0;
-  WakeWhoWaitsFor(owner);
+  for (Waiter* waiter : waiters_) {
+    const bool waited = std::erase(waiter->blockers, owner) != 0;
+    if (waited && waiter->blockers.empty()) waiter->changed->NotifyAll();
+  }
 }
 
 void RangeLockTable::Keep(const std::string& name, std::unique_ptr<Owner> owner) {

@@ -41,7 +41,9 @@ bool IsOneKey(const KeySpan& range);
 struct LockWaitSettings {
   int64_t timeout_ms = 0;  // 0: refuse at once; negative: no end.
   bool detect_deadlocks = true;
-  int64_t detect_depth = 50;  // Waits that are followed; behind more a deadlock is assumed.
+  int64_t detect_depth =
+      50;  // Waits that are followed, one after the other; behind more a deadlock is assumed.
+  uint64_t most_locks = UINT64_MAX;  // That the owner may have.
 };
 
 // A lock and who holds it; a copy.
@@ -87,8 +89,11 @@ class RangeLockTable {
 
   // Locks a range, or what of it the owner has not locked yet; an exclusive lock takes the place of a shared one.
   // Whoever holds no lock yet queues behind those that wait already. Errors: kLockTimeout (also when the wait was
-  // interrupted), kDeadlock; nothing was locked then.
+  // interrupted), kDeadlock, kLockLimit; nothing was locked then.
   Status Lock(Owner* owner, const KeySpan& range, LockMode mode, const LockWaitSettings& wait);
+  // Locks without a look at others: for locks that were held together before a crash, some of which may have been
+  // released meanwhile.
+  void Restore(Owner* owner, const KeySpan& range, LockMode mode);
   // Undoes one Lock() of a single key; the last one releases it. Nothing happens if the owner has locked wider ranges.
   void UnlockKey(Owner* owner, const KeySpan& range);
   void UnlockAll(Owner* owner);
@@ -119,16 +124,18 @@ class RangeLockTable {
 
   static Segments::iterator FirstOverlap(Segments* segments, std::string_view first);
   static void SplitAt(Segments* segments, const std::string& key);
+  static void JoinWithin(Segments* segments, const KeySpan& range);
   bool IsHeld(Segments* segments, const Owner& owner, const KeySpan& range, LockMode mode) const;
   std::vector<Owner*> Blockers(const Owner& owner, const KeySpan& range, LockMode mode,
                                const Waiter* waiter);
   void Grant(Owner* owner, const KeySpan& range, LockMode mode);
   Status Wait(Waiter* waiter, const LockWaitSettings& wait);
   void Forget(Waiter* waiter);
+  bool StandsInTheWay(const Owner& owner, const Waiter& waiter);
+  void NoLongerWaitFor(const Owner* owner, const KeySpan& range);
   bool ClosesCircle(const Waiter& waiter, int64_t depth);
   void Remember(const std::vector<const Waiter*>& circle, bool limit_exceeded);
   void Release(Owner* owner, const KeySpan& range);
-  void WakeWhoWaitsFor(const Owner* owner);
 
   const std::shared_ptr<rocksdb::TransactionDBMutexFactory> factory_;
   const std::shared_ptr<rocksdb::TransactionDBMutex> mutex_;

@@ -360,7 +360,9 @@ Status Cursor::Fetch(Direction direction, bool exact, uint8_t* record) {
   place_ = Place::kNone;
   last_direction_ = direction;
   const uint64_t built_at = current_index().entry.built_at;
-  if (built_at != 0 && view() == Transaction::View::kSnapshot &&
+  if (built_at != 0 &&
+      (view() == Transaction::View::kSnapshot ||
+       (guard_.active() && transaction_->MayBeBehind())) &&
       transaction_->SnapshotNumber() < built_at) {
     return Status(StatusCode::kIndexTooNew);
   }

@@ -110,7 +110,7 @@ Status TableWriter::RemoveExpiredRow(Transaction* transaction, std::string_view 
 // that this one replaces; null: none.
 Status TableWriter::LockNewEntries(Transaction* transaction, const uint8_t* record,
                                    const uint8_t* old_record, uint64_t hidden_key) {
-  if (!transaction->LocksEntries()) return Status();
+  if (!transaction->LocksEntries() || table_is_new_) return Status();
   if (table_->has_hidden_key() && old_record == nullptr) {
     CAIRN_RETURN_IF_ERROR(
         transaction->Lock(table_->primary().family(), new_entry_.key, LockMode::kExclusive));
@@ -200,7 +200,8 @@ Result<bool> TableWriter::DuplicateStays(Transaction* transaction, const TableIn
   }
   // That the row is newer than the transaction's snapshot does not matter.
   if (!locked.ok() && locked.code() != StatusCode::kSnapshotConflict) return locked;
-  if (locked.ok()) transaction->Unlock(rows, duplicate_key_);
+  // With range locks it stays as it is, as the statement has seen that it is there.
+  if (locked.ok() && !transaction->LocksRanges()) transaction->Unlock(rows, duplicate_key_);
   if (in_use) return false;
   rocksdb::PinnableSlice value;
   const Status read =

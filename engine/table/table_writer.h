@@ -45,6 +45,8 @@ class TableWriter {
   // An update keeps the time at which the row expires, unless a column says it or updates stand for the
   // insert of a new row (REPLACE).
   void SetUpdatesReplaceRows(bool replace) { updates_replace_rows_ = replace; }
+  // Nobody else reads or writes the table yet.
+  void SetTableIsNew(bool is_new) { table_is_new_ = is_new; }
 
   // `record` as `old_record` of Update. Errors: kAborted.
   Status Delete(Transaction* transaction, const uint8_t* record, uint64_t hidden_key);
@@ -100,6 +102,7 @@ class TableWriter {
   std::string duplicate_key_;
   std::string old_unique_key_;
   bool updates_replace_rows_ = false;
+  bool table_is_new_ = false;
   // The expired row that CheckPrimaryKey found where a new one goes.
   bool meets_expired_row_ = false;
   std::string expired_value_;

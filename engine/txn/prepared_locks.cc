@@ -79,10 +79,7 @@ Status TakeLocks(Database* database, const LockList& locks, rocksdb::Transaction
 }
 
 Status TakeLocks(RangeLockTable* table, const LockList& locks, RangeLockTable::Owner* owner) {
-  for (const auto& [range, mode] : locks) {
-    const Status locked = table->Lock(owner, range, mode, LockWaitSettings());
-    if (!locked.ok() && locked.code() != StatusCode::kLockTimeout) return locked;
-  }
+  for (const auto& [range, mode] : locks) table->Restore(owner, range, mode);
   return Status();
 }
 

@@ -453,9 +453,6 @@ Status Transaction::LockAndRead(const ColumnFamily& family, std::string_view key
   if (!settings_.lock_rows) {
     return value == nullptr ? Status() : Get(family, key, View::kLatest, value);
   }
-  if (lock_count_ >= settings_.max_row_locks) {
-    return TooManyLocks();
-  }
   if (range_locks_ == nullptr) return LockAndReadOne(family, key, mode, value, wait);
   CAIRN_RETURN_IF_ERROR(LockInTable(RangeOfKey(family.id, key), mode, wait));
   CAIRN_RETURN_IF_ERROR(CheckUnchanged(family, key));
@@ -465,6 +462,7 @@ Status Transaction::LockAndRead(const ColumnFamily& family, std::string_view key
 // With RocksDB's locks.
 Status Transaction::LockAndReadOne(const ColumnFamily& family, std::string_view key, LockMode mode,
                                    rocksdb::PinnableSlice* value, LockWait wait) {
+  if (lock_count_ >= settings_.max_row_locks) return TooManyLocks();
   // Whether the row changed since the snapshot matters only when reads repeat; the transaction has a
   // snapshot of its own only then.
   rocksdb::ReadOptions options;
@@ -503,7 +501,6 @@ bool Transaction::MayBeBehind() const {
 Status Transaction::LockRange(const ColumnFamily& family, std::string_view first,
                               std::string_view end, LockMode mode) {
   CAIRN_ASSERT(started_ && LocksRanges());
-  if (lock_count_ >= settings_.max_row_locks) return TooManyLocks();
   return LockInTable({family.id, std::string(first), std::string(end)}, mode, LockWait::kWait);
 }
 
@@ -512,11 +509,13 @@ Status Transaction::LockInTable(const KeySpan& range, LockMode mode, LockWait wa
   settings.timeout_ms = wait == LockWait::kRefuse ? 0 : settings_.lock_wait_timeout_ms;
   settings.detect_deadlocks = settings_.deadlock_detect;
   settings.detect_depth = settings_.deadlock_detect_depth;
+  settings.most_locks = settings_.max_row_locks;
   locking_span_ = &range;
   const Status locked = range_locks_->Lock(lock_owner_.get(), range, mode, settings);
   locking_span_ = nullptr;
   CountLocks();
   if (locked.ok()) return Status();
+  if (locked.code() == StatusCode::kLockLimit) return TooManyLocks();
   if (locked.code() == StatusCode::kLockTimeout && WaitInterrupted()) {
     return Status(StatusCode::kInterrupted);
   }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <map>
 #include <random>
 #include <set>
@@ -191,6 +192,74 @@ TEST_F(RangeLocks, TheOneWhoClosesACircleIsRefused) {
   waiter.join();
   table_.SetRememberedDeadlocks(0);
   EXPECT_TRUE(table_.Deadlocks().empty());
+}
+
+// B waits for what A has just released, and A asks for what B has: B will go on, and there is no circle.
+TEST_F(RangeLocks, WhatWasReleasedIsNotWaitedFor) {
+  ASSERT_EQ(Try(&one_, RangeOfKey(0, "5"), kX), StatusCode::kOk);
+  ASSERT_EQ(Try(&one_, RangeOfKey(0, "1"), kX), StatusCode::kOk);
+  ASSERT_EQ(Try(&two_, RangeOfKey(0, "6"), kX), StatusCode::kOk);
+  Observer observer(&two_);
+  std::thread waiter([&] {
+    const ScopedWaitObserver scoped(&observer);
+    LockWaitSettings wait;
+    wait.timeout_ms = 60'000;
+    EXPECT_EQ(table_.Lock(&two_, RangeOfKey(0, "5"), kX, wait).code(), StatusCode::kOk);
+    table_.UnlockAll(&two_);
+  });
+  observer.AwaitWait();
+  table_.UnlockKey(&one_, RangeOfKey(0, "5"));
+  LockWaitSettings wait;
+  wait.timeout_ms = 60'000;
+  EXPECT_EQ(table_.Lock(&one_, RangeOfKey(0, "6"), kX, wait).code(), StatusCode::kOk);
+  waiter.join();
+}
+
+// As many sessions as like wait for one row: a queue is no circle, however long.
+TEST_F(RangeLocks, ManyWaitersAreNoDeadlock) {
+  constexpr int kWaiters = 80;
+  ASSERT_EQ(Try(&one_, RangeOfKey(0, "k"), kX), StatusCode::kOk);
+  std::atomic<int> waiting{0};
+  std::atomic<int> granted{0};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < kWaiters; ++i) {
+    threads.emplace_back([&, i] {
+      RangeLockTable::Owner owner(100 + i);
+      LockWaitSettings wait;
+      wait.timeout_ms = 60'000;
+      ++waiting;
+      const Status locked = table_.Lock(&owner, RangeOfKey(0, "k"), kX, wait);
+      EXPECT_TRUE(locked.ok()) << locked.ToString();
+      granted += locked.ok() ? 1 : 0;
+      table_.UnlockAll(&owner);
+    });
+  }
+  while (waiting < kWaiters) std::this_thread::yield();
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));  // Most of them are in the queue.
+  table_.UnlockAll(&one_);
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(granted, kWaiters);
+  EXPECT_TRUE(table_.Deadlocks().empty());
+}
+
+TEST_F(RangeLocks, LocksThatOthersHadWithinARangeLeaveItWhole) {
+  ASSERT_EQ(Try(&one_, Span("a", "z"), kS), StatusCode::kOk);
+  for (const char* key : {"b", "c", "m", "mm"}) {
+    ASSERT_EQ(Try(&two_, RangeOfKey(0, key), kS), StatusCode::kOk);
+  }
+  EXPECT_EQ(table_.Locks().size(), 9U);
+  table_.UnlockAll(&two_);
+  EXPECT_EQ(table_.Locks().size(), 1U);
+}
+
+TEST_F(RangeLocks, TheLimitCountsWhatIsNotHeldYet) {
+  LockWaitSettings limited;
+  limited.most_locks = 2;
+  ASSERT_TRUE(table_.Lock(&one_, Span("a", "c"), kX, limited).ok());
+  ASSERT_TRUE(table_.Lock(&one_, RangeOfKey(0, "x"), kX, limited).ok());
+  EXPECT_TRUE(table_.Lock(&one_, RangeOfKey(0, "b"), kX, limited).ok());
+  EXPECT_TRUE(table_.Lock(&one_, RangeOfKey(0, "x"), kX, limited).ok());
+  EXPECT_EQ(table_.Lock(&one_, RangeOfKey(0, "y"), kX, limited).code(), StatusCode::kLockLimit);
 }
 
 TEST_F(RangeLocks, WithoutDetectionACircleEndsByTimeOut) {
