@@ -24,7 +24,7 @@ from cairn.scratch_server import ScratchServer, own_directory, remove
 
 HOME = VAR / "acceptance" / "statement-log"
 KEYS = 400
-TABLES = ("logged.rows_", "logged.keyless", "logged.sums")
+TABLES = ("logged.rows_", "logged.keyless", "logged.sums", "logged.numbered")
 CREATE = (
     "CREATE DATABASE logged",
     "CREATE TABLE logged.rows_ (id INT PRIMARY KEY, a INT NOT NULL, b BIGINT NOT NULL, "
@@ -32,6 +32,10 @@ CREATE = (
     "CREATE TABLE logged.keyless (a INT NOT NULL, b BIGINT NOT NULL, KEY (a)) ENGINE=ROCKSDB",
     "CREATE TABLE logged.sums (client INT, number INT, rows_ INT, total BIGINT, "
     "PRIMARY KEY (client, number)) ENGINE=ROCKSDB",
+    "CREATE TABLE logged.numbered (id INT AUTO_INCREMENT PRIMARY KEY, client INT, b BIGINT, "
+    "KEY (b)) ENGINE=ROCKSDB",
+    "CREATE TRIGGER logged.sums_of_rows BEFORE INSERT ON logged.numbered FOR EACH ROW "
+    "SET NEW.b = NEW.b + (SELECT COUNT(*) FROM logged.rows_ WHERE a BETWEEN NEW.b AND NEW.b + 9)",
     "INSERT INTO logged.rows_ SELECT seq, seq, seq, seq "
     f"FROM logged.seq_1_to_{KEYS} WHERE seq % 3 = 0",
     f"INSERT INTO logged.keyless SELECT seq, seq FROM logged.seq_1_to_{KEYS} WHERE seq % 20 = 0",
@@ -126,6 +130,12 @@ class Client(threading.Thread):
             ),
             lambda: f"INSERT INTO keyless VALUES ({key}, {value})",
             lambda: f"DELETE FROM keyless WHERE a = {key}",
+            lambda: (
+                "INSERT INTO numbered (client, b) VALUES "
+                + ",".join(f"({self.number}, {low + i})" for i in range(chance.randint(1, 5)))
+            ),
+            lambda: f"DELETE FROM numbered WHERE b BETWEEN {low} AND {high}",
+            lambda: f"INSERT IGNORE INTO rows_ VALUES ({key}, {value}, 1, {high})",
             lambda: self._sum(f"a BETWEEN {low} AND {high}"),
             lambda: self._sum(f"id BETWEEN {low} AND {high}"),
             lambda: self._sum("b % 2 = 0"),
