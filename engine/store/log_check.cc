@@ -33,6 +33,12 @@ bool IsOfReusedFile(uint8_t type) {
          type == kReusedPredecessor;
 }
 
+// A record or a part of one, in a new or a reused file; the others are about the log.
+bool HoldsChanges(uint8_t type) {
+  constexpr uint8_t kLastWithChanges = 8;
+  return type >= kFull && type <= kLastWithChanges;
+}
+
 uint32_t Unmasked(uint32_t stored) {
   const uint32_t rotated = stored - 0xA282EAD8u;
   return (rotated >> 17) | (rotated << 15);
@@ -65,7 +71,7 @@ bool IsZeros(std::string_view bytes) {
   return bytes.find_first_not_of('\0') == std::string_view::npos;
 }
 
-// Whether a whole record begins anywhere in `bytes`, a part of a block.
+// Whether a whole record with changes begins anywhere in `bytes`, a part of a block.
 bool HasRecord(std::string_view bytes) {
   for (; bytes.size() >= kHeaderBytes; bytes.remove_prefix(1)) {
     const size_t begin = bytes.find_first_not_of('\0');
@@ -73,7 +79,11 @@ bool HasRecord(std::string_view bytes) {
     // A checksum may begin with zeros.
     constexpr size_t kBefore = sizeof(uint32_t);
     if (begin > kBefore) bytes.remove_prefix(begin - kBefore);
-    if (bytes.size() >= kHeaderBytes && ReadRecord(bytes).whole) return true;
+    // Most places are told by the type, without a checksum over what follows.
+    if (bytes.size() >= kHeaderBytes && HoldsChanges(static_cast<uint8_t>(bytes[kTypeAt])) &&
+        ReadRecord(bytes).whole) {
+      return true;
+    }
   }
   return false;
 }
