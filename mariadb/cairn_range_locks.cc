@@ -19,14 +19,6 @@ MYSQL_SYSVAR_BOOL(
     "statements. Costs concurrency. Off: they lock the rows that they find",
     nullptr, nullptr, false);
 
-bool LocksRanges(THD* thd) {
-  Engine* const engine = RunningEngine();
-  if (thd == nullptr || engine == nullptr || engine->database().range_locks() == nullptr) {
-    return false;
-  }
-  return SessionIsolation(thd) != IsolationLevel::kReadCommitted;
-}
-
 // The copy is the server's own doing, which a replica repeats on its own rows.
 bool CopiesTable(THD* thd) {
   switch (thd->lex->sql_command) {
@@ -42,7 +34,13 @@ bool CopiesTable(THD* thd) {
 
 }  // namespace
 
-bool SessionLocksRanges(THD* thd) { return LocksRanges(thd); }
+bool SessionLocksRanges(THD* thd) {
+  Engine* const engine = RunningEngine();
+  if (thd == nullptr || engine == nullptr || engine->database().range_locks() == nullptr) {
+    return false;
+  }
+  return SessionIsolation(thd) != IsolationLevel::kReadCommitted;
+}
 
 constinit st_mysql_sys_var* const cairn_range_locks_variable =
     reinterpret_cast<st_mysql_sys_var*>(&mysql_sysvar_range_locks);
@@ -60,13 +58,13 @@ Status SettleRangeLocks() {
 }
 
 bool RangeLocksAllowStatementLog(THD* thd) {
-  if (!LocksRanges(thd)) return false;
+  if (!SessionLocksRanges(thd)) return false;
   const TransactionSettings settings = SessionTransactionSettings(thd);
   return settings.lock_rows && settings.changes_per_piece == 0 && !SessionBulkLoads(thd);
 }
 
 bool StatementLogNeedsLocks(THD* thd) {
-  if (!LocksRanges(thd) || CopiesTable(thd)) return false;
+  if (!SessionLocksRanges(thd) || CopiesTable(thd)) return false;
   // Within functions and triggers the server takes OPTION_BIN_LOG away.
   if (!mysql_bin_log.is_open() || !thd->variables.sql_log_bin) return false;
   return thd->variables.binlog_format != BINLOG_FORMAT_ROW;

@@ -120,6 +120,7 @@ int ha_rocksdb::end_bulk_insert() {
   if (copy_transaction_ == nullptr) return 0;
   const int error = CommitCopiedRows(Durability::kSync);
   copy_transaction_.reset();
+  writer_->SetTableIsNew(false);
   return error;
 }
 
