@@ -13,6 +13,7 @@
 // in the record as they are.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,6 +22,7 @@
 
 #include "engine/base/status.h"
 #include "engine/table/ordered_iterator.h"
+#include "engine/table/row_batch.h"
 #include "engine/table/scan_guard.h"
 #include "engine/table/table.h"
 #include "engine/txn/transaction.h"
@@ -109,6 +111,9 @@ class Cursor {
   // The row with this complete primary key (index number first), without an iterator.
   Status ReadRow(std::string_view primary_key, uint8_t* record);
 
+  // The row at position `i` of a batch that was fetched for this table, which stays as it is until the next read.
+  Status ReadFetched(const RowBatch& batch, size_t i, uint8_t* record);
+
   // The primary key of the current row, index number first; valid until the next call.
   Result<std::string_view> PrimaryKey();
   // The hidden primary key of the current row; 0 in tables without one.
@@ -142,7 +147,6 @@ class Cursor {
                  const DecodePlan** plan);
   Status BindColumns();
   void DropIterators();
-  void NoteRangeEnd(std::string_view end);
   bool IsBehindRange(Direction direction) const;
   Status GuardRead(std::string_view prefix, Start start);
   Status GuardPlace();
@@ -163,6 +167,16 @@ class Cursor {
   void LeavePlace(Direction direction);
   void SuspendIfDangling();
   Status Fetch(Direction direction, bool exact, uint8_t* record);
+  bool OnlyWalks() const;
+  bool MayReadAhead() const;
+  bool is_ahead() const { return ahead_row_ < ahead_.size(); }
+  Status FetchAhead(bool exact, uint8_t* record);
+  Status AddAhead(bool exact, uint8_t* record);
+  Status MoveAhead(bool exact, uint8_t* record);
+  void ForgetAhead();
+  void LeaveAhead();
+  Status CheckCondition(uint8_t* record);
+  Status WalkForward(bool exact, uint8_t* record);
   Status MoveForward(bool exact, uint8_t* record);
   Status MoveBackward(bool exact, uint8_t* record);
   Status FetchPrimaryEntry(uint8_t* record);
@@ -171,10 +185,11 @@ class Cursor {
   void PassChangedEntry(Direction direction);
   void PassLockedRow();
   bool IsAhead(std::string_view key) const;
-  Status NoRowOfEntry() const;
+  Status NoRowOfEntry(std::string_view key) const;
   Status CheckDeletedRow();
   Status BindVirtualColumns();
   Result<bool> RowStillHasEntry(uint8_t* record);
+  Status TakePrimaryKey();
   Status AsEndOfRange(Status status) const;
   // Whether an entry of any index of the table has expired for the statement and is to be passed over.
   bool IsHidden(std::string_view value) const {
@@ -212,6 +227,14 @@ class Cursor {
   std::string recomputed_key_;
   std::string recomputed_unpack_info_;
   rocksdb::PinnableSlice row_value_;
+  // Rows of secondary entries that a scan fetched together, and which of them is the current one. The iterator stands
+  // behind them all.
+  RowBatch ahead_;
+  std::array<std::string, RowBatch::kMostRows> ahead_entries_;  // Their keys in the index.
+  size_t ahead_row_ = 0;
+  size_t ahead_rows_ = 0;     // To fetch the next time.
+  Status ahead_end_;          // What comes behind them, when that is known.
+  bool ahead_exact_ = false;  // They were fetched for ReadNextExact().
   bool has_primary_key_ = false;
   bool on_entry_ = false;  // The iterator stands on the current row's entry.
   bool row_locked_ = false;

@@ -34,9 +34,9 @@ inline constexpr uint64_t kCountedTableRows = 1000;
 Result<StoredRows> LookAtRows(Database* database, const Table& table,
                               const std::vector<IndexSize>& sizes);
 
-// How many entries have keys in [first, end). Exact up to `exact_entries`, which are counted; beyond that from the share
-// of bytes, which is off by a block at each end and where some entries compress better than others. `row_count` is that
-// of the table.
+// How many entries have keys in [first, end). Those that look like few are counted, up to `exact_entries`; more are
+// estimated from the share of bytes, which is off by a block at each end and where some entries compress better than
+// others. `row_count` is that of the table.
 inline constexpr uint64_t kExactRangeEntries = 100;
 Result<uint64_t> EstimateRangeRows(Database* database, const TableIndex& index, uint64_t row_count,
                                    std::string_view first, std::string_view end,
