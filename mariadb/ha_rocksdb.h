@@ -210,6 +210,7 @@ class ha_rocksdb final : public handler {
   bool DeletesUnread(uint32_t encoded_parts) const;
   int TakeUnread(uchar* record, const uchar* key, key_part_map key_parts);
   int LockForConflictCheck(const uchar* key);
+  cairn::OrderedIterator* CountingIterator(uint index);
   ha_rows KnownRows(const cairn::SharedTable::Sizes& sizes) const;
   // The number of rows, which is exact when they are few.
   ha_rows CountFewRows(ha_rows estimate);

@@ -12,7 +12,8 @@ Cursor::Cursor(const Table* table)
     : table_(table),
       plans_(table->indexes().size()),
       condition_plans_(table->indexes().size()),
-      virtual_plans_(table->indexes().size()) {}
+      virtual_plans_(table->indexes().size()),
+      kept_iterators_(table->indexes().size()) {}
 
 Status Cursor::UsePlan(uint32_t index, const ColumnSet& columns, CachedPlan* cache,
                        const DecodePlan** plan) {
@@ -192,6 +193,9 @@ void Cursor::EndScan() {
 }
 
 void Cursor::DropIterators() {
+  if (plain_iterator_ != nullptr && !plain_iterator_->merges_writes()) {
+    kept_iterators_[access_.index] = std::move(plain_iterator_);
+  }
   plain_iterator_.reset();
   filtering_iterator_.reset();
   iterator_ = nullptr;
@@ -283,10 +287,30 @@ Status Cursor::ExtendGuard(Direction direction) {
 
 // One that shows every entry.
 void Cursor::EnsureIterator() {
-  if (!plain_iterator_.has_value() || !plain_iterator_->IsCurrent(*transaction_)) {
-    plain_iterator_.emplace(current_index().entry, transaction_, view());
+  if (plain_iterator_ == nullptr || !plain_iterator_->IsCurrent(*transaction_)) {
+    plain_iterator_ = std::move(kept_iterators_[access_.index]);
+    const bool serves = plain_iterator_ != nullptr && view() == Transaction::View::kSnapshot &&
+                        plain_iterator_->ServesStatementOf(*transaction_);
+    if (!serves) {
+      plain_iterator_ =
+          std::make_unique<OrderedIterator>(current_index().entry, transaction_, view());
+    }
   }
-  iterator_ = &*plain_iterator_;
+  iterator_ = plain_iterator_.get();
+}
+
+OrderedIterator* Cursor::StatementIterator(Transaction* transaction, uint32_t index) {
+  if (is_open() || transaction->has_writes()) return nullptr;
+  std::unique_ptr<OrderedIterator>& kept = kept_iterators_[index];
+  if (kept == nullptr || !kept->ServesStatementOf(*transaction)) {
+    kept = std::make_unique<OrderedIterator>(table_->index(index).entry, transaction,
+                                             Transaction::View::kSnapshot);
+  }
+  return kept.get();
+}
+
+void Cursor::ReleaseIterators() {
+  for (std::unique_ptr<OrderedIterator>& kept : kept_iterators_) kept.reset();
 }
 
 // One that asks prefix filters, if they serve the seek.

@@ -96,6 +96,12 @@ class Cursor {
   // Forgets the current row as well.
   void Close();
 
+  // An iterator over an index that shows what the statement's reads see: to count entries with before they are read. It
+  // is used again for reading. Null when no read could use it. Any position; valid until the next call of this object.
+  OrderedIterator* StatementIterator(Transaction* transaction, uint32_t index);
+  // The statement is over: iterators that were kept for its further reads go, and pin nothing.
+  void ReleaseIterators();
+
   // All Read functions fill `record` with the wanted columns; BLOBs are valid until the next read or
   // Close().
   // Errors: kNotFound (Read, ReadRow), kEndOfRange (the others), those of Transaction, kCorruption,
@@ -208,9 +214,11 @@ class Cursor {
   // Decodes the wanted virtual columns of a row that is locked; null when none is wanted.
   const DecodePlan* virtual_plan_ = nullptr;
   // Each is kept for further reads of its kind.
-  std::optional<OrderedIterator> plain_iterator_;
+  std::unique_ptr<OrderedIterator> plain_iterator_;
   std::optional<OrderedIterator> filtering_iterator_;
   OrderedIterator* iterator_ = nullptr;  // The one that the scan stands on.
+  // By index, for later scans of the same statement: to make one takes as long as to read dozens of rows.
+  std::vector<std::unique_ptr<OrderedIterator>> kept_iterators_;
   std::string exact_prefix_;
   // Entries that do not start with it may be missing from an iterator that asks filters.
   std::string common_prefix_;

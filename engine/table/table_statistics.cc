@@ -109,6 +109,19 @@ Result<CountedEntries> CountEntries(Database* database, const ColumnFamily& fami
   return counted;
 }
 
+// The same with an iterator that there is.
+Result<CountedEntries> CountEntries(OrderedIterator* iterator, std::string_view first,
+                                    std::string_view end, uint64_t most) {
+  CountedEntries counted;
+  const auto is_inside = [&] { return iterator->Valid() && iterator->key() < end; };
+  for (iterator->SeekAtOrAfter(first); counted.count < most && is_inside(); iterator->Next()) {
+    ++counted.count;
+  }
+  CAIRN_RETURN_IF_ERROR(iterator->status());
+  counted.complete = !is_inside();
+  return counted;
+}
+
 bool CanGiveCardinality(const IndexStatistics& counted, size_t part_count) {
   const std::vector<int64_t>& distinct = counted.distinct_prefix_counts;
   return counted.row_count >= kCountedRows && distinct.size() >= part_count &&
@@ -226,16 +239,25 @@ bool IsPrecise(const Share& share, const std::optional<uint64_t>& most, uint64_t
 
 Result<uint64_t> EstimateRangeRows(Database* database, const TableIndex& index, uint64_t row_count,
                                    std::string_view first, std::string_view end,
-                                   uint64_t exact_entries) {
+                                   uint64_t exact_entries, OrderedIterator* iterator) {
+  constexpr uint64_t kFewEntries = 16;
   if (first >= end) return uint64_t{0};
   const KeyRange range(index.family(), first, end);
-  CAIRN_ASSIGN_OR_RETURN(const Share share, ShareOfRange(database, index, range, row_count));
+  const auto count = [&](uint64_t most) {
+    return iterator != nullptr ? CountEntries(iterator, first, end, most)
+                               : CountEntries(database, index.family(), range, most);
+  };
   const std::optional<uint64_t> most = index.codec->MostKeysBetween(first, end);
+  // Most ranges have few entries, which to count takes less than to look at the files' indexes.
+  if (most.value_or(0) <= kFewEntries) {
+    CAIRN_ASSIGN_OR_RETURN(const CountedEntries few, count(kFewEntries));
+    if (few.complete) return few.count;
+  }
+  CAIRN_ASSIGN_OR_RETURN(const Share share, ShareOfRange(database, index, range, row_count));
   if (IsPrecise(share, most, exact_entries)) {
     return std::min({share.rows, row_count, most.value_or(UINT64_MAX)});
   }
-  CAIRN_ASSIGN_OR_RETURN(const CountedEntries counted,
-                         CountEntries(database, index.family(), range, exact_entries));
+  CAIRN_ASSIGN_OR_RETURN(const CountedEntries counted, count(exact_entries));
   if (counted.complete) return counted.count;
   return std::clamp(share.rows, counted.count, std::max(row_count, counted.count));
 }

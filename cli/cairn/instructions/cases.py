@@ -27,14 +27,16 @@ class Case:
 
 def _row(number: int) -> str:
     text = f"{number:011d}-" * 9
-    return f"({number}, {number % (ROWS // ROWS_PER_VALUE)}, '{text}', '{text[:59]}')"
+    scattered = number * 7919 % ROWS
+    return f"({number}, {number % (ROWS // ROWS_PER_VALUE)}, {scattered}, '{text}', '{text[:59]}')"
 
 
 def load(cursor: Any, engine: str) -> None:
     """Makes the table `t` in the current database; its rows are numbered from 1."""
     cursor.execute(
         "CREATE TABLE t (id INT NOT NULL AUTO_INCREMENT PRIMARY KEY, k INT NOT NULL, "
-        f"c CHAR(120) NOT NULL, pad CHAR(60) NOT NULL, KEY k (k)) ENGINE={engine} CHARSET=latin1"
+        "s INT NOT NULL DEFAULT 0, c CHAR(120) NOT NULL, pad CHAR(60) NOT NULL, KEY k (k), KEY s (s)) "
+        f"ENGINE={engine} CHARSET=latin1"
     )
     for first in range(1, ROWS + 1, _BATCH):
         rows = ", ".join(_row(number) for number in range(first, first + _BATCH))
@@ -45,8 +47,9 @@ def load(cursor: Any, engine: str) -> None:
 def warm_up(cursor: Any) -> None:
     """Brings the whole table, and its index, into the engine's cache."""
     for statement in (
-        "SELECT SUM(LENGTH(c)) FROM t IGNORE INDEX (k)",
+        "SELECT SUM(LENGTH(c)) FROM t IGNORE INDEX (k, s)",
         "SELECT COUNT(k) FROM t FORCE INDEX (k)",
+        "SELECT COUNT(s) FROM t FORCE INDEX (s)",
     ):
         cursor.execute(statement)
         cursor.fetchall()
@@ -69,6 +72,17 @@ def _listed(chance: random.Random, _: int) -> str:
     return f"SELECT c FROM t WHERE id IN ({numbers})"
 
 
+def _points(chance: random.Random, _: int) -> str:
+    numbers = ", ".join(str(_id(chance)) for _ in range(10))
+    return f"SELECT id, c FROM t WHERE s IN ({numbers})"
+
+
+def _ranges(chance: random.Random, _: int) -> str:
+    firsts = (_id(chance) for _ in range(10))
+    ranges = " OR ".join(f"s BETWEEN {first} AND {first + 5}" for first in firsts)
+    return f"SELECT COUNT(s) FROM t WHERE {ranges}"
+
+
 def _look_up(columns: str) -> Callable[[random.Random, int], str]:
     values = ROWS // ROWS_PER_VALUE
     return lambda chance, _: f"SELECT {columns} FROM t WHERE k = {chance.randrange(values)}"
@@ -85,10 +99,12 @@ CASES = (
     Case("in-10", "10 rows by a list of primary keys", _listed, statements=100),
     Case("look-up", f"{ROWS_PER_VALUE} rows by a secondary index", _look_up("c"), statements=100),
     Case("look-up-covered", "the same, from the index alone", _look_up("id"), statements=100),
+    Case("points", "10 rows by a list of values of a secondary index", _points, statements=100),
+    Case("ranges", "10 ranges of 6 entries of a secondary index", _ranges, statements=100),
     Case(
         "scan",
         "all rows, for each",
-        lambda *_: "SELECT SUM(k) FROM t IGNORE INDEX (k)",
+        lambda *_: "SELECT SUM(k) FROM t IGNORE INDEX (k, s)",
         statements=1,
         per=ROWS,
     ),
