@@ -194,7 +194,7 @@ class Transaction {
   Status Delete(const ColumnFamily& family, std::string_view key);
   Status SingleDelete(const ColumnFamily& family, std::string_view key);
 
-  // Raises the stored auto-increment value of a table at commit.
+  // Raises the stored auto-increment value of a table at commit, or when the transaction is prepared.
   void RaiseAutoIncrement(const TableDefinition& table, uint64_t next_value);
   // Rows of a table were written or deleted: so many more, or fewer, once the transaction commits.
   void NoteRowCount(const TableDefinition& table, int64_t rows) {
@@ -236,6 +236,10 @@ class Transaction {
   Status AfterWrite(const rocksdb::Status& written);
   void LiftBatchLimit();
   Status AddAutoIncrementMerges();
+  Status WriteAutoIncrementMerges();
+  Status MergeAutoIncrements(rocksdb::WriteBatchBase* batch);
+  Status SettleBypass();
+  void WriteOutBypassed();
   Status AddLockList();
   Status WriteLogIfWanted(Durability durability);
   bool RepeatsReads() const;
@@ -284,18 +288,15 @@ class Transaction {
   std::optional<Savepoint>
       statement_savepoint_;  // Of the current statement; none when it is autocommitted.
   std::optional<OrderedCommit> ordered_;
+  std::vector<rocksdb::ColumnFamilyHandle*>
+      bypassed_families_;  // Of a commit past the memtable, until they are in files.
   uint64_t epoch_ = 0;
   uint64_t lock_count_ = 0;  // As of the last CountLocks().
   bool started_ = false;
   bool prepared_ = false;
+  bool bypasses_memtable_ = false;  // RocksDB decides; whether it may.
   bool in_statement_ = false;
   bool statement_wrote_ = false;
 };
-
-// The prepared transactions that recovery found in the log.
-Result<std::vector<TransactionId>> ListPreparedTransactions(Database* database);
-// Decides one. Errors: kNotFound.
-Status CommitPrepared(Database* database, const TransactionId& id);
-Status RollbackPrepared(Database* database, const TransactionId& id);
 
 }  // namespace cairn
