@@ -513,11 +513,13 @@ def acceptance_torn_logs(rounds: int, seed: str | None) -> None:
 
 @acceptance.command("large")
 @click.option("--rows", type=click.IntRange(10_000), default=2_000_000, show_default=True)
-def acceptance_large(rows: int) -> None:
+@click.option("--binary-log", is_flag=True, help="With two-phase commit.")
+@click.option("--bypass-memtable", is_flag=True, help="With cairn_bypass_memtable_bytes too.")
+def acceptance_large(rows: int, *, binary_log: bool, bypass_memtable: bool) -> None:
     """Change millions of rows at a time: bounded memory, or an error that names the limit."""
     from cairn.acceptance import large as command
 
-    sys.exit(command.run(rows))
+    sys.exit(command.run(rows, binary_log=binary_log, bypass_memtable=bypass_memtable))
 
 
 @acceptance.command("monitoring")
