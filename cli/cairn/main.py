@@ -334,7 +334,8 @@ def crash_ddl(names: tuple[str, ...], lists: bool, **options: Any) -> None:
 @crash.command("binlog")
 @click.option("--rounds", type=click.IntRange(1), default=20, show_default=True)
 @click.option("--seed", type=int, help="Repeat the choices of an earlier run.")
-def crash_binlog(rounds: int, seed: int | None) -> None:
+@click.option("--bypass-memtable", is_flag=True, help="With cairn_bypass_memtable_bytes=1.")
+def crash_binlog(rounds: int, seed: int | None, *, bypass_memtable: bool) -> None:
     """Kill a primary with InnoDB and ROCKSDB transactions and its replica, again and again.
 
     After each restart the engines, the replay of the binary log and the replica must agree with
@@ -342,7 +343,7 @@ def crash_binlog(rounds: int, seed: int | None) -> None:
     """
     from cairn.crash import binlog
 
-    sys.exit(binlog.run(rounds, seed))
+    sys.exit(binlog.run(rounds, seed, bypass_memtable=bypass_memtable))
 
 
 @cli.command()
