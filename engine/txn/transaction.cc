@@ -48,6 +48,7 @@ Transaction::~Transaction() {
 void Transaction::Start(const TransactionSettings& settings) {
   if (started_) {
     settings_.changes_per_piece = settings.changes_per_piece;
+    settings_.lock_ranges = settings.lock_ranges;
     settings_.max_row_locks = settings.max_row_locks;
     if (settings_.lock_wait_timeout_ms != settings.lock_wait_timeout_ms) {
       settings_.lock_wait_timeout_ms = settings.lock_wait_timeout_ms;
@@ -325,7 +326,8 @@ Status Transaction::LockAndReadOne(const ColumnFamily& family, std::string_view 
 }
 
 bool Transaction::LocksRanges() const {
-  return LocksEntries() && settings_.isolation != IsolationLevel::kReadCommitted;
+  return LocksEntries() && settings_.lock_ranges &&
+         settings_.isolation != IsolationLevel::kReadCommitted;
 }
 
 bool Transaction::MayBeBehind() const {

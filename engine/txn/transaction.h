@@ -61,6 +61,9 @@ struct TransactionSettings {
   // The transaction may be prepared and decided by name (XA), which a crash may come between: its locks, not only
   // those of the rows that it changes, are prepared with it.
   bool prepares_locks = false;
+  // Off: what the statement reads leads it to the rows that it was told to change, and what lies between them matters to
+  // nobody. Locking reads lock rows alone.
+  bool lock_ranges = true;
   // The changes of a statement are committed in pieces of so many (rocksdb_commit_in_the_middle); 0: at the end.
   // Each statement then reads at its own snapshot and does not see its own changes.
   uint64_t changes_per_piece = 0;
@@ -78,7 +81,8 @@ class Transaction {
   // --- Life ----------------------------------------------------------------------------------------
 
   bool started() const { return started_; }
-  // Starts the transaction if it is not started; a started one takes over the time-out and the limit of row locks.
+  // Starts the transaction if it is not started; a started one takes over the time-out, the limit of row locks and what
+  // is of the statement: changes_per_piece, lock_ranges.
   void Start(const TransactionSettings& settings);
   // Whether anything would be written at commit.
   bool has_writes() const;
