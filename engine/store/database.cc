@@ -425,8 +425,10 @@ Status Database::WriteLog() {
 }
 
 Status Database::MakeCommitsDurable() {
-  CAIRN_RETURN_IF_ERROR(unfinished_commits_.Retry(db_.get(), range_locks_.get()));
-  return SyncLog();
+  // One that waits for the next start keeps nothing else from the disk.
+  Status finished = unfinished_commits_.Retry(db_.get(), range_locks_.get());
+  CAIRN_RETURN_IF_ERROR(SyncLog());
+  return finished;
 }
 
 Status Database::Close() {

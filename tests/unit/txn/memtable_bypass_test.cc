@@ -169,7 +169,9 @@ TEST_F(MemtableBypassTest, ACommitThatFailsIsRepeatedAtTheNextStart) {
   EXPECT_FALSE(transaction->Commit(Durability::kSync).ok());
   control_.full = false;
   ASSERT_TRUE(database_->rocksdb()->Resume().ok());
+  const int syncs = control_.syncs;
   EXPECT_FALSE(database_->MakeCommitsDurable().ok());
+  EXPECT_EQ(control_.syncs, syncs + 1) << "what others have committed is on disk";
   EXPECT_EQ(Read(0), "not found");
   EXPECT_TRUE(IsLocked(0));
 
