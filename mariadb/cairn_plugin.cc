@@ -1,5 +1,6 @@
 #include "mariadb/cairn_plugin.h"
 
+#include "mariadb/cairn_bypass_memtable.h"
 #include "mariadb/cairn_format.h"
 #include "mariadb/cairn_range_locks.h"
 #include "mariadb/engine.h"
@@ -12,8 +13,8 @@ bool plugin_runs = false;  // Its variables have their values.
 
 }  // namespace
 
-st_mysql_sys_var* cairn_system_variables[] = {cairn_format_variable, cairn_range_locks_variable,
-                                              nullptr};
+st_mysql_sys_var* cairn_system_variables[] = {cairn_bypass_memtable_variable, cairn_format_variable,
+                                              cairn_range_locks_variable, nullptr};
 
 void SettleCairnVariables() {
   if (!plugin_runs || RunningEngine() == nullptr) return;

@@ -6,6 +6,7 @@
 #include "mariadb/isolation.h"
 #include "mariadb/server_headers.h"
 #include "mariadb/variables.h"
+#include "rpl_rli.h"
 
 namespace cairn {
 namespace {
@@ -33,6 +34,11 @@ bool CopiesTable(THD* thd) {
 }
 
 }  // namespace
+
+// The tables of a statement that the binary log has as such are not mapped.
+bool AppliesRowEvents(THD* thd) {
+  return thd->rgi_slave != nullptr && thd->rgi_slave->tables_to_lock_count > 0;
+}
 
 bool SessionLocksRanges(THD* thd) {
   Engine* const engine = RunningEngine();

@@ -14,6 +14,9 @@ extern st_mysql_sys_var* const cairn_range_locks_variable;
 // plug-in CAIRN has, in either order. Errors: those of PreparedLocks::Take.
 Status SettleRangeLocks();
 
+// Whether the session applies changes of single rows, which say themselves which rows they are about.
+bool AppliesRowEvents(THD* thd);
+
 // Whether locking reads of this session lock ranges.
 bool SessionLocksRanges(THD* thd);
 

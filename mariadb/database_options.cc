@@ -6,6 +6,7 @@
 
 #include "engine/store/settings.h"
 #include "engine/txn/interruptible_mutex.h"
+#include "mariadb/cairn_bypass_memtable.h"
 #include "mariadb/server_headers.h"
 #include "mariadb/variables.h"
 
@@ -185,6 +186,7 @@ Result<DatabaseOptions> OptionsFromVariables() {
   ApplyCollectorControl(store_options.database.collector.get());
   DatabaseOptions options = store_options.database;
   options.collect_statistics = variables.collect_sst_properties;
+  options.bypass_memtable_bytes = BypassMemtableBytes();
   options.remove_expired_rows = variables.enable_ttl;
   options.hide_expired_rows = variables.enable_ttl_read_filtering;
   options.transaction.custom_mutex_factory = MakeInterruptibleMutexFactory();

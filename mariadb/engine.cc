@@ -47,7 +47,8 @@ Result<std::unique_ptr<Engine>> Engine::Open(DatabaseOptions options, Log* log) 
     return dictionary.status().WithContext("Failed to initialize data dictionary");
   }
   engine->dictionary_ = std::move(dictionary).value();
-  CAIRN_ASSIGN_OR_RETURN(engine->prepared_locks_, PreparedLocks::Take(engine->database_.get()));
+  CAIRN_ASSIGN_OR_RETURN(engine->prepared_locks_,
+                         PreparedLocks::Take(engine->database_.get(), /*table=*/nullptr));
   engine->upkeep_ = std::make_unique<Upkeep>(engine->database_.get(), engine->dictionary_.get());
   engine->io_watchdog_ = std::make_unique<IoWatchdog>(DirectoriesToWatch(*engine->database_), log);
   return engine;
@@ -71,12 +72,14 @@ Engine::~Engine() {
 }
 
 Status Engine::UseRangeLocks() {
+  if (database_->range_locks() != nullptr) return Status();
   if (!sessions_.Describe().empty()) {
     return Status(StatusCode::kBusy, "the engine is in use: it takes a start of the server");
   }
-  database_->UseRangeLocks();
-  CAIRN_ASSIGN_OR_RETURN(auto locks, PreparedLocks::Take(database_.get()));
-  prepared_locks_ = std::move(locks);
+  auto table =
+      std::make_unique<RangeLockTable>(database_->options().transaction.custom_mutex_factory);
+  CAIRN_ASSIGN_OR_RETURN(prepared_locks_, PreparedLocks::Take(database_.get(), table.get()));
+  database_->UseRangeLocks(std::move(table));
   return Status();
 }
 

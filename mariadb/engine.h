@@ -29,8 +29,8 @@ class Engine {
   Upkeep& upkeep() { return *upkeep_; }
   IoWatchdog& io_watchdog() { return *io_watchdog_; }
   PreparedLocks& prepared_locks() { return *prepared_locks_; }
-  // From here on transactions lock ranges. Called once, before any session uses the engine. Errors: kBusy (one does),
-  // those of PreparedLocks::Take.
+  // From here on transactions lock ranges; called before any session uses the engine. Errors: kBusy (one does), those of
+  // PreparedLocks::Take; rows are locked one by one then, as before.
   Status UseRangeLocks();
   SessionList& sessions() { return sessions_; }
   OpenTables& open_tables() { return open_tables_; }

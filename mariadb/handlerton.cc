@@ -7,6 +7,7 @@
 
 #include "engine/store/engine_status.h"
 #include "engine/store/rocksdb_status.h"
+#include "engine/txn/prepared_transactions.h"
 #include "mariadb/ddl_recovery.h"
 #include "mariadb/engine.h"
 #include "mariadb/error.h"
@@ -141,15 +142,15 @@ int Recover(handlerton*, XID* xids, uint capacity) {
   return static_cast<int>(count);
 }
 
-int DecideByXid(XID* xid, Status (*decide)(Database*, const TransactionId&)) {
+int DecideByXid(XID* xid, Status (*decide)(Database*, PreparedLocks*, const TransactionId&)) {
   Engine* const engine = RunningEngine();
   const TransactionId id = ToTransactionId(*xid);
-  const Status decided = decide(&engine->database(), id);
-  if (decided.ok()) {
-    engine->prepared_locks().Release(id);
-    return kXaOk;
-  }
-  return decided.code() == StatusCode::kNotFound ? kXaUnknownId : kXaResourceManagerError;
+  const Status decided = decide(&engine->database(), &engine->prepared_locks(), id);
+  if (decided.ok()) return kXaOk;
+  if (decided.code() == StatusCode::kNotFound) return kXaUnknownId;
+  engine->database().log().Write(Severity::kError,
+                                 "deciding a prepared transaction: " + decided.ToString());
+  return kXaResourceManagerError;
 }
 
 int CommitByXid(handlerton*, XID* xid) { return DecideByXid(xid, &CommitPrepared); }

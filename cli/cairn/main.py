@@ -350,7 +350,8 @@ def crash_ddl(names: tuple[str, ...], lists: bool, **options: Any) -> None:
 @crash.command("binlog")
 @click.option("--rounds", type=click.IntRange(1), default=20, show_default=True)
 @click.option("--seed", type=int, help="Repeat the choices of an earlier run.")
-def crash_binlog(rounds: int, seed: int | None) -> None:
+@click.option("--bypass-memtable", is_flag=True, help="With cairn_bypass_memtable_bytes=1.")
+def crash_binlog(rounds: int, seed: int | None, *, bypass_memtable: bool) -> None:
     """Kill a primary with InnoDB and ROCKSDB transactions and its replica, again and again.
 
     After each restart the engines, the replay of the binary log and the replica must agree with
@@ -358,7 +359,7 @@ def crash_binlog(rounds: int, seed: int | None) -> None:
     """
     from cairn.crash import binlog
 
-    sys.exit(binlog.run(rounds, seed))
+    sys.exit(binlog.run(rounds, seed, bypass_memtable=bypass_memtable))
 
 
 @cli.command()
@@ -529,11 +530,13 @@ def acceptance_torn_logs(rounds: int, seed: str | None) -> None:
 
 @acceptance.command("large")
 @click.option("--rows", type=click.IntRange(10_000), default=2_000_000, show_default=True)
-def acceptance_large(rows: int) -> None:
+@click.option("--binary-log", is_flag=True, help="With two-phase commit.")
+@click.option("--bypass-memtable", is_flag=True, help="With cairn_bypass_memtable_bytes too.")
+def acceptance_large(rows: int, *, binary_log: bool, bypass_memtable: bool) -> None:
     """Change millions of rows at a time: bounded memory, or an error that names the limit."""
     from cairn.acceptance import large as command
 
-    sys.exit(command.run(rows))
+    sys.exit(command.run(rows, binary_log=binary_log, bypass_memtable=bypass_memtable))
 
 
 @acceptance.command("monitoring")

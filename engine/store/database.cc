@@ -107,6 +107,18 @@ Status CheckLogs(const DatabaseOptions& options, Log* log) {
   return checked.ok() ? unlocked : checked;
 }
 
+// RocksDB cannot do it at all with some options. Where it does, it takes such a memtable for empty when it decides which
+// flushed ones it keeps to find conflicts with, and would keep them all.
+void SettleBypass(DatabaseOptions* options) {
+  if (options->bypass_memtable_bytes == 0) return;
+  if (options->db.enable_pipelined_write || options->db.unordered_write ||
+      options->transaction.write_policy != rocksdb::TxnDBWritePolicy::WRITE_COMMITTED) {
+    options->bypass_memtable_bytes = 0;
+    return;
+  }
+  options->column_family.max_write_buffer_size_to_maintain = 1;
+}
+
 }  // namespace
 
 Database::Database(DatabaseOptions options, ColumnFamilyOptionSource family_options,
@@ -149,6 +161,7 @@ Result<std::unique_ptr<Database>> Database::Open(DatabaseOptions options, Log* l
   // A filter turns the entry of a dropped index into a Delete although a SingleDelete of a session may lie
   // above it, and the stock plug-in's does that with expired entries too. Such pairs are no damage.
   options.db.enforce_single_del_contracts = false;
+  SettleBypass(&options);
   CAIRN_ASSIGN_OR_RETURN(
       ColumnFamilyOptionSource family_options,
       ColumnFamilyOptionSource::Parse(options.column_family, options.default_column_family_text,
@@ -411,9 +424,9 @@ Status Database::SyncLog() {
   });
 }
 
-void Database::UseRangeLocks() {
+void Database::UseRangeLocks(std::unique_ptr<RangeLockTable> table) {
   CAIRN_ASSERT(range_locks_ == nullptr);
-  range_locks_ = std::make_unique<RangeLockTable>(options_.transaction.custom_mutex_factory);
+  range_locks_ = std::move(table);
 }
 
 Status Database::WriteLog() {
@@ -422,8 +435,10 @@ Status Database::WriteLog() {
 }
 
 Status Database::MakeCommitsDurable() {
-  CAIRN_RETURN_IF_ERROR(unfinished_commits_.Retry(db_.get(), range_locks_.get()));
-  return SyncLog();
+  // One that waits for the next start keeps nothing else from the disk.
+  Status finished = unfinished_commits_.Retry(db_.get(), range_locks_.get());
+  CAIRN_RETURN_IF_ERROR(SyncLog());
+  return finished;
 }
 
 Status Database::Close() {
@@ -431,6 +446,7 @@ Status Database::Close() {
   rocksdb::CancelAllBackgroundWork(db_.get(), /*wait=*/true);
   expiry_->Bind(nullptr);
   write_stalls_->Bind(nullptr);
+  unfinished_commits_.Clear();
   Status result = SyncLog();
   for (auto& [name, family] : families_) {
     const rocksdb::Status destroyed = db_->DestroyColumnFamilyHandle(family->handle);

@@ -53,9 +53,10 @@ struct DatabaseOptions {
   std::string override_column_family_text;     // rocksdb_override_cf_options
   bool refuse_unknown_options = false;         // In the OPTIONS file of the directory.
   rocksdb::TransactionDBOptions transaction;
-  bool remove_expired_rows = true;  // rocksdb_enable_ttl
-  bool hide_expired_rows = true;    // rocksdb_enable_ttl_read_filtering
-  bool collect_statistics = true;   // rocksdb_collect_sst_properties
+  bool remove_expired_rows = true;     // rocksdb_enable_ttl
+  bool hide_expired_rows = true;       // rocksdb_enable_ttl_read_filtering
+  bool collect_statistics = true;      // rocksdb_collect_sst_properties
+  uint64_t bypass_memtable_bytes = 0;  // cairn_bypass_memtable_bytes; 0: no commit does.
   std::shared_ptr<CollectorControl> collector = std::make_shared<CollectorControl>();
 };
 
@@ -91,8 +92,10 @@ class Database {
   LatencyHistogram& commit_latency() { return commit_latency_; }
   const LatencyHistogram& commit_latency() const { return commit_latency_; }
   UnfinishedCommits& unfinished_commits() { return unfinished_commits_; }
-  // From here on transactions lock with it, and not with RocksDB's locks. Called while there is none.
-  void UseRangeLocks();
+  // From here on transactions lock with `table`, and not with RocksDB's locks. Called once, while there is none.
+  void UseRangeLocks(std::unique_ptr<RangeLockTable> table);
+  // From what size on the batch of a prepared transaction becomes a memtable as it is (txn/memtable_bypass.h); 0: none.
+  uint64_t bypass_memtable_bytes() const { return options_.bypass_memtable_bytes; }
   // Null: transactions lock with RocksDB's locks, key by key.
   RangeLockTable* range_locks() const { return range_locks_.get(); }
   WriteStalls& write_stalls() const { return *write_stalls_; }

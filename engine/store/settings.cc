@@ -51,6 +51,21 @@ Status PrepareDirectory(const char* variable, const std::string& path) {
                 std::string(variable) + ": " + path + " cannot be used: " + std::strerror(errno));
 }
 
+// Of the block cache, where nobody wants another number. A block that is larger than its shard is never kept, and the
+// filter of a file has 10 bits for each entry: with RocksDB's own choice, from 512 KiB on, each look into a file of
+// millions of rows reads its filter again. Its clock cache has such shards anyway.
+constexpr uint64_t kLeastShardBytes = 32 << 20;
+constexpr int kMostShardBits = 6;
+
+int ShardBits(const StoreSettings& settings) {
+  if (settings.block_cache_shard_bits >= 0) return settings.block_cache_shard_bits;
+  int bits = 0;
+  while (bits < kMostShardBits && settings.block_cache_bytes >> (bits + 1) >= kLeastShardBytes) {
+    ++bits;
+  }
+  return bits;
+}
+
 std::shared_ptr<rocksdb::Cache> MakeRealCache(const StoreSettings& settings) {
   if (settings.clock_cache) {
     // A charge of 0 lets the cache find out by itself how large its entries are.
@@ -60,7 +75,7 @@ std::shared_ptr<rocksdb::Cache> MakeRealCache(const StoreSettings& settings) {
   }
   rocksdb::LRUCacheOptions options;
   options.capacity = settings.block_cache_bytes;
-  options.num_shard_bits = settings.block_cache_shard_bits;
+  options.num_shard_bits = ShardBits(settings);
   options.high_pri_pool_ratio = settings.high_priority_share;
   return options.MakeSharedCache();
 }

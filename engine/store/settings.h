@@ -34,7 +34,8 @@ struct StoreSettings {
   std::string info_log_directory;  // Of RocksDB's own LOG; empty: `directory`.
   double high_priority_share = 0;  // Of the block cache, for index and filter blocks.
   bool clock_cache = false;
-  int block_cache_shard_bits = -1;     // Shards as a power of two; -1: RocksDB decides.
+  int block_cache_shard_bits =
+      -1;  // Shards as a power of two; -1: as many as have 32 MiB, up to 64.
   uint64_t simulated_cache_bytes = 0;  // Of a second block cache that only counts; 0: none.
   std::string persistent_cache_directory;
   uint64_t persistent_cache_bytes = 0;  // 0: none.

@@ -18,8 +18,9 @@ class StallListener final : public rocksdb::EventListener {
  public:
   explicit StallListener(std::shared_ptr<WriteStalls> stalls) : stalls_(std::move(stalls)) {}
 
+  // RocksDB may hold its mutex here (DBImpl::IngestWBWIAsMemtable), and whoever asked it for figures would wait for ever.
   void OnStallConditionsChanged(const rocksdb::WriteStallInfo& info) override {
-    stalls_->Look(info.cf_name);
+    stalls_->NoteChange(info.cf_name);
   }
   void OnMemTableSealed(const rocksdb::MemTableInfo& info) override { stalls_->Look(info.cf_name); }
   void OnFlushCompleted(rocksdb::DB*, const rocksdb::FlushJobInfo& info) override {
@@ -93,10 +94,27 @@ void WriteStalls::AddFamily(std::string name, rocksdb::ColumnFamilyHandle* handl
   families_[std::move(name)].handle = handle;
 }
 
-void WriteStalls::Look(std::string_view family) {
+void WriteStalls::NoteChange(const std::string& family) {
+  std::lock_guard lock(changed_mutex_);
+  changed_.insert(family);
+}
+
+void WriteStalls::Look(const std::string& family) {
+  NoteChange(family);
+  LookAtChanged();
+}
+
+void WriteStalls::LookAtChanged() {
   std::lock_guard lock(mutex_);
-  const auto found = families_.find(family);
-  if (found != families_.end()) LookLocked(found->first, &found->second);
+  std::set<std::string> changed;
+  {
+    std::lock_guard changed_lock(changed_mutex_);
+    changed.swap(changed_);
+  }
+  for (const std::string& name : changed) {
+    const auto found = families_.find(name);
+    if (found != families_.end()) LookLocked(found->first, &found->second);
+  }
 }
 
 std::vector<WriteStall> WriteStalls::List() {

@@ -9,8 +9,8 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "rocksdb/db.h"
@@ -48,8 +48,9 @@ std::optional<WriteStall> FindStall(const rocksdb::ColumnFamilyOptions& options,
                                     const StallState& state);
 
 // Thread-safe. It looks at a family whenever RocksDB reports something of it that can change the answer:
-// a full memtable, a flush, a compaction, a change of its own condition. Mutex: mutex_ guards everything and is
-// held while RocksDB is asked for figures; nobody may call this under a mutex of RocksDB.
+// a full memtable, a flush, a compaction; at a change of its own condition a little later. Mutexes: mutex_ guards
+// everything else and is held while RocksDB is asked for figures; nobody may take it under a mutex of RocksDB.
+// changed_mutex_ guards changed_, is held for moments and may be taken under any other.
 class WriteStalls {
  public:
   static constexpr int64_t kRememberedUs =
@@ -64,7 +65,11 @@ class WriteStalls {
   // The handle lives until Bind(nullptr).
   void AddFamily(std::string name, rocksdb::ColumnFamilyHandle* handle);
 
-  void Look(std::string_view family);
+  // The family is to be looked at; asks RocksDB for nothing.
+  void NoteChange(const std::string& family);
+  void Look(const std::string& family);
+  // At every family that has changed since it was looked at.
+  void LookAtChanged();
   // Looks at every family; what goes on comes first, then what ended, the latest first.
   std::vector<WriteStall> List();
 
@@ -90,6 +95,8 @@ class WriteStalls {
   rocksdb::DB* db_ = nullptr;
   std::map<std::string, Family, std::less<>> families_;
   std::deque<WriteStall> ended_;  // The latest first.
+  std::mutex changed_mutex_;
+  std::set<std::string> changed_;
 };
 
 std::shared_ptr<rocksdb::EventListener> MakeStallListener(std::shared_ptr<WriteStalls> stalls);

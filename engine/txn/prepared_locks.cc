@@ -85,10 +85,10 @@ Status TakeLocks(RangeLockTable* table, const LockList& locks, RangeLockTable::O
 
 }  // namespace
 
-Result<std::unique_ptr<PreparedLocks>> PreparedLocks::Take(Database* database) {
+Result<std::unique_ptr<PreparedLocks>> PreparedLocks::Take(Database* database,
+                                                           RangeLockTable* table) {
   constexpr std::string_view kContext = "locking the rows of a prepared transaction";
   std::unique_ptr<PreparedLocks> locks(new PreparedLocks());
-  RangeLockTable* const table = database->range_locks();
   std::map<std::string, std::unique_ptr<RangeLockTable::Owner>> owners;  // By transaction name.
   const auto take = [&](const std::string& name, const LockList& list) {
     return table != nullptr ? TakeLocks(table, list, owners.at(name).get())
@@ -121,9 +121,12 @@ Result<std::unique_ptr<PreparedLocks>> PreparedLocks::Take(Database* database) {
   return locks;
 }
 
-void PreparedLocks::Release(const TransactionId& id) {
+void PreparedLocks::Release(const TransactionId& id) { GiveUp(id).reset(); }
+
+std::unique_ptr<rocksdb::Transaction> PreparedLocks::GiveUp(const TransactionId& id) {
   std::lock_guard lock(mutex_);
-  holders_.erase(EncodeTransactionName(id));
+  auto holder = holders_.extract(EncodeTransactionName(id));
+  return holder.empty() ? nullptr : std::move(holder.mapped());
 }
 
 }  // namespace cairn

@@ -1,8 +1,6 @@
 #include "engine/txn/transaction.h"
 
 #include <algorithm>
-#include <chrono>
-#include <utility>
 
 #include "engine/base/bytes.h"
 #include "engine/codec/index_codec.h"
@@ -28,12 +26,6 @@ Status TooManyLocks() {
 // A finished transaction keeps its buffer for the next one if it is not larger.
 constexpr uint64_t kKeptBatchBytes = 1 << 20;
 
-// Gives up a prepared transaction, which RocksDB finds again by its name.
-void LeavePrepared(std::unique_ptr<rocksdb::Transaction>* transaction) {
-  (*transaction)->ClearSnapshot();
-  transaction->release();  // NOLINT(bugprone-unused-return-value)
-}
-
 }  // namespace
 
 Transaction::Transaction(Database* database)
@@ -56,6 +48,7 @@ Transaction::~Transaction() {
 void Transaction::Start(const TransactionSettings& settings) {
   if (started_) {
     settings_.changes_per_piece = settings.changes_per_piece;
+    settings_.lock_ranges = settings.lock_ranges;
     settings_.max_row_locks = settings.max_row_locks;
     if (settings_.lock_wait_timeout_ms != settings.lock_wait_timeout_ms) {
       settings_.lock_wait_timeout_ms = settings.lock_wait_timeout_ms;
@@ -91,6 +84,7 @@ void Transaction::BeginRocksDb() {
   options.deadlock_detect = settings_.deadlock_detect;
   options.deadlock_detect_depth = settings_.deadlock_detect_depth;
   options.max_write_batch_size = settings_.max_write_batch_bytes;
+  options.large_txn_commit_optimize_byte_threshold = database_->bypass_memtable_bytes();
   range_locks_ = database_->range_locks();
   options.skip_concurrency_control = range_locks_ != nullptr;
   rocksdb::WriteOptions write_options;
@@ -145,146 +139,12 @@ void Transaction::Finish() {
   ++epoch_;
   savepoints_.Clear();
   statement_savepoint_.reset();
-  started_ = prepared_ = in_statement_ = statement_wrote_ = false;
-}
-
-// What the engine adds at the end is small, and nobody could do anything about a batch that is full by then.
-void Transaction::LiftBatchLimit() { rocksdb_->GetWriteBatch()->SetMaxBytes(0); }
-
-Status Transaction::AddAutoIncrementMerges() {
-  touched_ = true;
-  rocksdb::ColumnFamilyHandle* const system = database_->system_family().handle;
-  LiftBatchLimit();
-  for (const AutoIncrementRaise& raise : auto_increment_raises_) {
-    CAIRN_RETURN_IF_ERROR(FromRocksDb(rocksdb_->GetWriteBatch()->Merge(
-        system, raise.key, EncodeAutoIncrement(raise.next_value))));
-  }
-  auto_increment_raises_.clear();
-  return Status();
-}
-
-// The batch deletes what it puts, so that the locks are in the log alone.
-Status Transaction::AddLockList() {
-  if (!settings_.prepares_locks || ListedLocks().empty()) return Status();
-  LiftBatchLimit();
-  rocksdb::ColumnFamilyHandle* const system = database_->system_family().handle;
-  const std::string key = LockListKey();
-  rocksdb::WriteBatchWithIndex& batch = *rocksdb_->GetWriteBatch();
-  CAIRN_RETURN_IF_ERROR(FromRocksDb(batch.Put(system, key, EncodeLockList(ListedLocks()))));
-  return FromRocksDb(batch.Delete(system, key));
-}
-
-const LockList& Transaction::ListedLocks() const {
-  return range_locks_ != nullptr ? lock_owner_->locks() : lock_list_;
+  started_ = prepared_ = bypasses_memtable_ = in_statement_ = statement_wrote_ = false;
 }
 
 // RocksDB releases its own when the transaction ends there.
 void Transaction::ReleaseLocks() {
   if (lock_owner_ != nullptr && range_locks_ != nullptr) range_locks_->UnlockAll(lock_owner_.get());
-}
-
-// For the prepared transaction of this name, which this object leaves; RocksDB keeps its own with it.
-void Transaction::KeepLocks() {
-  if (range_locks_ == nullptr) return;
-  range_locks_->Keep(rocksdb_->GetName(), std::exchange(lock_owner_, nullptr));
-}
-
-Status Transaction::Commit(Durability durability) {
-  if (!started_) return Status();
-  if (ordered_.has_value()) return FinishOrdered(durability);
-  if (!prepared_ && !has_writes() && auto_increment_raises_.empty()) {
-    return Rollback();  // Nothing to log, nothing to sync.
-  }
-  Status result = prepared_ ? Status() : AddAutoIncrementMerges();
-  const bool large = IsLarge();
-  const bool logged = !rocksdb_->GetWriteOptions()->disableWAL;
-  if (result.ok()) result = CommitToRocksDb(durability == Durability::kSync);
-  if (!result.ok()) result = AfterFailedCommit(std::move(result));
-  if (large) rocksdb_.reset();
-  Finish();
-  return result.ok() && logged ? WriteLogIfWanted(durability) : result;
-}
-
-// Log records stay in RocksDB's buffer until they are synced, or written by this.
-Status Transaction::WriteLogIfWanted(Durability durability) {
-  if (durability != Durability::kWritten) return Status();
-  return database_->WriteLog().WithContext("the transaction is committed but may not last");
-}
-
-Status Transaction::CommitToRocksDb(bool sync) {
-  using std::chrono::steady_clock;
-  facts_.SetState(TransactionState::kAwaitingCommit);
-  const steady_clock::time_point begin = steady_clock::now();
-  rocksdb::WriteOptions* const options = rocksdb_->GetWriteOptions();
-  options->sync = sync && !options->disableWAL;
-  const Status committed = FromRocksDb(rocksdb_->Commit());
-  const auto took =
-      std::chrono::duration_cast<std::chrono::microseconds>(steady_clock::now() - begin);
-  database_->commit_latency().Add(static_cast<uint64_t>(took.count()));
-  return committed;
-}
-
-// What is prepared may have been decided by others as well, and stays; all else is rolled back.
-Status Transaction::AfterFailedCommit(Status failure) {
-  if (prepared_) {
-    KeepLocks();
-    database_->unfinished_commits().Add(rocksdb_->GetName());
-    LeavePrepared(&rocksdb_);
-    return failure.WithContext("the transaction stays prepared until it can be committed");
-  }
-  const rocksdb::Status rolled_back = rocksdb_->Rollback();
-  if (!rolled_back.ok()) rocksdb_.reset();  // Its destructor releases the locks.
-  row_counts_.Rollback();
-  return failure.WithContext("the transaction was rolled back");
-}
-
-void Transaction::CommitOrdered() {
-  if (!started_ || (!prepared_ && !has_writes())) return;
-  ordered_.emplace();
-  ordered_->large = IsLarge();
-  ordered_->synced_by_others = prepared_ || rocksdb_->GetWriteOptions()->disableWAL;
-  if (!prepared_) ordered_->status = AddAutoIncrementMerges();
-  if (ordered_->status.ok()) ordered_->status = CommitToRocksDb(/*sync=*/false);
-  if (ordered_->status.ok()) ReleaseLocks();
-}
-
-Status Transaction::FinishOrdered(Durability durability) {
-  const OrderedCommit ordered = std::move(*ordered_);
-  Status result = ordered.status;
-  if (!result.ok()) result = AfterFailedCommit(std::move(result));
-  if (ordered.large) rocksdb_.reset();
-  Finish();
-  if (!result.ok() || ordered.synced_by_others) return result;
-  if (durability != Durability::kSync) return WriteLogIfWanted(durability);
-  return database_->SyncLog().WithContext("the transaction is committed but may not last");
-}
-
-Status Transaction::EndPiece(Durability durability) {
-  if (!reads_apart() || !started_ || prepared_) return Status();
-  if (rocksdb_->GetWriteBatch()->GetWriteBatch()->Count() < settings_.changes_per_piece) {
-    return Status();
-  }
-  return CommitPiece(durability);
-}
-
-Status Transaction::CommitPiece(Durability durability) {
-  CAIRN_RETURN_IF_ERROR(AddAutoIncrementMerges());
-  const Status committed = CommitToRocksDb(durability == Durability::kSync);
-  if (!committed.ok()) {
-    const rocksdb::Status rolled_back = rocksdb_->Rollback();
-    if (!rolled_back.ok()) rocksdb_.reset();
-    row_counts_.Rollback();
-  }
-  row_counts_.Commit();
-  // The statement's snapshot stays; iterators that merge the changes would read what is gone.
-  ReleaseLocks();
-  BeginRocksDb();
-  CountWrites();
-  CountLocks();
-  savepoints_.BatchCommitted();
-  ++epoch_;
-  if (committed.ok()) return WriteLogIfWanted(durability);
-  return committed.WithContext("the last changes of the statement were rolled back");
 }
 
 // What earlier statements left uncommitted is to be seen, what this one writes is not.
@@ -304,31 +164,6 @@ Status Transaction::Rollback() {
   row_counts_.Rollback();
   Finish();
   return result;
-}
-
-Status Transaction::Prepare(const TransactionId& id, Durability durability) {
-  CAIRN_ASSERT(started_ && !prepared_);
-  touched_ = true;
-  CAIRN_RETURN_IF_ERROR(AddAutoIncrementMerges());
-  CAIRN_RETURN_IF_ERROR(AddLockList());
-  const std::string name = EncodeTransactionName(id);
-  CAIRN_RETURN_IF_ERROR(FromRocksDb(rocksdb_->SetName(name)));
-  facts_.SetName(name);
-  facts_.SetState(TransactionState::kAwaitingPrepare);
-  // The decision follows into the log what was prepared there.
-  rocksdb_->GetWriteOptions()->disableWAL = false;
-  rocksdb_->GetWriteOptions()->sync = durability == Durability::kSync;
-  CAIRN_RETURN_IF_ERROR(FromRocksDb(rocksdb_->Prepare()));
-  prepared_ = true;
-  facts_.SetState(TransactionState::kPrepared);
-  return WriteLogIfWanted(durability);
-}
-
-void Transaction::Detach() {
-  CAIRN_ASSERT(prepared_);
-  KeepLocks();
-  LeavePrepared(&rocksdb_);
-  Finish();
 }
 
 void Transaction::BeginStatement() {
@@ -529,7 +364,8 @@ Status Transaction::LockAndReadOne(const ColumnFamily& family, std::string_view 
 }
 
 bool Transaction::LocksRanges() const {
-  return LocksEntries() && settings_.isolation != IsolationLevel::kReadCommitted;
+  return LocksEntries() && settings_.lock_ranges &&
+         settings_.isolation != IsolationLevel::kReadCommitted;
 }
 
 bool Transaction::MayBeBehind() const {
@@ -693,41 +529,6 @@ void Transaction::RaiseAutoIncrement(const TableDefinition& table, uint64_t next
     }
   }
   auto_increment_raises_.push_back(AutoIncrementRaise{key, next_value});
-}
-
-Result<std::vector<TransactionId>> ListPreparedTransactions(Database* database) {
-  std::vector<rocksdb::Transaction*> prepared;
-  database->rocksdb()->GetAllPreparedTransactions(&prepared);
-  std::vector<TransactionId> ids;
-  for (rocksdb::Transaction* transaction : prepared) {
-    CAIRN_ASSIGN_OR_RETURN(ids.emplace_back(), DecodeTransactionName(transaction->GetName()));
-  }
-  return ids;
-}
-
-namespace {
-
-Status DecidePrepared(Database* database, const TransactionId& id,
-                      rocksdb::Status (rocksdb::Transaction::*decide)()) {
-  rocksdb::Transaction* const found =
-      database->rocksdb()->GetTransactionByName(EncodeTransactionName(id));
-  if (found == nullptr) return Status(StatusCode::kNotFound);
-  const std::unique_ptr<rocksdb::Transaction> transaction(found);
-  transaction->GetWriteOptions()->sync = true;
-  CAIRN_RETURN_IF_ERROR(FromRocksDb((transaction.get()->*decide)()));
-  RangeLockTable* const locks = database->range_locks();
-  if (locks != nullptr) locks->ReleaseKept(EncodeTransactionName(id));
-  return Status();
-}
-
-}  // namespace
-
-Status CommitPrepared(Database* database, const TransactionId& id) {
-  return DecidePrepared(database, id, &rocksdb::Transaction::Commit);
-}
-
-Status RollbackPrepared(Database* database, const TransactionId& id) {
-  return DecidePrepared(database, id, &rocksdb::Transaction::Rollback);
 }
 
 }  // namespace cairn

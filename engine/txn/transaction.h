@@ -61,6 +61,9 @@ struct TransactionSettings {
   // The transaction may be prepared and decided by name (XA), which a crash may come between: its locks, not only
   // those of the rows that it changes, are prepared with it.
   bool prepares_locks = false;
+  // Off: what the statement reads leads it to the rows that it was told to change, and what lies between them matters to
+  // nobody. Locking reads lock rows alone.
+  bool lock_ranges = true;
   // The changes of a statement are committed in pieces of so many (rocksdb_commit_in_the_middle); 0: at the end.
   // Each statement then reads at its own snapshot and does not see its own changes.
   uint64_t changes_per_piece = 0;
@@ -78,7 +81,8 @@ class Transaction {
   // --- Life ----------------------------------------------------------------------------------------
 
   bool started() const { return started_; }
-  // Starts the transaction if it is not started; a started one takes over the time-out and the limit of row locks.
+  // Starts the transaction if it is not started; a started one takes over the time-out, the limit of row locks and what
+  // is of the statement: changes_per_piece, lock_ranges.
   void Start(const TransactionSettings& settings);
   // Whether anything would be written at commit.
   bool has_writes() const;
@@ -200,7 +204,7 @@ class Transaction {
   Status Delete(const ColumnFamily& family, std::string_view key);
   Status SingleDelete(const ColumnFamily& family, std::string_view key);
 
-  // Raises the stored auto-increment value of a table at commit.
+  // Raises the stored auto-increment value of a table at commit, or when the transaction is prepared.
   void RaiseAutoIncrement(const TableDefinition& table, uint64_t next_value);
   // Rows of a table were written or deleted: so many more, or fewer, once the transaction commits.
   void NoteRowCount(const TableDefinition& table, int64_t rows) {
@@ -244,6 +248,10 @@ class Transaction {
   Status AfterWrite(const rocksdb::Status& written);
   void LiftBatchLimit();
   Status AddAutoIncrementMerges();
+  Status WriteAutoIncrementMerges();
+  Status MergeAutoIncrements(rocksdb::WriteBatchBase* batch);
+  Status SettleBypass();
+  void WriteOutBypassed();
   Status AddLockList();
   Status WriteLogIfWanted(Durability durability);
   // Whether reads at the snapshot leave out what the transaction has written.
@@ -293,18 +301,15 @@ class Transaction {
   std::optional<Savepoint>
       statement_savepoint_;  // Of the current statement; none when it is autocommitted.
   std::optional<OrderedCommit> ordered_;
+  std::vector<rocksdb::ColumnFamilyHandle*>
+      bypassed_families_;  // Of a commit past the memtable, until they are in files.
   uint64_t epoch_ = 0;
   uint64_t lock_count_ = 0;  // As of the last CountLocks().
   bool started_ = false;
   bool prepared_ = false;
+  bool bypasses_memtable_ = false;  // RocksDB decides; whether it may.
   bool in_statement_ = false;
   bool statement_wrote_ = false;
 };
-
-// The prepared transactions that recovery found in the log.
-Result<std::vector<TransactionId>> ListPreparedTransactions(Database* database);
-// Decides one. Errors: kNotFound.
-Status CommitPrepared(Database* database, const TransactionId& id);
-Status RollbackPrepared(Database* database, const TransactionId& id);
 
 }  // namespace cairn

@@ -100,6 +100,7 @@ void Upkeep::KeepStatisticsLoop() {
   auto rest = kStatisticsInterval;
   while (statistics_alarm_.Wait(rest)) {
     const auto begun = std::chrono::steady_clock::now();
+    database_->write_stalls().LookAtChanged();
     MarkNextIndexesStale();
     const Status updated = UpdateStatistics();
     if (!updated.ok() && !failing) {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -207,22 +208,30 @@ def _require_steady(context: Context, filler: _Filler) -> None:
         context.note(f"CREATE TABLE: {error.args[0]}: {error.args[1]}")
 
 
-def _recover(context: Context, server: ScratchServer, filler: _Filler) -> None:
-    """Writes work again once there is space, at worst after a restart."""
+def wait_for_writes(context: Context, server: ScratchServer, write: Callable[[], Any]) -> str:
+    """Waits until `write` succeeds; the last refusal if it does not within RECOVER_S."""
     import pymysql
 
     begun = time.monotonic()
     refusal = ""
     while time.monotonic() - begun < RECOVER_S:
         try:
-            filler.insert_some()
+            write()
             waited = time.monotonic() - begun
             context.note(f"space freed: writes work again after {waited:.1f} s, without a restart")
-            return
+            return ""
         except pymysql.MySQLError as error:
             refusal = f"{error.args[0]}: {error.args[1]}"
             require(server.is_alive(), f"the server ended: {refusal}\n{server.excerpt()}")
             time.sleep(0.5)
+    return refusal
+
+
+def _recover(context: Context, server: ScratchServer, filler: _Filler) -> None:
+    """Writes work again once there is space, at worst after a restart."""
+    refusal = wait_for_writes(context, server, filler.insert_some)
+    if not refusal:
+        return
     context.note(f"space freed: writes are still refused after {RECOVER_S} s: {refusal}")
     filler.require_exact("after space was freed, before a restart")
     try:

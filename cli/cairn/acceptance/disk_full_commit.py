@@ -13,7 +13,13 @@ from typing import Any
 
 from cairn.acceptance import volume
 from cairn.acceptance.case import Context, require
-from cairn.acceptance.disk_full import BALLAST_MIB, RECOVER_S, SAYS_FULL, VOLUME_MIB
+from cairn.acceptance.disk_full import (
+    BALLAST_MIB,
+    RECOVER_S,
+    SAYS_FULL,
+    VOLUME_MIB,
+    wait_for_writes,
+)
 from cairn.crash.writer import brief
 from cairn.scratch_server import ScratchServer
 
@@ -182,20 +188,13 @@ def _require_prepared(server: ScratchServer, clients: list[_Client]) -> None:
 
 def _recover(context: Context, server: ScratchServer, *, needs_no_restart: bool) -> None:
     """Writes work again once there is space, at worst after a restart."""
-    import pymysql
 
-    begun = time.monotonic()
-    refusal = ""
-    while time.monotonic() - begun < RECOVER_S:
-        try:
-            server.query("CREATE OR REPLACE TABLE full.after (id INT PRIMARY KEY) ENGINE=ROCKSDB")
-            server.query("INSERT INTO full.after VALUES (1)")
-            waited = time.monotonic() - begun
-            context.note(f"space freed: writes work again after {waited:.1f} s, without a restart")
-            return
-        except pymysql.MySQLError as error:
-            refusal = f"{error.args[0]}: {error.args[1]}"
-            require(server.is_alive(), f"the server ended: {refusal}\n{server.excerpt()}")
-            time.sleep(0.5)
+    def write() -> None:
+        server.query("CREATE OR REPLACE TABLE full.after (id INT PRIMARY KEY) ENGINE=ROCKSDB")
+        server.query("INSERT INTO full.after VALUES (1)")
+
+    refusal = wait_for_writes(context, server, write)
+    if not refusal:
+        return
     require(not needs_no_restart, f"space freed: writes are still refused: {refusal}")
     context.note(f"space freed: writes need a restart: {refusal[:200]}")

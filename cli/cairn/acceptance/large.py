@@ -26,6 +26,8 @@ OPTIONS = (
     "--rocksdb-default-cf-options=write_buffer_size=32m",
     "--rocksdb-flush-log-at-trx-commit=2",
 )
+BINARY_LOG = ("--log-bin", "--binlog-format=row")
+BYPASS = ("--cairn-bypass-memtable-bytes=16M",)
 # What a changed row may need: its lock, its old and new entries in the write batch with the batch's
 # index, and at the commit the same in a memtable.
 ROW_BYTES = 2048
@@ -188,15 +190,20 @@ def _refuse(bench: _Bench, rows: int, reporter: Reporter) -> None:
             bench.require(peak <= BASE_BYTES + memory, f"{variable}: peak {peak >> 20} MiB")
 
 
-def run(rows: int) -> int:
+def run(rows: int, *, binary_log: bool, bypass_memtable: bool) -> int:
     """Runs all statements; returns the exit status."""
+    options = OPTIONS
+    if binary_log or bypass_memtable:
+        options += BINARY_LOG
+    if bypass_memtable:
+        options += BYPASS
     reporter = Reporter()
     with reporter.phase("Packages") as phase:
         packages.ensure((packages.SERVER,), phase)
     mariadb = prefix.require()
     say(f"  {shown(plugin.library())}, {rows:,} rows")
     directory = VAR / "acceptance" / "large"
-    with own_directory(directory), ScratchServer(mariadb, directory, OPTIONS) as server:
+    with own_directory(directory), ScratchServer(mariadb, directory, options) as server:
         bench = _Bench(server)
         with bench.session() as session:
             session.cursor.execute(

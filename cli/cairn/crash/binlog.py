@@ -27,6 +27,8 @@ DURABLE = (
     # Files end often, and each end asks the engines for what is durable.
     "--max-binlog-size=256k",
 )
+# Every transaction, as all are prepared.
+BYPASS = ("--cairn-bypass-memtable-bytes=1",)
 REPLICA = (
     "--relay-log=relay",
     "--relay-log-recovery=ON",
@@ -74,17 +76,24 @@ class Tally:
 class Rig:
     """A primary, its replica, a server that replays the binary log, and the promises."""
 
-    def __init__(self, mariadb: Server, directory: Path, seed: int) -> None:
+    def __init__(
+        self, mariadb: Server, directory: Path, seed: int, options: tuple[str, ...]
+    ) -> None:
+        """`options`: of the primary and the replica, further ones."""
         self.mariadb = mariadb
         self.seed = seed
         self.directory = directory
         self.port = _free_port()
         network = ("--skip-networking=0", f"--port={self.port}", "--bind-address=127.0.0.1")
         self.primary = ScratchServer(
-            mariadb, directory / "primary", (*OPTIONS, *DURABLE, *network, "--server-id=1")
+            mariadb,
+            directory / "primary",
+            (*OPTIONS, *DURABLE, *options, *network, "--server-id=1"),
         )
         self.replica = ScratchServer(
-            mariadb, directory / "replica", (*OPTIONS, *DURABLE, *REPLICA, "--server-id=2")
+            mariadb,
+            directory / "replica",
+            (*OPTIONS, *DURABLE, *options, *REPLICA, "--server-id=2"),
         )
         self.replay = ScratchServer(mariadb, directory / "replay", OPTIONS)
         self.servers = (self.primary, self.replica, self.replay)
@@ -237,16 +246,18 @@ def _free_port() -> int:
 # ---- the command --------------------------------------------------------------------------------
 
 
-def run(rounds: int, seed: int | None) -> int:
+def run(rounds: int, seed: int | None, *, bypass_memtable: bool) -> int:
     """Runs the rounds up to the first failure; returns the exit status."""
     reporter = Reporter()
-    tally = crash(reporter, rounds, seed)
+    tally = crash(reporter, rounds, seed, BYPASS if bypass_memtable else ())
     say("")
     say(f"{tally.passed} passed, {tally.failed} failed")
     return 1 if tally.failed else 0
 
 
-def crash(reporter: Reporter, rounds: int, seed: int | None) -> Tally:
+def crash(
+    reporter: Reporter, rounds: int, seed: int | None, options: tuple[str, ...] = ()
+) -> Tally:
     seed = random.SystemRandom().randrange(1_000_000) if seed is None else seed
     with reporter.phase("Packages") as phase:
         packages.ensure((packages.SERVER,), phase)
@@ -257,10 +268,11 @@ def crash(reporter: Reporter, rounds: int, seed: int | None) -> Tally:
     say(
         f"  {shown(plugin.library())}; again with: "
         f"./cairn crash binlog --rounds {rounds} --seed {seed}"
+        f"{' --bypass-memtable' if options else ''}"
     )
     with own_directory(directory):
         directory.mkdir(parents=True, exist_ok=True)
-        tally = _crash(reporter, Rig(mariadb, directory, seed), rounds)
+        tally = _crash(reporter, Rig(mariadb, directory, seed, options), rounds)
         if tally.failed:
             say(f"  Kept for a look: {shown(directory)}")
         else:

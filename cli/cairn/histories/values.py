@@ -6,34 +6,23 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
 
-from cairn.histories.history import (
-    Append,
-    Assign,
-    Delete,
-    GroupRead,
-    Insert,
-    ListRead,
-    RegisterRead,
-    TailRead,
-    Transaction,
-    Write,
-)
+from cairn.histories import history
 
 # ("list", key), ("register", key) or ("member", group, number).
 Object = tuple[Any, ...]
 PRESENT, GONE = "present", "gone"
 
 
-def written(write: Write) -> tuple[Object, Any]:
+def written(write: history.Write) -> tuple[Object, Any]:
     """The object and the value that it gets."""
     match write:
-        case Append(key, element):
+        case history.Append(key, element):
             return ("list", key), element
-        case Assign(key, value):
+        case history.Assign(key, value):
             return ("register", key), value
-        case Insert(group, member):
+        case history.Insert(group, member):
             return ("member", group, member), PRESENT
-        case Delete(group, member):
+        case history.Delete(group, member):
             return ("member", group, member), GONE
     raise AssertionError(write)
 
@@ -44,23 +33,23 @@ def name(thing: Object) -> str:
     return f"{thing[0]} {thing[1]}"
 
 
-def values_read(transaction: Transaction) -> Iterator[tuple[Object, Any]]:
+def values_read(transaction: history.Transaction) -> Iterator[tuple[Object, Any]]:
     for statement in transaction.statements:
         for read in statement.reads:
             match read:
-                case ListRead(key, elements):
+                case history.ListRead(key, elements):
                     yield from ((("list", key), element) for element in elements)
-                case TailRead(key, last) if last is not None:
+                case history.TailRead(key, last) if last is not None:
                     yield ("list", key), last
-                case RegisterRead(key, value, _):
+                case history.RegisterRead(key, value, _):
                     yield ("register", key), value
-                case GroupRead():
+                case history.GroupRead():
                     for member in read.members:
                         yield ("member", read.group, member), PRESENT
 
 
 def reads_with_own_writes(
-    transaction: Transaction,
+    transaction: history.Transaction,
 ) -> Iterator[tuple[int, Any, dict[Object, list[Any]]]]:
     """Each read with the position of its statement and what the transaction had written by then."""
     for position, statement in enumerate(transaction.statements):
@@ -83,7 +72,7 @@ def without_own(elements: tuple[int, ...], own: list[Any]) -> tuple[int, ...]:
     return elements
 
 
-def why_undone(transaction: Transaction, position: int) -> str:
+def why_undone(transaction: history.Transaction, position: int) -> str:
     undone_by = transaction.statements[position].undone_by
     if undone_by == position or undone_by is None:
         return "failing"

@@ -1,77 +1,42 @@
 // Commits in the server's order: when they are synced, and what becomes of them when they fail.
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <memory>
 #include <thread>
 #include <utility>
 
+#include "engine/txn/interruptible_mutex.h"
+#include "engine/txn/prepared_locks.h"
+#include "engine/txn/prepared_transactions.h"
 #include "engine/txn/transaction.h"
 #include "rocksdb/env.h"
-#include "rocksdb/file_system.h"
+#include "tests/unit/store/log_file_control.h"
 #include "tests/unit/store/memory_database.h"
 
 namespace cairn {
 namespace {
-
-struct LogFileControl {
-  std::atomic<bool> full{false};
-  std::atomic<int> syncs{0};
-};
-
-class ControlledFile final : public rocksdb::FSWritableFileOwnerWrapper {
- public:
-  ControlledFile(std::unique_ptr<rocksdb::FSWritableFile> file, LogFileControl* control)
-      : FSWritableFileOwnerWrapper(std::move(file)), control_(control) {}
-
-  using FSWritableFileOwnerWrapper::Append;
-  rocksdb::IOStatus Append(const rocksdb::Slice& data, const rocksdb::IOOptions& options,
-                           rocksdb::IODebugContext* debug) override {
-    if (control_->full) return rocksdb::IOStatus::NoSpace("full");
-    return FSWritableFileOwnerWrapper::Append(data, options, debug);
-  }
-  rocksdb::IOStatus Sync(const rocksdb::IOOptions& options,
-                         rocksdb::IODebugContext* debug) override {
-    ++control_->syncs;
-    return FSWritableFileOwnerWrapper::Sync(options, debug);
-  }
-  bool IsSyncThreadSafe() const override { return true; }
-
- private:
-  LogFileControl* const control_;
-};
-
-// Lets a test count the syncs of the log, and take away the room for it.
-class ControlledFileSystem final : public rocksdb::FileSystemWrapper {
- public:
-  ControlledFileSystem(std::shared_ptr<rocksdb::FileSystem> target, LogFileControl* control)
-      : FileSystemWrapper(std::move(target)), control_(control) {}
-  const char* Name() const override { return "ControlledFileSystem"; }
-
-  rocksdb::IOStatus NewWritableFile(const std::string& name, const rocksdb::FileOptions& options,
-                                    std::unique_ptr<rocksdb::FSWritableFile>* file,
-                                    rocksdb::IODebugContext* debug) override {
-    const rocksdb::IOStatus opened = FileSystemWrapper::NewWritableFile(name, options, file, debug);
-    if (opened.ok() && name.ends_with(".log")) {
-      *file = std::make_unique<ControlledFile>(std::move(*file), control_);
-    }
-    return opened;
-  }
-
- private:
-  LogFileControl* const control_;
-};
 
 class OrderedCommitTest : public testing::Test {
  protected:
   OrderedCommitTest() {
     env_ = rocksdb::NewCompositeEnv(
         std::make_shared<ControlledFileSystem>(disk_.env()->GetFileSystem(), &control_));
+    Open();
+  }
+
+  void Open() {
     DatabaseOptions options = disk_.Options();
     options.db.env = env_.get();
+    options.transaction.custom_mutex_factory = MakeInterruptibleMutexFactory();
     auto database = Database::Open(std::move(options), &disk_.log());
-    EXPECT_TRUE(database.ok()) << database.status().ToString();
+    ASSERT_TRUE(database.ok()) << database.status().ToString();
     database_ = std::move(database).value();
+  }
+
+  // The disk has room again, which RocksDB is told.
+  void MakeRoom() {
+    control_.full = false;
+    ASSERT_TRUE(database_->rocksdb()->Resume().ok());
   }
 
   // A transaction that has locked and put `key`.
@@ -158,8 +123,7 @@ TEST_F(OrderedCommitTest, ThatFailsStaysPreparedAndIsTriedAgain) {
   EXPECT_TRUE(IsLocked("key1")) << "nobody may write what this transaction will";
   EXPECT_FALSE(database_->MakeCommitsDurable().ok());
 
-  control_.full = false;
-  ASSERT_TRUE(database_->rocksdb()->Resume().ok());
+  MakeRoom();
   EXPECT_TRUE(database_->MakeCommitsDurable().ok());
   EXPECT_TRUE(Exists("key1"));
   EXPECT_FALSE(IsLocked("key1"));
@@ -173,6 +137,71 @@ TEST_F(OrderedCommitTest, ThatFailsUnpreparedIsRolledBack) {
   EXPECT_FALSE(IsLocked("key1"));
   EXPECT_FALSE(Exists("key1"));
 }
+
+// Whose locks are RocksDB's, or ranges.
+class DecisionTest : public OrderedCommitTest, public testing::WithParamInterface<bool> {
+ protected:
+  // After a restart, as after a crash.
+  void LeavePreparedAndOpenAgain() {
+    const auto transaction = Writer("key1");
+    ASSERT_TRUE(transaction->Prepare(kId, Durability::kSync).ok());
+    transaction->Detach();
+    database_.reset();
+    Open();
+    auto table = GetParam() ? std::make_unique<RangeLockTable>(
+                                  database_->options().transaction.custom_mutex_factory)
+                            : nullptr;
+    auto locks = PreparedLocks::Take(database_.get(), table.get());
+    ASSERT_TRUE(locks.ok()) << locks.status().ToString();
+    locks_ = std::move(locks).value();
+    if (table != nullptr) database_->UseRangeLocks(std::move(table));
+  }
+
+  void TearDown() override { locks_.reset(); }
+
+  std::unique_ptr<PreparedLocks> locks_;
+};
+
+TEST_P(DecisionTest, ToCommitThatFailsIsTriedAgain) {
+  LeavePreparedAndOpenAgain();
+  control_.full = true;
+  EXPECT_FALSE(CommitPrepared(database_.get(), locks_.get(), kId).ok());
+  EXPECT_TRUE(IsLocked("key1"));
+
+  MakeRoom();
+  EXPECT_TRUE(database_->MakeCommitsDurable().ok());
+  EXPECT_TRUE(Exists("key1"));
+  EXPECT_FALSE(IsLocked("key1"));
+}
+
+TEST_P(DecisionTest, ToRollBackThatFailsCanBeRepeated) {
+  LeavePreparedAndOpenAgain();
+  control_.full = true;
+  EXPECT_FALSE(RollbackPrepared(database_.get(), locks_.get(), kId).ok());
+  EXPECT_TRUE(IsLocked("key1"));
+  EXPECT_EQ(ListPreparedTransactions(database_.get())->size(), 1u);
+
+  MakeRoom();
+  EXPECT_TRUE(RollbackPrepared(database_.get(), locks_.get(), kId).ok());
+  EXPECT_FALSE(Exists("key1"));
+  EXPECT_FALSE(IsLocked("key1"));
+}
+
+TEST_P(DecisionTest, ThatFailedDoesNotKeepTheDatabaseFromClosing) {
+  LeavePreparedAndOpenAgain();
+  control_.full = true;
+  EXPECT_FALSE(CommitPrepared(database_.get(), locks_.get(), kId).ok());
+  locks_.reset();
+  MakeRoom();
+  database_.reset();
+  Open();
+  EXPECT_EQ(ListPreparedTransactions(database_.get())->size(), 1u);
+}
+
+INSTANTIATE_TEST_SUITE_P(BothKindsOfLocks, DecisionTest, testing::Bool(),
+                         [](const testing::TestParamInfo<bool>& ranges) {
+                           return ranges.param ? "Ranges" : "Keys";
+                         });
 
 }  // namespace
 }  // namespace cairn

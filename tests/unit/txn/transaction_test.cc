@@ -7,6 +7,7 @@
 
 #include "engine/txn/interruptible_mutex.h"
 #include "engine/txn/prepared_locks.h"
+#include "engine/txn/prepared_transactions.h"
 #include "tests/unit/store/memory_database.h"
 
 namespace cairn {
@@ -257,19 +258,20 @@ TEST_F(TransactionTest, PreparedTransactionIsDecidedByNameAfterReopening) {
   database_.reset();
   database_ = disk_.Open();
   EXPECT_EQ(ListPreparedTransactions(database_.get())->size(), 2u);
-  const auto locks = PreparedLocks::Take(database_.get());
+  const auto locks = PreparedLocks::Take(database_.get(), /*table=*/nullptr);
   ASSERT_TRUE(locks.ok()) << locks.status().ToString();
   Transaction other(database_.get());
   other.Start(Explicit(IsolationLevel::kReadCommitted));
   EXPECT_EQ(other.Lock(family(), "commit", LockMode::kExclusive).code(), StatusCode::kLockTimeout);
 
-  ASSERT_TRUE(CommitPrepared(database_.get(), committed).ok());
-  ASSERT_TRUE(RollbackPrepared(database_.get(), rolled_back).ok());
-  EXPECT_EQ(CommitPrepared(database_.get(), committed).code(), StatusCode::kNotFound);
-  (*locks)->Release(committed);
+  PreparedLocks* const held = locks->get();
+  ASSERT_TRUE(CommitPrepared(database_.get(), held, committed).ok());
+  EXPECT_EQ(CommitPrepared(database_.get(), held, committed).code(), StatusCode::kNotFound);
   EXPECT_TRUE(other.Lock(family(), "commit", LockMode::kExclusive).ok());
   EXPECT_EQ(other.Lock(family(), "rollback", LockMode::kExclusive).code(),
             StatusCode::kLockTimeout);
+  ASSERT_TRUE(RollbackPrepared(database_.get(), held, rolled_back).ok());
+  EXPECT_TRUE(other.Lock(family(), "rollback", LockMode::kExclusive).ok());
   Transaction reader(database_.get());
   reader.Start(Explicit(IsolationLevel::kReadCommitted));
   EXPECT_EQ(Read(reader, "commit"), "prepared");
@@ -296,7 +298,7 @@ TEST_F(TransactionTest, PreparedTransactionKeepsAllItsLocksAfterReopening) {
   }
   database_.reset();
   database_ = disk_.Open();
-  const auto locks = PreparedLocks::Take(database_.get());
+  const auto locks = PreparedLocks::Take(database_.get(), /*table=*/nullptr);
   ASSERT_TRUE(locks.ok()) << locks.status().ToString();
   Transaction other(database_.get());
   other.Start(Explicit(IsolationLevel::kReadCommitted));
@@ -306,8 +308,7 @@ TEST_F(TransactionTest, PreparedTransactionKeepsAllItsLocksAfterReopening) {
   }
   EXPECT_TRUE(other.Lock(family(), "shared", LockMode::kShared).ok());
   EXPECT_TRUE(other.Lock(family(), "passed", LockMode::kExclusive).ok());
-  ASSERT_TRUE(CommitPrepared(database_.get(), id).ok());
-  (*locks)->Release(id);
+  ASSERT_TRUE(CommitPrepared(database_.get(), locks->get(), id).ok());
   EXPECT_TRUE(other.Lock(family(), "value", LockMode::kExclusive).ok());
   rocksdb::PinnableSlice record;
   EXPECT_EQ(other.Get(database_->system_family(), LockListKey(), View::kLatest, &record).code(),
