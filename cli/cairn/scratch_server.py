@@ -65,6 +65,7 @@ class ScratchServer:
         self.data = data or directory / "data"
         self.error_log = directory / "error.log"
         self.library: Path | None = None  # The plug-in to load; None: the one under test.
+        self.loads_plugin = True  # Without it this is a server as it comes, with InnoDB.
         self.configuration: Path | None = None  # Read first; it then loads the plug-in itself.
         self.environment: dict[str, str] = {}
         self._child: subprocess.Popen[bytes] | None = None
@@ -99,8 +100,10 @@ class ScratchServer:
         """Starts the process, with the options of the server and `extra` ones, and returns."""
         if self.is_alive():
             raise CairnError(f"The server in {shown(self.directory)} runs already.")
-        library = self.library or plugin.library()
-        files.replace_link(self.directory / "plugin" / plugin.LIBRARY, library)
+        loads_plugin = self.loads_plugin and not self.configuration
+        if self.loads_plugin:
+            library = self.library or plugin.library()
+            files.replace_link(self.directory / "plugin" / plugin.LIBRARY, library)
         self._log_begin = self.error_log.stat().st_size if self.error_log.exists() else 0
         self.socket.unlink(missing_ok=True)
         share = self.mariadb.prefix / "usr" / "share" / "mysql"
@@ -119,7 +122,7 @@ class ScratchServer:
             f"--log-error={self.error_log}",
             f"--plugin-dir={self.directory / 'plugin'}",
             "--plugin-maturity=experimental",
-            *([] if self.configuration else [f"--plugin-load-add={plugin.LIBRARY}"]),
+            *([f"--plugin-load-add={plugin.LIBRARY}"] if loads_plugin else []),
             "--innodb-buffer-pool-size=32M",
             "--innodb-log-file-size=8M",
             "--performance-schema=OFF",
