@@ -147,4 +147,4 @@ def _differing(old: Any, new: Any, path: str = "") -> Iterator[str]:
 
 
 def _shown(value: Any) -> str:
-    return "nothing" if value is None else str(value)
+    return "unset" if value is None else str(value)
