@@ -44,6 +44,9 @@ class FakeServer:
     def is_alive(self):
         return self.alive
 
+    def ending(self):
+        return None
+
     def query(self, _):
         return [("version", "10.11"), ("datadir", f"{self.directory}/data")]
 
