@@ -68,8 +68,8 @@ def run(wish: Wish) -> int:
     plan = Plan(parts, tuple(engines.choose(wish.engine_keys(), mariadb)), wish.rounds)
     output = (wish.output or DIRECTORY / time.strftime("%Y-%m-%d-%H%M%S")).absolute()
     servers = DIRECTORY / "servers"
-    _make_writable(output)
     with runner.own_servers(servers):
+        _make_writable(output)
         hardware = machine.look(servers)
         say(f"  {hardware.cpu}, {hardware.cores} cores, {hardware.memory_bytes // MIB:,} MiB")
         titles = ", ".join(engine.title for engine in plan.engines)

@@ -117,6 +117,7 @@ class PartRun:
             return
         self._start(server)
         yield
+        self._note_size(server)
         server.stop()
 
     def _wait_until_idle(self, before: str) -> None:
@@ -202,8 +203,10 @@ class PartRun:
             raise CairnError("The engines disagree:\n" + "\n".join(f"    {text}" for text in wrong))
 
     def _note_size(self, server: BenchServer) -> None:
+        """The most memory of all starts of the server, and its data as they are now."""
+        before = self._result.peaks.get(server.engine.key, {}).get("resident_bytes", 0)
         self._result.peaks[server.engine.key] = {
-            "resident_bytes": _peak_bytes(server.pid or 0),
+            "resident_bytes": max(before, _peak_bytes(server.pid or 0)),
             "data_bytes": files.size_of(server.data),
         }
 
@@ -224,7 +227,8 @@ def run(
     try:
         part_run.run(phase, progress)
     except Exception as error:
-        if not isinstance(error, CairnError) and not _is_of_database(error):
+        # A disk that is full is one workload's failure too.
+        if not isinstance(error, CairnError | OSError) and not _is_of_database(error):
             raise
         result.failures.append(str(error))
     if result.failures:
