@@ -69,12 +69,12 @@ def run(wish: Wish) -> int:
     output = (wish.output or DIRECTORY / time.strftime("%Y-%m-%d-%H%M%S")).absolute()
     servers = DIRECTORY / "servers"
     with runner.own_servers(servers):
-        _make_writable(output)
         hardware = machine.look(servers)
         say(f"  {hardware.cpu}, {hardware.cores} cores, {hardware.memory_bytes // MIB:,} MiB")
         titles = ", ".join(engine.title for engine in plan.engines)
         say(f"  {titles}: {plan.rounds} rounds, {plan.runs} runs in all")
         say(f"  This takes about {duration(round(plan.seconds))}.")
+        _make_writable(output)
         found = Results(
             about.collect(mariadb, hardware, settings, plan),
             {engine.key: engine.title for engine in plan.engines},
