@@ -52,6 +52,9 @@ class ScratchServer:
     The data directory is in `directory` as well, unless `data` is another place.
     """
 
+    # How long it may take to shut down.
+    stop_s: float = STOP_S
+
     def __init__(
         self,
         mariadb: Server,
@@ -65,6 +68,7 @@ class ScratchServer:
         self.data = data or directory / "data"
         self.error_log = directory / "error.log"
         self.library: Path | None = None  # The plug-in to load; None: the one under test.
+        self.loads_plugin = True  # Without it this is a server as it comes, with InnoDB.
         self.configuration: Path | None = None  # Read first; it then loads the plug-in itself.
         self.environment: dict[str, str] = {}
         self.wrapper: tuple[str, ...] = ()  # A program that runs the server, and its arguments.
@@ -101,8 +105,10 @@ class ScratchServer:
         """Starts the process, with the options of the server and `extra` ones, and returns."""
         if self.is_alive():
             raise CairnError(f"The server in {shown(self.directory)} runs already.")
-        library = self.library or plugin.library()
-        files.replace_link(self.directory / "plugin" / plugin.LIBRARY, library)
+        loads_plugin = self.loads_plugin and not self.configuration
+        if self.loads_plugin:
+            library = self.library or plugin.library()
+            files.replace_link(self.directory / "plugin" / plugin.LIBRARY, library)
         self._log_begin = self.error_log.stat().st_size if self.error_log.exists() else 0
         self.socket.unlink(missing_ok=True)
         share = self.mariadb.prefix / "usr" / "share" / "mysql"
@@ -122,7 +128,7 @@ class ScratchServer:
             f"--log-error={self.error_log}",
             f"--plugin-dir={self.directory / 'plugin'}",
             "--plugin-maturity=experimental",
-            *([] if self.configuration else [f"--plugin-load-add={plugin.LIBRARY}"]),
+            *([f"--plugin-load-add={plugin.LIBRARY}"] if loads_plugin else []),
             "--innodb-buffer-pool-size=32M",
             "--innodb-log-file-size=8M",
             "--performance-schema=OFF",
@@ -167,11 +173,11 @@ class ScratchServer:
             return
         self._child.terminate()
         try:
-            status = self._child.wait(STOP_S)
+            status = self._child.wait(self.stop_s)
         except subprocess.TimeoutExpired:
             self.kill()
             raise CairnError(
-                f"The server has not stopped after {STOP_S} s:\n{self.excerpt()}"
+                f"The server has not stopped after {self.stop_s:g} s:\n{self.excerpt()}"
             ) from None
         self._child = None
         if status != 0:
@@ -188,6 +194,12 @@ class ScratchServer:
 
     def is_alive(self) -> bool:
         return self._child is not None and self._child.poll() is None
+
+    def ending(self) -> str | None:
+        """How the process has ended by itself, such as SIGSEGV; None when it has not."""
+        if self._child is None or (status := self._child.poll()) is None:
+            return None
+        return _ending(status)
 
     @property
     def pid(self) -> int | None:

@@ -1,0 +1,1 @@
+"""./cairn bench: Cairn, InnoDB and the stock plug-in side by side."""

@@ -1,0 +1,12 @@
+"""All workloads of the bench."""
+
+from __future__ import annotations
+
+from cairn.bench import load, sysbench
+from cairn.bench.settings import Settings
+from cairn.bench.workload import Workload
+
+
+def workloads(settings: Settings) -> list[Workload]:
+    """The workloads in the order in which they run, with what the user has chosen for all."""
+    return [*sysbench.workloads(settings), *load.workloads(settings)]

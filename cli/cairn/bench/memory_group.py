@@ -1,0 +1,75 @@
+"""A control group that limits the memory of a server, its share of the page cache included.
+
+Both versions of the kernel's interface are known. Making a group needs root, or a part of the tree
+that the user owns.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from cairn.errors import CairnError
+
+_V1 = Path("/sys/fs/cgroup/memory")
+_V2 = Path("/sys/fs/cgroup")
+
+
+@dataclass(frozen=True)
+class MemoryGroup:
+    """A group; processes are put into it one by one, those that they start follow."""
+
+    directory: Path
+
+    def add(self, pid: int) -> None:
+        (self.directory / "cgroup.procs").write_text(f"{pid}\n", encoding="ascii")
+
+    def peak_bytes(self) -> int | None:
+        """The most that the group has used; None where the kernel does not say."""
+        for name in ("memory.max_usage_in_bytes", "memory.peak"):
+            with suppress(OSError, ValueError):
+                return int((self.directory / name).read_text(encoding="ascii"))
+        return None
+
+
+def can_be_made() -> bool:
+    try:
+        with limited(f"cairn-probe-{os.getpid()}", 64 << 20):
+            return True
+    except CairnError:
+        return False
+
+
+@contextmanager
+def limited(name: str, limit_bytes: int) -> Iterator[MemoryGroup]:
+    """A group with a limit. Its processes must have ended when the block does.
+
+    Errors: CairnError where this machine or user has no control groups for memory.
+    """
+    base, limit = _interface()
+    directory = base / name
+    try:
+        directory.mkdir(exist_ok=True)
+        (directory / limit).write_text(f"{limit_bytes}\n", encoding="ascii")
+    except OSError as error:
+        with suppress(OSError):
+            directory.rmdir()
+        raise CairnError(f"Control groups for memory cannot be made here: {error}.") from error
+    try:
+        yield MemoryGroup(directory)
+    finally:
+        with suppress(OSError):
+            directory.rmdir()
+
+
+def _interface() -> tuple[Path, str]:
+    """Where groups are made, and the name of the file with the limit."""
+    if (_V1 / "memory.limit_in_bytes").exists():
+        return _V1, "memory.limit_in_bytes"
+    with suppress(OSError):
+        if "memory" in (_V2 / "cgroup.subtree_control").read_text(encoding="ascii").split():
+            return _V2, "memory.max"
+    raise CairnError("Control groups for memory cannot be made here: the kernel offers none.")
