@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from cairn.bench.command import bench
 from cairn.errors import CairnError
 from cairn.report import say
 
@@ -35,6 +36,9 @@ def up(no_sample: bool) -> None:
     from cairn import up as command
 
     command.run(with_sample=not no_sample)
+
+
+cli.add_command(bench)
 
 
 @cli.command()

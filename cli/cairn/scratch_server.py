@@ -52,6 +52,9 @@ class ScratchServer:
     The data directory is in `directory` as well, unless `data` is another place.
     """
 
+    # How long it may take to shut down.
+    stop_s: float = STOP_S
+
     def __init__(
         self,
         mariadb: Server,
@@ -165,11 +168,11 @@ class ScratchServer:
             return
         self._child.terminate()
         try:
-            status = self._child.wait(STOP_S)
+            status = self._child.wait(self.stop_s)
         except subprocess.TimeoutExpired:
             self.kill()
             raise CairnError(
-                f"The server has not stopped after {STOP_S} s:\n{self.excerpt()}"
+                f"The server has not stopped after {self.stop_s:g} s:\n{self.excerpt()}"
             ) from None
         self._child = None
         if status != 0:

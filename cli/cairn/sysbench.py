@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
+import subprocess
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cairn import packages, prefix, server
+from cairn import packages, prefix, process, server
+from cairn.errors import CairnError
 from cairn.prefix import Server
 from cairn.report import Reporter
 
@@ -58,21 +62,106 @@ def invocation(
     return [str(program), *command], dict(os.environ, **environment)
 
 
-def problems_of_tables(cursor: Any, *, rows: int | None = None) -> Iterator[str]:
+@dataclass(frozen=True)
+class Report:
+    """What the program says of one run."""
+
+    events: int  # Transactions; rows of bulk_insert.
+    per_second: float
+    average_ms: float
+    p95_ms: float
+    conflicts: int
+    # (seconds since the begin, transactions per second), with --report-interval only.
+    points: tuple[tuple[float, float], ...]
+    errors: tuple[str, ...]
+
+
+def execute(
+    mariadb: Server, socket: Path, arguments: tuple[str, ...], *, limit_s: float, log: Path
+) -> tuple[int, str]:
+    """Runs the program and waits for it; its exit status and output, which go to `log` as well.
+
+    One that does not end in time is killed, and its output then ends with a line that says so.
+    """
+    command, environment = invocation(mariadb, socket, arguments)
+    try:
+        done = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            env=environment,
+            timeout=limit_s,
+            check=False,
+            preexec_fn=process.end_with_parent,
+        )
+        status, output = done.returncode, done.stdout
+    except subprocess.TimeoutExpired as error:
+        text = error.stdout or b""
+        output = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
+        status, output = 124, f"{output}\nFATAL: it has not ended after {limit_s:.0f} s"
+    with log.open("a", encoding="utf-8") as out:
+        out.write(f"$ sysbench {' '.join(arguments)}\n{output}\n")
+    return status, output
+
+
+def read_report(script: str, status: int, output: str) -> Report:
+    """Reads the report of a run; anything that is not a complete one without errors is an error."""
+    errors = [line.strip() for line in output.splitlines() if re.match(r"\s*(FATAL|ALERT)", line)]
+
+    def number(pattern: str) -> float:
+        found = re.search(pattern, output)
+        if found is None:
+            errors.append(f"the report lacks {pattern.partition(':')[0]}")
+            return 0.0
+        return float(found[1])
+
+    events = int(number(r"total number of events: +(\d+)"))
+    if script == "bulk_insert":  # It has no transactions of its own: an event is one row.
+        per_second = events / (number(r"total time: +([\d.]+)s") or 1)
+    else:
+        per_second = number(r"transactions: +\d+ +\(([\d.]+) per sec")
+    return Report(
+        events,
+        per_second,
+        average_ms=number(r"avg: +([\d.]+)"),
+        p95_ms=number(r"95th percentile: +([\d.]+)"),
+        conflicts=int(number(r"ignored errors: +(\d+)")),
+        points=tuple(
+            (float(second), float(value))
+            for second, value in re.findall(r"^\[ (\d+)s \] .*?tps: ([\d.]+)", output, re.MULTILINE)
+        ),
+        errors=tuple(dict.fromkeys([*errors, *([f"exit status {status}"] if status != 0 else [])])),
+    )
+
+
+def thread_counts(text: str) -> list[int]:
+    """Reads a list such as 1,4,16."""
+    if not re.fullmatch(r"\d+(,\d+)*", text) or "0" in text.split(","):
+        raise CairnError(f"--threads={text}: write numbers of threads with commas, such as 1,4,16.")
+    return [int(part) for part in text.split(",")]
+
+
+def problems_of_tables(
+    cursor: Any, *, rows: int | None = None, engine: str = "ROCKSDB"
+) -> Iterator[str]:
     """What is wrong with the tables of the engine: by CHECK TABLE, and between their indexes.
 
     The tables of sysbench's database have so many rows, if that is given.
     """
     cursor.execute(
-        "SELECT table_schema, table_name FROM information_schema.tables WHERE engine = 'ROCKSDB' "
-        "AND table_schema <> 'mysql'"
+        "SELECT table_schema, table_name FROM information_schema.tables WHERE engine = %s "
+        "AND table_schema NOT IN ('mysql', 'sys')",
+        (engine,),
     )
     for schema, name in cursor.fetchall():
         cursor.execute(f"CHECK TABLE {schema}.{name}")
         answers = [f"{kind}: {text}" for _, _, kind, text in cursor.fetchall()]
         if answers != ["status: OK"]:
             yield f"CHECK TABLE {schema}.{name}: {'; '.join(answers)}"
-        if schema != DATABASE:
+        if schema != DATABASE or not name.startswith("sbtest"):
             continue
         key = f"k_{name.removeprefix('sbtest')}"
         sums = {}

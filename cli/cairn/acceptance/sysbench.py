@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import re
-import subprocess
-from dataclasses import dataclass
 from pathlib import Path
 
-from cairn import packages, plugin, prefix, process, sysbench
+from cairn import packages, plugin, prefix, sysbench
 from cairn.errors import CairnError
 from cairn.paths import VAR, shown
 from cairn.report import Reporter, say
@@ -39,50 +36,9 @@ OPTIONS = (
 )
 
 
-@dataclass(frozen=True)
-class Result:
-    """What sysbench says of one run."""
-
-    script: str
-    threads: int
-    per_second: float
-    average_ms: float
-    p95_ms: float
-    conflicts: int
-    errors: tuple[str, ...]
-
-
-def parse(script: str, threads: int, status: int, output: str) -> Result:
-    """Reads the report of a run; anything that is not a complete one without errors is an error."""
-    errors = [line.strip() for line in output.splitlines() if re.match(r"\s*(FATAL|ALERT)", line)]
-
-    def number(pattern: str) -> float:
-        found = re.search(pattern, output)
-        if found is None:
-            errors.append(f"the report lacks {pattern.partition(':')[0]}")
-            return 0.0
-        return float(found[1])
-
-    result = Result(
-        script,
-        threads,
-        # bulk_insert has no transactions of its own: an event is one row.
-        per_second=number(
-            r"total number of events: +(\d+)"
-            if script == "bulk_insert"
-            else r"transactions: +\d+ +\(([\d.]+) per sec"
-        ),
-        average_ms=number(r"avg: +([\d.]+)"),
-        p95_ms=number(r"95th percentile: +([\d.]+)"),
-        conflicts=int(number(r"ignored errors: +(\d+)")),
-        errors=tuple(dict.fromkeys([*errors, *([f"exit status {status}"] if status != 0 else [])])),
-    )
-    return result
-
-
 def run(seconds: int, threads: str, rows: int, only: str | None) -> int:
     """Runs the scripts; returns the exit status."""
-    counts = _thread_counts(threads)
+    counts = sysbench.thread_counts(threads)
     if only is not None and only not in SCRIPTS:
         raise CairnError(f"There is no script {only}: choose one of {', '.join(SCRIPTS)}.")
     scripts = [script for script in SCRIPTS if only in (None, script)]
@@ -144,12 +100,6 @@ def _measure(
     return passed + (not wrong), failed + wrong
 
 
-def _thread_counts(text: str) -> list[int]:
-    if not re.fullmatch(r"\d+(,\d+)*", text) or "0" in text.split(","):
-        raise CairnError(f"--threads={text}: write numbers of threads with commas, such as 1,4,16.")
-    return [int(part) for part in text.split(",")]
-
-
 class _Bench:
     """sysbench against one server."""
 
@@ -169,47 +119,26 @@ class _Bench:
             raise CairnError(f"sysbench cannot prepare its tables:\n{output[-2000:]}")
         return self._rows
 
-    def run(self, script: str, threads: int, seconds: int) -> Result:
+    def run(self, script: str, threads: int, seconds: int) -> sysbench.Report:
         arguments = (f"--threads={threads}", f"--time={seconds}")
         if script != "bulk_insert":
             arguments = (*self._size, *arguments)
             status, output = self._sysbench((script, *arguments, "run"), seconds + GRACE_S)
-            return parse(script, threads, status, output)
+            return sysbench.read_report(script, status, output)
         # It makes tables of its own, by the names of the others', and cannot use them twice.
         other = f"--mysql-db={sysbench.DATABASE}_bulk"
         self.server.query(f"CREATE OR REPLACE DATABASE {sysbench.DATABASE}_bulk")
         status, output = self._sysbench((script, other, *arguments, "prepare"), GRACE_S)
         if status == 0:
             status, output = self._sysbench((script, other, *arguments, "run"), seconds + GRACE_S)
-        result = parse(script, threads, status, output)
-        return Result(**(vars(result) | {"per_second": result.per_second / seconds}))
+        return sysbench.read_report(script, status, output)
 
     def check(self) -> list[str]:
         with self.server.connect(read_timeout=600) as connection, connection.cursor() as cursor:
             return list(sysbench.problems_of_tables(cursor))
 
     def _sysbench(self, arguments: tuple[str, ...], limit_s: int) -> tuple[int, str]:
-        command, environment = sysbench.invocation(
-            self.server.mariadb, self.server.socket, arguments
+        server = self.server
+        return sysbench.execute(
+            server.mariadb, server.socket, arguments, limit_s=limit_s, log=self._log
         )
-        try:
-            done = subprocess.run(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                text=True,
-                errors="replace",
-                env=environment,
-                timeout=limit_s,
-                check=False,
-                preexec_fn=process.end_with_parent,
-            )
-            status, output = done.returncode, done.stdout
-        except subprocess.TimeoutExpired as error:
-            text = error.stdout or b""
-            output = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
-            status, output = 124, f"{output}\nFATAL: it has not ended after {limit_s} s"
-        with self._log.open("a", encoding="utf-8") as log:
-            log.write(f"$ sysbench {' '.join(arguments)}\n{output}\n")
-        return status, output

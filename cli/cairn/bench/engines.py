@@ -102,10 +102,10 @@ def choose(keys: Sequence[str], mariadb: Server) -> list[Engine]:
 
 
 class BenchServer(ScratchServer):
-    """The server of one engine.
+    """The server of one engine."""
 
-    `started` reports every start of the process to the workload.
-    """
+    # A full cache of changed pages may go to a slow disk.
+    stop_s = 900.0
 
     def __init__(
         self,

@@ -11,10 +11,11 @@ from pathlib import Path
 
 from cairn import files
 from cairn import sysbench as program
-from cairn.bench import disk_size, records, slow_machine, throttle
+from cairn.bench import disk_size, idle, records, slow_machine, throttle
 from cairn.bench.engines import MIB, BenchServer, Engine, Setup
 from cairn.bench.machine import Machine, Needs
 from cairn.bench.records import Request
+from cairn.bench.results import CPU
 from cairn.bench.settings import Settings
 from cairn.bench.slow_machine import SlowMachine, Slowness
 from cairn.bench.workload import Case, Facts, Measurement, Outcome, Workload
@@ -213,6 +214,7 @@ class Insert(Workload):
             if step.rate
             else ("--time=0", f"--rows-per-client={rows}")
         )
+        before = idle.work_of(server.pid or 0)
         askers = self.scale.queries * self.scale.tables if step.rate else 0
         self._sysbench(
             server,
@@ -226,9 +228,10 @@ class Insert(Workload):
             seed=SEED + 100 * number + STEPS.index(step),
             limit_s=GRACE_S + 20 * self._seconds(step),
         )
+        used_s = idle.work_of(server.pid or 0).cpu_s - before.cpu_s
         requests = records.read(directory)
         files.remove(directory)
-        return measure(step, requests, self.scale)
+        return measure(step, requests, self.scale, used_s)
 
     def _create_indexes(self, server: BenchServer) -> Measurement:
         indexes = ", ".join(f"ADD INDEX {name} ({parts})" for name, parts in INDEXES.items())
@@ -272,16 +275,21 @@ class Insert(Workload):
             )
 
 
-def measure(step: Step, requests: Sequence[Request], scale: Scale) -> list[Measurement]:
-    """The figures of a step: rates each second, stalls, longest response times."""
+def measure(
+    step: Step, requests: Sequence[Request], scale: Scale, cpu_s: float
+) -> list[Measurement]:
+    """The figures of a step: rates each second, stalls, longest response times.
+
+    `cpu_s` is the processor time that the server has used for all of it.
+    """
     if not requests:
         raise CairnError(f"{step.name} has run without a single statement.")
     begin = records.begin_us(requests)
     inserts = [request for request in requests if request.kind == "insert"]
     if not step.rate:
-        return _figures(f"{step.name} inserts", "rows/s", inserts, begin, None)
+        return _figures(f"{step.name} inserts", "rows/s", inserts, begin, None, cpu_s)
     queries = [request for request in requests if request.kind == "query"]
-    found = _figures(f"{step.name} queries", "1/s", queries, begin, scale.seconds)
+    found = _figures(f"{step.name} queries", "1/s", queries, begin, scale.seconds, cpu_s)
     rate = sum(request.rows for request in inserts) / scale.seconds
     reached = rate / (step.rate * scale.tables)
     longest = Measurement(
@@ -296,7 +304,12 @@ def measure(step: Step, requests: Sequence[Request], scale: Scale) -> list[Measu
 
 
 def _figures(
-    name: str, unit: str, requests: Sequence[Request], begin: int, seconds: float | None
+    name: str,
+    unit: str,
+    requests: Sequence[Request],
+    begin: int,
+    seconds: float | None,
+    cpu_s: float,
 ) -> list[Measurement]:
     """Rate, stalls and longest response of requests; without `seconds`, until the last of them."""
     if not requests:
@@ -306,13 +319,18 @@ def _figures(
     whole = max(1, int(span))
     rates = records.rows_per_step(requests, begin, whole, 1.0)
     longest = _longest(requests, begin, whole)
+    rows = sum(request.rows for request in requests)
     return [
         Measurement(
             name,
             unit,
-            sum(request.rows for request in requests) / span,
+            rows / span,
             points=_numbered(rates),
-            details={"p95_ms": records.percentile_ms(requests, 95), "seconds": span},
+            details={
+                "p95_ms": records.percentile_ms(requests, 95),
+                "seconds": span,
+                CPU: 1e6 * cpu_s / rows,
+            },
         ),
         Measurement(f"{name}: stalls", "s", float(records.stalls(rates)), higher_is_better=False),
         Measurement(
@@ -343,7 +361,7 @@ LARGE_MEMORY_BYTES = 384 * MIB
 
 def workloads(settings: Settings) -> list[Insert]:
     """Cached, and with little memory; a quick bench has the first, only if it is asked for."""
-    if settings.quick and not settings.named:
+    if settings.quick and not settings.asks_for("insert"):
         return []
     base = QUICK_SCALE if settings.quick else FULL_SCALE
     chosen = {

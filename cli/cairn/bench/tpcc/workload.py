@@ -17,10 +17,11 @@ from statistics import median
 
 from cairn import files
 from cairn import sysbench as program
-from cairn.bench import disk_size, records, slow_machine
+from cairn.bench import disk_size, idle, records, slow_machine
 from cairn.bench.engines import MIB, BenchServer, Engine, Setup
 from cairn.bench.machine import Machine, Needs
 from cairn.bench.records import Request
+from cairn.bench.results import CPU
 from cairn.bench.settings import Settings
 from cairn.bench.slow_machine import SlowMachine, Slowness
 from cairn.bench.throttle import Limits
@@ -164,6 +165,7 @@ class Tpcc(Workload):
         scale = self.scale
         directory = files.fresh_directory(server.directory / "records")
         run_s = scale.warm_up_s + scale.seconds
+        before = idle.work_of(server.pid or 0)
         with self._machines[server.engine.key].limited():
             self._sysbench(
                 server,
@@ -174,9 +176,10 @@ class Tpcc(Workload):
                 seed=SEED + number,
                 limit_s=run_s + GRACE_S,
             )
+        used_s = idle.work_of(server.pid or 0).cpu_s - before.cpu_s
         requests = records.read(directory)
         files.remove(directory)
-        measurements = measure(name, requests, scale)
+        measurements = measure(name, requests, scale, used_s)
         self._require_consistency(server, f"round {number}", loaded=False)
         return Outcome([*measurements, *disk_size.measure(server)])
 
@@ -210,8 +213,13 @@ class Tpcc(Workload):
             )
 
 
-def measure(name: str, requests: Sequence[Request], scale: Scale) -> list[Measurement]:
-    """The figures of one run, without its warm-up: rates are per minute, times in milliseconds."""
+def measure(
+    name: str, requests: Sequence[Request], scale: Scale, cpu_s: float
+) -> list[Measurement]:
+    """The figures of one run, without its warm-up: rates are per minute, times in milliseconds.
+
+    `cpu_s` is the processor time that the server has used for all of `requests`.
+    """
     if not requests:
         raise CairnError("TPC-C has run without a single transaction.")
     begin = records.begin_us(requests) + scale.warm_up_s * _S
@@ -237,7 +245,8 @@ def measure(name: str, requests: Sequence[Request], scale: Scale) -> list[Measur
             "1/min",
             len(new_orders) * 60 / scale.seconds,
             points=points,
-            details={key: float(count) for key, count in sorted(outcomes.items())},
+            details={key: float(count) for key, count in sorted(outcomes.items())}
+            | {CPU: 1e6 * cpu_s / len(requests)},
         ),
         worst,
         *(_response_times(kind, done) for kind in KINDS),
@@ -272,7 +281,7 @@ ROOMY_CACHE_BYTES = 1024 * MIB
 
 def workloads(settings: Settings) -> list[Tpcc]:
     """The one workload; a quick bench has it only when it is asked for by name."""
-    if settings.quick and not settings.named:
+    if settings.quick and not settings.asks_for("tpcc"):
         return []
     base = QUICK_SCALE if settings.quick else FULL_SCALE
     chosen = {
