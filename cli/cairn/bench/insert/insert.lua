@@ -2,7 +2,7 @@
 -- go at the other end. Each table has one client that writes, the first threads; the others ask.
 --
 --   tables       makes the tables, without their secondary indexes
---   run          one step: --rows-per-client of them at full speed, or --time seconds at --insert-rate
+--   run          one step: --rows-per-client of them at full speed, or --time seconds of them at a rate
 
 local directory = debug.getinfo(1, "S").source:match("^@(.*)/")
 package.path = directory .. "/../lua/?.lua;" .. package.path
