@@ -234,10 +234,10 @@ def measure(
     outcomes = Counter(f"{request.kind} {request.outcome}" for request in measured)
     usual = median(rates)
     worst = Measurement(
-        f"{name} worst {step_s:g} s",
-        "1/min",
-        min(rates),
-        details={"share_of_median": min(rates) / usual if usual else 0.0},
+        f"worst {step_s:g} s by the median",
+        "share",
+        min(rates) / usual if usual else 0.0,
+        details={"worst_per_min": min(rates), "median_per_min": usual},
     )
     return [
         Measurement(
