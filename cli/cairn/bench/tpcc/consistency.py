@@ -63,9 +63,11 @@ CONDITIONS = (
     Condition(
         "3.3.2.5",
         "an order has no carrier exactly while it is a new order",
-        """SELECT COUNT(*) FROM orders LEFT JOIN new_orders
-        ON no_w_id = o_w_id AND no_d_id = o_d_id AND no_o_id = o_id
-        WHERE o_w_id = {w} AND (o_carrier_id IS NULL) <> (no_o_id IS NOT NULL)""",
+        """SELECT COUNT(*) FROM (SELECT d, o FROM (
+          SELECT o_d_id AS d, o_id AS o, o_carrier_id IS NULL AS open_ FROM orders
+            WHERE o_w_id = {w}
+          UNION ALL SELECT no_d_id, no_o_id, -1 FROM new_orders WHERE no_w_id = {w}) AS both_
+          GROUP BY d, o HAVING SUM(open_) <> 0) AS differing""",
     ),
     Condition(
         "3.3.2.6",
