@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cairn import files, packages, plugin, prefix, sysbench
-from cairn.bench import about, catalog, engines, machine, markdown, results, runner
+from cairn.bench import about, catalog, engines, machine, markdown, page, plots, results, runner
 from cairn.bench import plan as planning
 from cairn.bench.plan import Part, Plan
 from cairn.bench.results import Results, WorkloadResult
@@ -87,7 +87,7 @@ def run(wish: Wish) -> int:
         )
         _run_parts(mariadb, servers, plan, found, output)
     say("")
-    say(markdown.tables(found))
+    say(markdown.summary(found))
     for path in sorted(output.glob("*.*")):
         say(f"  {shown(path)}")
     return _conclude(found)
@@ -106,6 +106,11 @@ def _obtain(wish: Wish) -> Server:
     """The server, sysbench, and the plug-in where it is needed."""
     with Reporter().phase("Packages") as phase:
         packages.ensure((packages.SERVER, packages.SYSBENCH), phase)
+    try:
+        with Reporter().phase("Fonts") as phase:
+            packages.ensure((packages.FONTS,), phase)
+    except CairnError:
+        say("  The fonts cannot be installed: the pictures will lack their texts, the page not.")
     mariadb = prefix.require()
     sysbench.ensure(mariadb)
     if "cairn" in wish.engine_keys():
@@ -159,7 +164,14 @@ def _summary(result: WorkloadResult) -> str:
 def write(found: Results, output: Path) -> None:
     """Writes all files of the results."""
     files.write_json(output / "results.json", results.as_json(found))
-    files.write_atomic(output / "results.md", markdown.page(found))
+    drawn = list(plots.draw(found))
+    pictures = []
+    for plot in drawn:
+        picture = output / f"{plot.name}.png"
+        picture.write_bytes(plots.png(plot))
+        pictures.append(picture.name)
+    files.write_atomic(output / "results.md", markdown.page(found, pictures))
+    files.write_atomic(output / "results.html", page.render(found, drawn))
 
 
 def _conclude(found: Results) -> int:

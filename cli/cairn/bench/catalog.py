@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cairn.bench import sysbench
+from cairn.bench import load, sysbench
 from cairn.bench.insert import workload as insert
 from cairn.bench.settings import Settings
 from cairn.bench.tpcc import workload as tpcc
@@ -13,6 +13,7 @@ def workloads(settings: Settings) -> list[Workload]:
     """The workloads in the order in which they run, with what the user has chosen for all."""
     return [
         *sysbench.workloads(settings),
+        *load.workloads(settings),
         *insert.workloads(settings),
         *tpcc.workloads(settings),
     ]

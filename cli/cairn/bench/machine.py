@@ -36,6 +36,7 @@ class Machine:
     system: str
     disk: str
     disk_free_bytes: int
+    load: float  # The system's load average over the last minute: what else is going on.
     is_root: bool
     has_memory_groups: bool
 
@@ -67,6 +68,7 @@ def look(directory: Path) -> Machine:
         system=_system(),
         disk=_disk(directory),
         disk_free_bytes=shutil.disk_usage(directory).free,
+        load=os.getloadavg()[0],
         is_root=os.geteuid() == 0,
         has_memory_groups=memory_group.can_be_made(),
     )

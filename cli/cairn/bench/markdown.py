@@ -1,8 +1,9 @@
-"""The results as Markdown: what was measured on what, and a table of ratios for each workload."""
+"""The results as Markdown: what was measured on what, and tables of ratios for each workload."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from statistics import median
 
 from cairn.bench import floors
@@ -10,24 +11,32 @@ from cairn.bench.results import CPU, Ratio, Results, Series, WorkloadResult
 from cairn.report import duration
 
 MIB = 1 << 20
-
-
-def page(results: Results) -> str:
-    """The whole page."""
-    lines = ["# Cairn bench", ""]
-    if results.failed:
-        lines += [
-            "**This bench has failed: its figures mean nothing until that is explained.**",
-            "",
-        ]
-    lines += [*(f"- {name}: {value}" for name, value in facts(results)), "", *_HOW, ""]
-    return "\n".join(lines) + tables(results, heading="## ") + "\n"
-
-
-_HOW = (
-    "A ratio is Cairn's figure by the other engine's, above 1 where Cairn is better: the median of",
-    "all rounds, and the least and the most of them in brackets.",
+MISSED = "MISSED"
+FAILED = "This bench has failed: its figures mean nothing until that is explained."
+HOW = (
+    "A ratio is Cairn's figure by the other engine's, above 1 where Cairn is better: the median of "
+    "all rounds, and in brackets the least and the most of them."
 )
+
+
+@dataclass(frozen=True)
+class Table:
+    """Texts of cells; all columns but the first two hold numbers."""
+
+    head: list[str]
+    rows: list[list[str]]
+
+
+def page(results: Results, pictures: Sequence[str] = ()) -> str:
+    """The whole page; pictures are names of files beside it."""
+    parts = ["# Cairn bench"]
+    if results.failed:
+        parts.append(f"**{FAILED}**")
+    parts.append("\n".join(f"- {name}: {value}" for name, value in facts(results)))
+    parts.append(HOW)
+    parts += [summary(results, heading="## ")]
+    parts += [f"![{name.removesuffix('.png')}]({name})" for name in pictures]
+    return "\n\n".join(parts) + "\n"
 
 
 def facts(results: Results) -> Iterator[tuple[str, str]]:
@@ -43,6 +52,7 @@ def facts(results: Results) -> Iterator[tuple[str, str]]:
     yield "memory", f"{machine['memory_bytes'] // MIB:,} MiB"
     yield "disk", machine["disk"]
     yield "system", f"{machine['system']}, Linux {machine['kernel']}"
+    yield "load before", f"{machine['load']:.2f} processes that run or wait"
     yield "MariaDB", about["versions"]["mariadb"]
     yield "sysbench", about["versions"]["sysbench"]
     for key, plugin in about["plugins"].items():
@@ -50,64 +60,61 @@ def facts(results: Results) -> Iterator[tuple[str, str]]:
     yield "rounds", str(about["rounds"])
 
 
-def tables(results: Results, heading: str = "") -> str:
-    """A table for each workload."""
+def summary(results: Results, heading: str = "") -> str:
+    """What came out of each workload, readable as plain text too."""
     parts = []
     for workload in results.workloads:
-        lines = [f"{heading}{workload.name}: {workload.title}", ""]
+        parts.append(f"{heading}{workload.name}: {workload.title}")
         if workload.skipped:
-            lines.append(f"Not run: {workload.skipped}.")
-        else:
-            lines += [*_remarks(workload), *_table(results, workload)]
-        parts.append("\n".join(lines))
+            parts.append(f"Not run: {workload.skipped}.")
+            continue
+        parts.append(circumstances(workload))
+        parts += [f"**FAILED**: {text}" for text in workload.failures]
+        parts += ["\n".join(f"- {note}" for note in workload.notes)] if workload.notes else []
+        parts += ["\n".join(_aligned(table)) for table in tables(results, workload)]
     return "\n\n".join(parts)
 
 
-def _remarks(workload: WorkloadResult) -> list[str]:
-    setup = ", ".join(f"{name} {value}" for name, value in _setup(workload))
-    lines = [f"{setup}; took {duration(workload.seconds)}.", ""]
-    for text in workload.failures:
-        lines += [f"**FAILED**: {text}", ""]
-    if workload.notes:
-        lines += [*(f"- {note}" for note in workload.notes), ""]
-    return lines
-
-
-def _setup(workload: WorkloadResult) -> Iterator[tuple[str, str]]:
+def circumstances(workload: WorkloadResult) -> str:
+    """The setup of the servers and the time that all took, as a sentence."""
     setup = workload.setup
-    yield "cache", f"{setup['memory_bytes'] // MIB:,} MiB"
-    yield "commits", "durable" if setup["durable"] else "relaxed"
-    yield "binary log", "on" if setup["binary_log"] else "off"
+    commits = "each commit is synced" if setup["durable"] else "commits are synced each second"
+    binary_log = "on" if setup["binary_log"] else "off"
+    return (
+        f"Cache of {setup['memory_bytes'] // MIB:,} MiB, {commits}, binary log {binary_log}; "
+        f"took {duration(workload.seconds)}."
+    )
 
 
-def _table(results: Results, workload: WorkloadResult) -> list[str]:
+def tables(results: Results, workload: WorkloadResult) -> Iterator[Table]:
+    """The figures, and the processor time where the runs know it; nothing without figures."""
+    if not workload.series:
+        return
     head = ["figure", "unit", *results.engines.values()]
     for other in results.others:
         head += [f"Cairn / {results.engines[other]}", "floor"]
-    rows = []
-    for series in workload.series:
-        row = _row(results, series)
-        for other in results.others:
-            ratio = series.ratio(other)
-            row += [ratio_text(ratio), floor_text(workload, series, other, ratio)]
-        rows.append(row)
-    return [*_aligned([head, *rows]), *_cpu_table(results, workload)]
-
-
-def _cpu_table(results: Results, workload: WorkloadResult) -> list[str]:
-    """The server's processor time for one transaction, where the runs know it."""
+    yield Table(head, [_compared(results, workload, series) for series in workload.series])
     found = [series.detail(CPU, "µs") for series in workload.series]
     head = ["server's processor time", "unit", *results.engines.values()]
     head += [f"{results.engines[other]} / Cairn" for other in results.others]
     rows = [
-        [*_row(results, series), *(ratio_text(series.ratio(other)) for other in results.others)]
+        [*_medians(results, series), *(ratio_text(series.ratio(other)) for other in results.others)]
         for series in found
         if series is not None
     ]
-    return ["", *_aligned([head, *rows])] if rows else []
+    if rows:
+        yield Table(head, rows)
 
 
-def _row(results: Results, series: Series) -> list[str]:
+def _compared(results: Results, workload: WorkloadResult, series: Series) -> list[str]:
+    row = _medians(results, series)
+    for other in results.others:
+        ratio = series.ratio(other)
+        row += [ratio_text(ratio), _floor_text(workload, series, other, ratio)]
+    return row
+
+
+def _medians(results: Results, series: Series) -> list[str]:
     """The figure's name and unit, and the median of each engine."""
     unit = series.unit if series.higher_is_better else f"{series.unit}, less is better"
     medians = [series.values(engine) for engine in results.engines]
@@ -125,17 +132,18 @@ def ratio_text(ratio: Ratio | None) -> str:
     return f"{ratio.median:.2f} ({ratio.least:.2f}–{ratio.most:.2f})" if ratio else ""
 
 
-def floor_text(workload: WorkloadResult, series: Series, other: str, ratio: Ratio | None) -> str:
+def _floor_text(workload: WorkloadResult, series: Series, other: str, ratio: Ratio | None) -> str:
     """The floor against an engine and whether it is met; empty where there is none."""
     least = floors.find(workload.name, series.name, other)
     if least is None or ratio is None:
         return ""
-    return f"{least:g} {'met' if ratio.median >= least else 'MISSED'}"
+    # What reads as the floor meets it.
+    return f"{least:g} {'met' if round(ratio.median, 2) >= least else MISSED}"
 
 
-def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    """A table that reads well as plain text too; all columns but the first two are numbers."""
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+def _aligned(table: Table) -> list[str]:
+    rows = [table.head, *table.rows]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(table.head))]
 
     def line(cells: Sequence[str]) -> str:
         padded = [
@@ -148,4 +156,4 @@ def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
         "-" * width if column < 2 else "-" * (width - 1) + ":"
         for column, width in enumerate(widths)
     ]
-    return [line(rows[0]), line(marks), *(line(row) for row in rows[1:])]
+    return [line(table.head), line(marks), *(line(row) for row in table.rows)]

@@ -88,7 +88,9 @@ class PartRun:
                         found = workload.problems(server)
                         result.failures += [f"{server.engine.title}: {text}" for text in found]
                         self._note_size(server)
-                self._stop_all()
+                for server in self._servers:
+                    if server.is_alive():
+                        server.stop()
         finally:
             result.seconds = time.monotonic() - begun
 
@@ -113,10 +115,6 @@ class PartRun:
     def _start(self, server: BenchServer) -> None:
         server.start()
         self._workload.started(server)
-
-    def _stop_all(self) -> None:
-        for server in self._servers:
-            server.stop()
 
     @contextmanager
     def _up(self, server: BenchServer) -> Iterator[None]:

@@ -341,7 +341,9 @@ def _workload(settings: Settings, *, durable: bool, binary_log: bool, large: boo
 
 
 def _scale(settings: Settings, *, large: bool) -> Scale:
-    base = QUICK_SCALE if settings.quick else LARGE_SCALE if large else CACHED_SCALE
+    base = LARGE_SCALE if large else QUICK_SCALE if settings.quick else CACHED_SCALE
+    if settings.quick:
+        base = replace(base, seconds=QUICK_SCALE.seconds, threads=QUICK_SCALE.threads)
     chosen = {
         "tables": settings.tables,
         "rows": settings.rows,

@@ -1,0 +1,146 @@
+"""What a bench will run: names, estimates, and machines that cannot run it."""
+
+import json
+from dataclasses import replace
+
+import pytest
+from click.testing import CliRunner
+
+from cairn.bench import catalog, machine, plan, settings
+from cairn.bench.engines import Setup
+from cairn.bench.machine import Needs
+from cairn.bench.settings import Settings
+from cairn.errors import CairnError
+from cairn.main import cli
+
+ALL = catalog.workloads(Settings())
+QUICK = catalog.workloads(Settings(quick=True))
+
+
+def chosen(*patterns: str, workloads=ALL) -> set[str]:
+    parts = plan.choose(workloads, patterns)
+    return {f"{part.workload.name}/{case.name}" for part in parts for case in part.cases}
+
+
+def test_everything_runs_without_names():
+    assert len(chosen()) == sum(len(workload.cases) for workload in ALL)
+
+
+def test_names_are_those_of_workloads_and_cases():
+    for workload in ALL:
+        names = [case.name for case in workload.cases]
+        assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize(
+    ("pattern", "name"),
+    [
+        ("load", "load/plain"),
+        ("load/plain", "load/plain"),
+        ("oltp_insert", "sysbench-relaxed/oltp_insert/4"),
+        ("oltp_insert/16", "sysbench-durable-large/oltp_insert/16"),
+        ("sysbench-durable/range_*", "sysbench-durable/range_100/1"),
+    ],
+)
+def test_a_name_chooses_what_it_says(pattern, name):
+    assert name in chosen(pattern)
+    assert len(chosen(pattern)) < len(chosen())
+
+
+def test_threads_are_a_part_of_a_name_only_where_they_are_said():
+    assert chosen("sysbench-durable/oltp_insert/16") == {"sysbench-durable/oltp_insert/16"}
+    assert len(chosen("sysbench-durable/oltp_insert")) == 5
+
+
+def test_a_name_that_nothing_has_is_an_error():
+    with pytest.raises(CairnError, match="Nothing is called oltp_nothing"):
+        chosen("load", "oltp_nothing")
+
+
+def test_a_quick_bench_takes_less_than_five_minutes():
+    parts = plan.choose(QUICK, ())
+    assert sum(part.seconds(engines=3, rounds=3) for part in parts) < 300
+
+
+def test_a_quick_bench_takes_more_setups_only_when_they_are_named():
+    asked = catalog.workloads(Settings(quick=True, names=("sysbench-relaxed*/oltp_insert",)))
+    names = [workload.name for workload in asked]
+    assert "sysbench-relaxed" in names
+    assert "sysbench-durable-binlog" not in names
+
+
+def test_the_estimate_grows_with_rounds_and_engines():
+    (part,) = plan.choose(ALL, ("load",))
+    assert part.seconds(engines=3, rounds=2) > part.seconds(engines=2, rounds=2)
+    assert part.seconds(engines=3, rounds=3) > part.seconds(engines=3, rounds=2)
+
+
+def test_options_reach_the_workloads():
+    (workload, *_) = catalog.workloads(
+        Settings(threads=(3,), rows=5000, tables=2, memory_bytes=64 << 20, seconds=7)
+    )
+    assert workload.setup == Setup(64 << 20)
+    assert "2 tables of 5,000 rows" in workload.title
+    assert workload.cases[0].name.endswith("/3")
+
+
+def test_a_bench_names_settings_it_is_asked_for():
+    assert settings.Settings(names=("load/plain",)).asks_for("load")
+    assert not settings.Settings(names=("plain",)).asks_for("load")
+
+
+# ---- machines ----------------------------------------------------------------------------------
+
+
+def small(tmp_path) -> machine.Machine:
+    return replace(
+        machine.look(tmp_path),
+        is_root=False,
+        has_memory_groups=False,
+        disk_free_bytes=10 << 20,
+        memory_available_bytes=10 << 20,
+    )
+
+
+def test_a_machine_is_described(tmp_path):
+    found = machine.look(tmp_path)
+    assert found.cores >= 1
+    assert found.memory_bytes > found.memory_available_bytes > 0
+    assert json.dumps(vars(found))
+
+
+def test_what_a_machine_lacks_is_said(tmp_path):
+    needs = Needs(disk_bytes=20 << 20, memory_bytes=30 << 20, root=True, memory_groups=True)
+    text = small(tmp_path).lack(needs)
+    assert "root" in text
+    assert "control groups" in text
+    assert "20 MiB of disk, 10 MiB are free" in text
+    assert "30 MiB of memory, 10 MiB are free" in text
+
+
+def test_a_machine_that_has_everything_lacks_nothing(tmp_path):
+    assert small(tmp_path).lack(Needs(disk_bytes=1)) is None
+
+
+def test_workloads_larger_than_memory_need_control_groups(tmp_path):
+    refused = {workload.name for workload in ALL if workload.refusal(small(tmp_path))}
+    assert "sysbench-durable-large" in refused
+
+
+# ---- the command line --------------------------------------------------------------------------
+
+
+def message(*arguments: str) -> str:
+    error = CliRunner().invoke(cli, ["bench", *arguments]).exception
+    return str(error)
+
+
+def test_wrong_options_are_refused_with_what_is_allowed():
+    assert "cairn, innodb, stock" in message("--list", "--engines=oracle")
+    assert "such as 1,4,16" in message("--list", "--threads=four")
+
+
+def test_the_list_shows_names_and_times():
+    shown = CliRunner().invoke(cli, ["bench", "--quick", "--list"]).output
+    assert "sysbench-durable: 4 tables of 50,000 rows" in shown
+    assert "oltp_point_select/2" in shown

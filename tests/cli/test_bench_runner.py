@@ -1,0 +1,207 @@
+"""The order in which a bench runs, and how it fails."""
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from cairn import plugin, prefix
+from cairn.bench import bench, idle, runner
+from cairn.bench.engines import Engine, Setup
+from cairn.bench.idle import Work
+from cairn.bench.plan import Part, Plan
+from cairn.bench.results import load
+from cairn.bench.workload import Case, Measurement, Outcome, Workload
+from cairn.errors import CairnError
+
+ENGINES = tuple(Engine(key, key.upper(), "InnoDB", None) for key in ("a", "b", "c"))
+
+
+class FakeServer:
+    """Writes down what happens to it."""
+
+    journal: list[str] = []
+
+    def __init__(self, mariadb, directory, engine, options, data):
+        self.engine, self.directory, self.data = engine, directory, data
+        self.alive = False
+        self.pid = None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.alive = False
+
+    def start(self):
+        self.alive = True
+        self.journal.append(f"start {self.engine.key}")
+
+    def stop(self):
+        self.alive = False
+        self.journal.append(f"stop {self.engine.key}")
+
+    def is_alive(self):
+        return self.alive
+
+    def query(self, _):
+        return [("version", "10.11"), ("datadir", f"{self.directory}/data")]
+
+
+class Fake(Workload):
+    """Two cases whose value is the number of the round."""
+
+    name, title, setup = "fake", "a fake", Setup(1 << 20)
+    prepare_s = 1.0
+    facts_of = {}
+    answers_of = {}
+    problems_of = {}
+
+    @property
+    def cases(self):
+        return [Case(name, 1.0, self._run_of(name)) for name in ("one", "two")]
+
+    def _run_of(self, name):
+        def run(server, number):
+            FakeServer.journal.append(f"{name} {server.engine.key}")
+            facts = {"answer": self.answers_of.get(server.engine.key, 42)}
+            return Outcome([Measurement(name, "1/s", number)], facts)
+
+        return run
+
+    def prepare(self, server):
+        FakeServer.journal.append(f"prepare {server.engine.key}")
+
+    def facts(self, server):
+        return {"rows": self.facts_of.get(server.engine.key, 1)}
+
+    def problems(self, server):
+        return self.problems_of.get(server.engine.key, [])
+
+
+@pytest.fixture
+def run(monkeypatch, tmp_path):
+    monkeypatch.setattr(runner, "BenchServer", FakeServer)
+    monkeypatch.setattr(FakeServer, "journal", [])
+    monkeypatch.setattr(runner.idle, "wait", lambda pids: True)
+
+    def run_it(workload, rounds=2):
+        part = Part(workload, tuple(workload.cases))
+        plan = Plan((part,), ENGINES, rounds)
+        phase = SimpleNamespace(progress=lambda text: None)
+        progress = runner.Progress(plan)
+        logs = tmp_path / "logs"
+        return runner.run(None, tmp_path, plan, part, progress, phase, lambda result: logs)
+
+    return run_it
+
+
+def measured() -> list[str]:
+    return [line for line in FakeServer.journal if line.startswith(("one", "two"))]
+
+
+def test_engines_take_turns_at_each_case(run):
+    result = run(Fake())
+    assert measured() == ["one a", "one b", "one c", "two a", "two b", "two c"] * 2
+    assert result.failures == []
+    assert result.series[0].values("c") == [1, 2]
+    assert FakeServer.journal[-3:] == ["stop a", "stop b", "stop c"]
+
+
+def test_servers_that_disturb_each_other_are_up_one_at_a_time(run):
+    workload = Fake()
+    workload.one_at_a_time = True
+    run(workload, rounds=1)
+    ups = [line.split() for line in FakeServer.journal if line.startswith(("start", "stop"))]
+    for (begin, begun), (end, ended) in zip(ups[::2], ups[1::2], strict=True):
+        assert (begin, end, begun) == ("start", "stop", ended)
+    assert measured() == [f"{case} {engine}" for engine in "abc" for case in ("one", "two")]
+
+
+def test_data_that_differ_fail_before_anything_is_measured(run):
+    workload = Fake()
+    workload.facts_of = {"b": 2}
+    result = run(workload)
+    assert "rows differs: A 1, B 2, C 1" in result.failures[0]
+    assert measured() == []
+
+
+def test_answers_that_differ_fail_the_round(run):
+    workload = Fake()
+    workload.answers_of = {"c": 41}
+    result = run(workload)
+    assert "after one in round 1: answer differs: A 42, B 42, C 41" in result.failures[0]
+
+
+def test_problems_of_the_data_fail(run):
+    workload = Fake()
+    workload.problems_of = {"b": ["a row is lost"]}
+    assert run(workload).failures == ["B: a row is lost"]
+
+
+def test_a_server_that_fails_does_not_end_the_bench(run, monkeypatch):
+    def fail(server):
+        raise CairnError("it crashed")
+
+    monkeypatch.setattr(FakeServer, "start", fail)
+    assert run(Fake()).failures == ["it crashed"]
+
+
+def test_variables_are_divided_into_common_and_different(run):
+    variables = run(Fake()).variables
+    assert variables["common"] == {"version": "10.11", "datadir": "…/data"}
+    assert variables["different"] == {}
+
+
+# ---- idle --------------------------------------------------------------------------------------
+
+
+def waits(*readings: Work) -> tuple[bool, int]:
+    """Whether waiting for one process with these readings ends well, and after how many pauses."""
+    left, pauses = list(readings), []
+    limit = (len(readings) - 1) * idle.INTERVAL_S
+    quiet = idle.wait([1], limit, look=lambda _: left.pop(0), sleep=pauses.append)
+    return quiet, len(pauses)
+
+
+def test_a_process_that_does_nothing_is_idle_at_once():
+    assert waits(Work(1, 0), Work(1, 0), Work(1, 0)) == (True, 1)
+
+
+def test_processor_time_and_writing_are_work():
+    assert waits(Work(1, 0), Work(1.2, 0), Work(1.2, 50 << 20), Work(1.2, 50 << 20)) == (True, 3)
+
+
+def test_waiting_ends():
+    assert waits(Work(1, 0), Work(2, 0), Work(3, 0)) == (False, 2)
+
+
+# ---- with servers ------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(
+    prefix.current() is None
+    or not plugin.library().exists()
+    or not prefix.require().sysbench.is_dir(),
+    reason="./cairn up has not been run here, or nothing has asked for sysbench",
+)
+def test_a_small_bench_runs_on_all_engines(tmp_path, monkeypatch):
+    monkeypatch.setattr(bench, "DIRECTORY", tmp_path / "bench")
+    wish = bench.Wish(
+        names=("sysbench-durable/oltp_point_select", "sysbench-durable/join_*", "load/indexed"),
+        quick=True,
+        lists=False,
+        engines="cairn,innodb,stock",
+        rounds=1,
+        threads=None,
+        seconds=1,
+        rows=2000,
+        tables=1,
+        memory=32,
+        output=tmp_path / "results",
+    )
+    assert bench.run(wish) == 0
+    found = load(tmp_path / "results" / "results.json")
+    assert [workload.failures for workload in found.workloads] == [[], []]
+    assert all(series.ratio("innodb") and series.ratio("stock") for _, series in found.figures())
+    assert list(Path(tmp_path / "bench").glob("servers/*")) == []
