@@ -7,7 +7,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cairn import files, packages, plugin, prefix, sysbench
-from cairn.bench import about, catalog, engines, machine, markdown, page, plots, results, runner
+from cairn.bench import (
+    about,
+    catalog,
+    engines,
+    machine,
+    markdown,
+    page,
+    plots,
+    results,
+    runner,
+    slow_volume,
+)
 from cairn.bench import plan as planning
 from cairn.bench.plan import Part, Plan
 from cairn.bench.results import Results, WorkloadResult
@@ -76,6 +87,7 @@ def run(wish: Wish) -> int:
     servers = DIRECTORY / "servers"
     _make_writable(output)
     with runner.own_servers(servers):
+        slow_volume.remove_leftovers()
         hardware = machine.look(servers)
         say(f"  {hardware.cpu}, {hardware.cores} cores, {hardware.memory_bytes // MIB:,} MiB")
         titles = ", ".join(engine.title for engine in plan.engines)

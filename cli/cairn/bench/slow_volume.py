@@ -68,9 +68,9 @@ def mounted(name: str, size_bytes: int, directory: Path = DIRECTORY) -> Iterator
 def remove_leftovers(directory: Path = DIRECTORY) -> None:
     """Takes away the volumes of runs that have ended without doing so."""
     for image in sorted(directory.glob("*.image")):
-        # A volume that is in use is none of ours to remove.
+        # A volume that is in use, or another user's, is none of ours to remove.
         with (
-            suppress(CairnError),
+            suppress(CairnError, PermissionError),
             files.exclusive(_lock(directory, image.stem), "using a volume"),
         ):
             _remove(image)
