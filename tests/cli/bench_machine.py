@@ -16,6 +16,7 @@ def machine(**changes: Any) -> Machine:
         "system": "",
         "disk": "",
         "disk_free_bytes": 1 << 40,
+        "load": 0.0,
         "is_root": True,
         "has_memory_groups": True,
     }
