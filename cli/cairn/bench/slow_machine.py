@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cairn.bench import memory_group, slow_volume, throttle
+from cairn.bench.engines import Engine
 from cairn.bench.machine import Machine, Needs
 from cairn.bench.memory_group import MemoryGroup
 from cairn.bench.slow_volume import Volume
@@ -111,6 +112,21 @@ def made(name: str, slowness: Slowness, directory: Path, size_bytes: int) -> Ite
             volume = stack.enter_context(slow_volume.mounted(name, size_bytes))
             data = volume.mount_point / "data"
         yield SlowMachine(slowness, data, volume, group)
+
+
+def cache_options(engine: Engine, cache_bytes: int) -> tuple[str, ...]:
+    """Options that bound all caches of a server, where what is over them would not fit.
+
+    What InnoDB has as its buffer pool is RocksDB's block cache and memtables together.
+    """
+    if engine.library is None:
+        return ()
+    memtables = cache_bytes * 2 // 5
+    return (
+        f"--rocksdb-block-cache-size={cache_bytes - memtables}",
+        f"--rocksdb-db-write-buffer-size={memtables}",
+        f"--rocksdb-default-cf-options=write_buffer_size={memtables // 2}",
+    )
 
 
 def _group_name(name: str) -> str:

@@ -127,6 +127,11 @@ class Insert(Workload):
         lacking = (machine.lack(self.needs()), self.slowness.refusal(machine))
         return "; ".join(text for text in lacking if text) or None
 
+    def options(self, engine: Engine) -> tuple[str, ...]:
+        if not self.slowness:
+            return ()
+        return slow_machine.cache_options(engine, self.setup.memory_bytes)
+
     @contextmanager
     def place(self, engine: Engine, directory: Path) -> Iterator[Path]:
         name = f"{self.name}-{engine.key}"
@@ -376,4 +381,4 @@ def workloads(settings: Settings) -> list[Insert]:
     if settings.quick:
         return [cached]
     limit = settings.memory_bytes or LARGE_MEMORY_BYTES
-    return [cached, Insert("insert-large", scale, limit // 3, limit)]
+    return [cached, Insert("insert-large", scale, limit // 2, limit)]

@@ -98,15 +98,7 @@ class Tpcc(Workload):
         return "; ".join(text for text in lacking if text) or None
 
     def options(self, engine: Engine) -> tuple[str, ...]:
-        if engine.library is None:
-            return ()
-        # What InnoDB has as its buffer pool is RocksDB's block cache and memtables together.
-        memtables = self.setup.memory_bytes * 2 // 5
-        return (
-            f"--rocksdb-block-cache-size={self.setup.memory_bytes - memtables}",
-            f"--rocksdb-db-write-buffer-size={memtables}",
-            f"--rocksdb-default-cf-options=write_buffer_size={memtables // 2}",
-        )
+        return slow_machine.cache_options(engine, self.setup.memory_bytes)
 
     @contextmanager
     def place(self, engine: Engine, directory: Path) -> Iterator[Path]:
