@@ -1,6 +1,7 @@
 """Limits by control groups of either version, on a tree of plain files; volumes of killed runs."""
 
 import fcntl
+import os
 from contextlib import contextmanager
 
 import pytest
@@ -115,6 +116,14 @@ def test_limits_hold_in_the_block_only_and_memory_shrinks_at_full_speed(monkeypa
             assert told.told == [("memory", 320 << 20), ("7:3", LIMITS)]
             raise KeyboardInterrupt
         assert told.told[2:] == [("7:3", throttle.NONE), ("memory", 0)]
+
+
+def test_dropping_the_page_cache_leaves_the_files_and_passes_over_sockets(tmp_path):
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "table").write_bytes(b"rows")
+    os.mkfifo(tmp_path / "data" / "pipe")
+    slow_machine.drop_cached(tmp_path)
+    assert (tmp_path / "data" / "table").read_bytes() == b"rows"
 
 
 def test_a_server_that_is_too_large_is_an_error_that_says_what_to_do(monkeypatch, tmp_path):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import zlib
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -75,6 +75,8 @@ class SlowMachine:
         try:
             # The other way round, what is in the page cache would leave it at the slow disk's pace.
             self._limit_memory(self.slowness.memory_bytes)
+            if self.slowness.memory_bytes:
+                drop_cached(self.data)
             self._limit_disk(self.slowness.disk)
             yield
         finally:
@@ -112,6 +114,22 @@ def made(name: str, slowness: Slowness, directory: Path, size_bytes: int) -> Ite
             volume = stack.enter_context(slow_volume.mounted(name, size_bytes))
             data = volume.mount_point / "data"
         yield SlowMachine(slowness, data, volume, group)
+
+
+def drop_cached(data: Path) -> None:
+    """Takes what is written of the files below `data` out of the page cache.
+
+    Pages that a process outside of the group has brought there would be memory without a limit.
+    """
+    for path in data.rglob("*"):
+        with suppress(OSError):
+            if not path.is_file():
+                continue
+            file = os.open(path, os.O_RDONLY)
+            try:
+                os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
+            finally:
+                os.close(file)
 
 
 def cache_options(engine: Engine, cache_bytes: int) -> tuple[str, ...]:
