@@ -190,6 +190,12 @@ class ScratchServer:
     def is_alive(self) -> bool:
         return self._child is not None and self._child.poll() is None
 
+    def ending(self) -> str | None:
+        """How the process has ended by itself, such as SIGSEGV; None when it has not."""
+        if self._child is None or (status := self._child.poll()) is None:
+            return None
+        return _ending(status)
+
     @property
     def pid(self) -> int | None:
         return self._child.pid if self._child else None

@@ -44,6 +44,20 @@ def test_the_page_in_markdown_says_on_what_and_how():
     assert markdown.FAILED not in text
 
 
+def test_the_options_of_the_servers_are_told_once():
+    options = {"cairn": ["--a", "--b=1"], "innodb": ["--a", "--c"], "stock": ["--a", "--b=1"]}
+    peaks = {"cairn": {"resident_bytes": 300 << 20, "data_bytes": 9 << 20}}
+    found = results(workload(READS, options=options, peaks=peaks, notes=["odd"]))
+    assert list(markdown.remarks(found, found.workloads[0])) == [
+        "Cairn: 300 MiB resident at most, 9 MiB in the data directory at the end",
+        "options of all servers: `--a`",
+        "options of Cairn: `--b=1`",
+        "options of InnoDB: `--c`",
+        "options of stock plug-in: `--b=1`",
+        "odd",
+    ]
+
+
 def test_a_failed_bench_says_so_first():
     text = markdown.page(results(workload(READS, failures=["rows differ"])))
     assert text.index(markdown.FAILED) < text.index("A <processor>")

@@ -44,6 +44,9 @@ class FakeServer:
     def is_alive(self):
         return self.alive
 
+    def ending(self):
+        return None
+
     def query(self, _):
         return [("version", "10.11"), ("datadir", f"{self.directory}/data")]
 
@@ -156,11 +159,16 @@ def test_variables_are_divided_into_common_and_different(run):
 # ---- idle --------------------------------------------------------------------------------------
 
 
-def waits(*readings: Work) -> tuple[bool, int]:
+def waits(*readings: Work, pause_s: float = idle.INTERVAL_S) -> tuple[bool, int]:
     """Whether waiting for one process with these readings ends well, and after how many pauses."""
     left, pauses = list(readings), []
-    limit = (len(readings) - 1) * idle.INTERVAL_S
-    quiet = idle.wait([1], limit, look=lambda _: left.pop(0), sleep=pauses.append)
+    quiet = idle.wait(
+        [1],
+        (len(readings) - 1) * pause_s,
+        look=lambda _: left.pop(0),
+        sleep=pauses.append,
+        clock=lambda: len(pauses) * pause_s,
+    )
     return quiet, len(pauses)
 
 
@@ -170,6 +178,11 @@ def test_a_process_that_does_nothing_is_idle_at_once():
 
 def test_processor_time_and_writing_are_work():
     assert waits(Work(1, 0), Work(1.2, 0), Work(1.2, 50 << 20), Work(1.2, 50 << 20)) == (True, 3)
+
+
+def test_a_pause_that_took_long_allows_for_more():
+    assert waits(Work(1, 0), Work(1.04, 1 << 20), pause_s=1.0) == (True, 1)
+    assert waits(Work(1, 0), Work(1.04, 1 << 20)) == (False, 1)
 
 
 def test_waiting_ends():

@@ -85,7 +85,6 @@ def run(wish: Wish) -> int:
     plan = Plan(parts, tuple(engines.choose(wish.engine_keys(), mariadb)), wish.rounds)
     output = (wish.output or DIRECTORY / time.strftime("%Y-%m-%d-%H%M%S")).absolute()
     servers = DIRECTORY / "servers"
-    _make_writable(output)
     with runner.own_servers(servers):
         slow_volume.remove_leftovers()
         hardware = machine.look(servers)
@@ -93,6 +92,7 @@ def run(wish: Wish) -> int:
         titles = ", ".join(engine.title for engine in plan.engines)
         say(f"  {titles}: {plan.rounds} rounds, {plan.runs} runs in all")
         say(f"  This takes about {duration(round(plan.seconds))}.")
+        _make_writable(output)
         found = Results(
             about.collect(mariadb, hardware, settings, plan),
             {engine.key: engine.title for engine in plan.engines},

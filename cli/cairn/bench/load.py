@@ -154,12 +154,8 @@ def _names() -> str:
 def _disk_bytes(server: BenchServer) -> int:
     """Bytes of the files that hold rows; logs are not among them."""
     if server.loads_plugin:
-        return sum(path.stat().st_size for path in _tables_files(server))
+        return sum(map(files.size_of, (server.data / ENGINE_DIRECTORY).glob("*.sst")))
     return files.size_of(server.data / DATABASE)
-
-
-def _tables_files(server: BenchServer) -> list[Path]:
-    return list((server.data / ENGINE_DIRECTORY).glob("*.sst"))
 
 
 def _compact(cursor: Any, server: BenchServer) -> None:

@@ -70,7 +70,7 @@ def summary(results: Results, heading: str = "") -> str:
             continue
         parts.append(circumstances(workload))
         parts += [f"**FAILED**: {text}" for text in workload.failures]
-        parts += ["\n".join(f"- {note}" for note in workload.notes)] if workload.notes else []
+        parts.append("\n".join(f"- {note}" for note in remarks(results, workload)))
         parts += ["\n".join(_aligned(table)) for table in tables(results, workload)]
     return "\n\n".join(parts)
 
@@ -84,6 +84,24 @@ def circumstances(workload: WorkloadResult) -> str:
         f"Cache of {setup['memory_bytes'] // MIB:,} MiB, {commits}, binary log {binary_log}; "
         f"took {duration(workload.seconds)}."
     )
+
+
+def remarks(results: Results, workload: WorkloadResult) -> Iterator[str]:
+    """What else there is to know: sizes of the servers, their options, what was odd."""
+    for key, peak in workload.peaks.items():
+        yield (
+            f"{results.engines[key]}: {peak['resident_bytes'] // MIB:,} MiB resident at most, "
+            f"{peak['data_bytes'] // MIB:,} MiB in the data directory at the end"
+        )
+    options = list(workload.options.values())
+    common = [each for each in options[0] if all(each in one for one in options)] if options else []
+    if common:
+        yield f"options of all servers: `{' '.join(common)}`"
+    for key, own in workload.options.items():
+        rest = [each for each in own if each not in common]
+        if rest:
+            yield f"options of {results.engines[key]}: `{' '.join(rest)}`"
+    yield from workload.notes
 
 
 def tables(results: Results, workload: WorkloadResult) -> Iterator[Table]:

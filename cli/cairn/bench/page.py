@@ -47,7 +47,8 @@ def _workload(results: Results, workload: WorkloadResult, plots: Sequence[Plot])
     else:
         parts.append(f"<p>{html.escape(markdown.circumstances(workload))}</p>")
         parts += [f'<p class="failed">{html.escape(text)}</p>' for text in workload.failures]
-        parts += [f"<p>{html.escape(note)}</p>" for note in workload.notes]
+        notes = (html.escape(note.replace("`", "")) for note in markdown.remarks(results, workload))
+        parts += ["<ul>", *(f"<li>{note}</li>" for note in notes), "</ul>"]
         own = [plot for plot in plots if plot.workload == workload.name]
         parts += [f"<figure>{plot.svg}</figure>" for plot in own]
         parts += [_table(table) for table in markdown.tables(results, workload)]

@@ -88,4 +88,4 @@ def create(cursor: Any, rows: int, engine: str) -> None:
 
 
 # Rows in one transaction of a copy: neither engine likes one of millions.
-_BATCH = 50_000
+_BATCH = 10_000

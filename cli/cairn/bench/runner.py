@@ -74,25 +74,18 @@ class PartRun:
 
     def run(self, phase: Phase, progress: Progress) -> None:
         """Fills the result. Errors: CairnError where a server fails or engines differ."""
-        workload, result = self._workload, self._result
         begun = time.monotonic()
         try:
             with ExitStack() as stack:
                 for engine in self._plan.engines:
                     self._servers.append(self._enter(stack, engine))
-                self._prepare(phase, progress)
-                for number in range(1, self._plan.rounds + 1):
-                    self._round(phase, progress, number)
-                for server in self._servers:
-                    with self._up(server):
-                        found = workload.problems(server)
-                        result.failures += [f"{server.engine.title}: {text}" for text in found]
-                        self._note_size(server)
-                for server in self._servers:
-                    if server.is_alive():
-                        server.stop()
+                try:
+                    self._measure(phase, progress)
+                except Exception:
+                    self._result.failures += self._crashes()
+                    raise
         finally:
-            result.seconds = time.monotonic() - begun
+            self._result.seconds = time.monotonic() - begun
 
     def keep_logs(self, target: Path) -> None:
         """Copies what explains a failure; the data directories are not kept."""
@@ -119,18 +112,40 @@ class PartRun:
     @contextmanager
     def _up(self, server: BenchServer) -> Iterator[None]:
         """The server runs inside the block; where servers are up one at a time, only there."""
-        if server.is_alive():
+        if not self._workload.one_at_a_time:
             yield
             return
         self._start(server)
         yield
+        self._note_size(server)
         server.stop()
 
     def _wait_until_idle(self, before: str) -> None:
         if not idle.wait([server.pid for server in self._servers if server.pid is not None]):
             self._result.notes.append(f"before {before} the servers were still busy")
 
+    def _crashes(self) -> list[str]:
+        """What the logs say of servers that have ended by themselves."""
+        return [
+            f"{server.engine.title}: the server has ended ({ending}):\n{server.excerpt()}"
+            for server in self._servers
+            if (ending := server.ending()) is not None
+        ]
+
     # ---- steps ----------------------------------------------------------------------------------
+
+    def _measure(self, phase: Phase, progress: Progress) -> None:
+        self._prepare(phase, progress)
+        for number in range(1, self._plan.rounds + 1):
+            self._round(phase, progress, number)
+        for server in self._servers:
+            with self._up(server):
+                found = self._workload.problems(server)
+                self._result.failures += [f"{server.engine.title}: {text}" for text in found]
+                self._note_size(server)
+        for server in self._servers:
+            if server.is_alive():
+                server.stop()
 
     def _prepare(self, phase: Phase, progress: Progress) -> None:
         facts: dict[str, Facts] = {}
@@ -188,8 +203,10 @@ class PartRun:
             raise CairnError("The engines disagree:\n" + "\n".join(f"    {text}" for text in wrong))
 
     def _note_size(self, server: BenchServer) -> None:
+        """The most memory of all starts of the server, and its data as they are now."""
+        before = self._result.peaks.get(server.engine.key, {}).get("resident_bytes", 0)
         self._result.peaks[server.engine.key] = {
-            "resident_bytes": _peak_bytes(server.pid or 0),
+            "resident_bytes": max(before, _peak_bytes(server.pid or 0)),
             "data_bytes": files.size_of(server.data),
         }
 
@@ -210,7 +227,8 @@ def run(
     try:
         part_run.run(phase, progress)
     except Exception as error:
-        if not isinstance(error, CairnError) and not _is_of_database(error):
+        # A disk that is full is one workload's failure too.
+        if not isinstance(error, CairnError | OSError) and not _is_of_database(error):
             raise
         result.failures.append(str(error))
     if result.failures:
