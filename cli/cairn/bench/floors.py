@@ -17,7 +17,7 @@ class Floor:
 
 # The first match counts.
 FLOORS = (
-    # The slow disk of docs/benchmarks-tpcc.md, with the limits that are the default.
+    # The slow disk of docs/benchmarks.md, with the limits that are the default.
     Floor("tpcc/new_orders/*", "innodb", 5.0),
     Floor("tpcc/new_orders/*", "stock", 1.4),
     Floor("tpcc/size on disk after compaction", "innodb", 5.88),
