@@ -1,9 +1,10 @@
 // The handler: one open table of one connection, as the server sees it.
 //
-// Declared once, defined by concern: handler_open.cc, handler_read.cc, handler_write.cc, handler_ddl.cc,
-// handler_alter.cc, handler_load.cc.
+// Declared once, defined by concern: handler_open.cc, handler_read.cc, handler_ranges.cc, handler_write.cc,
+// handler_ddl.cc, handler_alter.cc, handler_load.cc.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <memory>
 #include <mutex>
@@ -13,6 +14,7 @@
 
 #include "engine/table/bulk_load.h"
 #include "engine/table/cursor.h"
+#include "engine/table/row_batch.h"
 #include "engine/table/table.h"
 #include "engine/table/table_check.h"
 #include "engine/table/table_statistics.h"
@@ -119,6 +121,8 @@ class ha_rocksdb final : public handler {
   int index_end() override;
   int index_read_map(uchar* record, const uchar* key, key_part_map key_parts,
                      ha_rkey_function find_flag) override;
+  int index_read_idx_map(uchar* record, uint index, const uchar* key, key_part_map key_parts,
+                         ha_rkey_function find_flag) override;
   int index_next(uchar* record) override;
   int index_prev(uchar* record) override;
   int index_first(uchar* record) override;
@@ -127,6 +131,9 @@ class ha_rocksdb final : public handler {
   int prepare_range_scan(const key_range* start, const key_range* end) override;
   int read_range_first(const key_range* start, const key_range* end, bool equal,
                        bool sorted) override;
+  int multi_range_read_init(RANGE_SEQ_IF* sequence, void* parameter, uint ranges, uint mode,
+                            HANDLER_BUFFER* buffer) override;
+  int multi_range_read_next(range_id_t* range) override;
   int rnd_init(bool scan) override;
   int rnd_end() override;
   int rnd_next(uchar* record) override;
@@ -203,6 +210,7 @@ class ha_rocksdb final : public handler {
   bool DeletesUnread(uint32_t encoded_parts) const;
   int TakeUnread(uchar* record, const uchar* key, key_part_map key_parts);
   int LockForConflictCheck(const uchar* key);
+  cairn::OrderedIterator* CountingIterator(uint index);
   ha_rows KnownRows(const cairn::SharedTable::Sizes& sizes) const;
   // The number of rows, which is exact when they are few.
   ha_rows CountFewRows(ha_rows estimate);
@@ -217,6 +225,13 @@ class ha_rocksdb final : public handler {
   // Runs one read of the cursor on `index` and translates its outcome.
   template <typename ReadFunction>
   int ReadWith(uint32_t index, ReadFunction read);
+  template <typename ReadFunction>
+  int MoveWith(uint32_t index, ReadFunction read);
+  int AfterRead(const cairn::Status& status);
+  bool ReadsOnce() const;
+  void TakeListedRows();
+  int ReadListedRow(size_t row, uchar* record);
+  int ReadPendingRange(range_id_t* range);
   void ChoosePositions();
   bool PrimaryKeyIsInEveryRecord() const;
   // Takes back the server's belief that indexes hold columns that they do not give back.
@@ -265,6 +280,13 @@ class ha_rocksdb final : public handler {
   // Parts of a search key that is a complete primary key; beyond reach when a BLOB part makes search keys
   // less than that.
   uint32_t whole_key_parts_ = UINT32_MAX;
+  // The rows that a list of primary keys names, some at a time, with the server's names of their ranges.
+  cairn::RowBatch listed_rows_;
+  std::array<range_id_t, cairn::RowBatch::kMostRows> listed_ranges_{};
+  size_t listed_row_ = 0;  // The next to be read.
+  bool fetches_listed_rows_ = false;
+  bool listed_range_is_pending_ =
+      false;  // mrr_cur_range is not read yet, and no whole primary key.
   // Not counted yet: to count each by itself would be felt in a scan.
   uint64_t rows_read_ = 0;
   uint64_t covered_reads_ = 0;
@@ -273,6 +295,7 @@ class ha_rocksdb final : public handler {
   bool scan_started_ = false;
   bool deletes_unread_ = false;       // The current row is one that DELETE did not read.
   bool checks_for_conflict_ = false;  // The scan of the index that the cursor is bound to.
+  bool reads_once_ = false;           // The statement is over with this read.
   bool positions_are_images_ = false;
   // The pushed condition's index gives back all its columns, so that the end of the range can be seen on
   // the entry too.

@@ -375,6 +375,7 @@ int ha_rocksdb::extra(ha_extra_function operation) {
 int ha_rocksdb::reset() {
   CountReads();
   cursor_->Close();
+  cursor_->ReleaseIterators();
   writer_->SetUpdatesReplaceRows(false);
   lock_mode_.reset();
   skip_locked_ = false;
@@ -421,6 +422,7 @@ int ha_rocksdb::external_lock(THD* thd, int lock_type) {
     } else {
       cursor_->Suspend();
     }
+    cursor_->ReleaseIterators();
     return 0;
   }
   if (const int error = FinishLoadsForAlter(thd)) return error;
@@ -472,6 +474,15 @@ constexpr uint64_t kMostComparedEntries = 4000;
 
 }  // namespace
 
+// What the statement will read with as well. One that locks sees rows as they are then, and EXPLAIN sees nothing: neither
+// is to take a snapshot for it.
+cairn::OrderedIterator* ha_rocksdb::CountingIterator(uint index) {
+  const bool reads = !lock_mode_.has_value() && own_transaction_ == nullptr &&
+                     copy_transaction_ == nullptr && !ha_thd()->lex->describe;
+  if (!reads || !transaction().started()) return nullptr;
+  return cursor_->StatementIterator(&transaction(), index);
+}
+
 ha_rows ha_rocksdb::records_in_range(uint index, const key_range* min_key, const key_range* max_key,
                                      page_range*) {
   if (const uint32_t rows = cairn::FixedRangeRows(ha_thd(), table->force_index)) return rows;
@@ -507,9 +518,9 @@ ha_rows ha_rocksdb::records_in_range(uint index, const key_range* min_key, const
   key_map others = table->opt_range_keys;
   others.clear_bit(index);
   const bool compares = !others.is_clear_all() && compared_entries_ < kMostComparedEntries;
-  const auto rows =
-      cairn::EstimateRangeRows(database, engine_index, KnownRows(*sizes), first, end,
-                               compares ? kComparedEntries : cairn::kExactRangeEntries);
+  const auto rows = cairn::EstimateRangeRows(
+      database, engine_index, KnownRows(*sizes), first, end,
+      compares ? kComparedEntries : cairn::kExactRangeEntries, CountingIterator(index));
   if (!rows.ok()) {
     cairn::HandlerError(rows.status());
     return HA_POS_ERROR;

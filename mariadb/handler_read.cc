@@ -117,7 +117,7 @@ int ha_rocksdb::PrepareCursor(uint32_t index) {
   cairn::CursorAccess access;
   access.index = index;
   access.columns = &columns_;
-  if (checks_for_conflict_) {
+  if (checks_for_conflict_ || reads_once_) {
     access.latest = true;
   } else {
     access.lock = lock_mode_;
@@ -135,14 +135,30 @@ int ha_rocksdb::PrepareCursor(uint32_t index) {
   return cairn::HandlerError(cursor_->Open(&transaction(), access));
 }
 
+// Waits for row locks end, and long searches, when the statement is killed.
 template <typename ReadFunction>
 int ha_rocksdb::ReadWith(uint32_t index, ReadFunction read) {
   cairn::Session& session = cairn::Session::Of(ha_thd());
   if (session.Interrupted()) return HA_ERR_ABORTED_BY_USER;
   cairn::ScopedWaitObserver observer(&session);
   if (const int error = PrepareCursor(index)) return error;
-  const Status status = read();
-  if (!status.ok()) return OperationError(status);
+  return AfterRead(read());
+}
+
+// The next row of a scan that needs none of that: it takes no locks and passes over no expired rows. A kill is looked for
+// once in a while.
+template <typename ReadFunction>
+int ha_rocksdb::MoveWith(uint32_t index, ReadFunction read) {
+  constexpr uint64_t kRowsBetweenChecks = 16;
+  const bool settled = cursor_->is_open() && cursor_->index() == index && !columns_changed_ &&
+                       !lock_mode_.has_value() && engine_table_->ttl_seconds() == 0 &&
+                       rows_read_ % kRowsBetweenChecks != 0;
+  return settled ? AfterRead(read()) : ReadWith(index, read);
+}
+
+int ha_rocksdb::AfterRead(const Status& status) {
+  if (!status.ok()) [[unlikely]]
+    return OperationError(status);
   covered_reads_ += cursor_->reads_entries_alone();
   if (++rows_read_ == cairn::kRowsCountedAtOnce) CountReads();
   return 0;
@@ -326,6 +342,29 @@ int ha_rocksdb::TakeUnread(uchar* record, const uchar* key, key_part_map key_par
                                            cairn::LockMode::kExclusive));
 }
 
+// Whether a read of one row is all that the statement does with the database, so that it needs no snapshot.
+bool ha_rocksdb::ReadsOnce() const {
+  const THD* const thd = ha_thd();
+  const TABLE_LIST* const tables = thd->lex->query_tables;
+  const bool is_all = table->const_table && table->file == this && thd->in_sub_stmt == 0 &&
+                      tables != nullptr && tables->next_global == nullptr;
+  if (!is_all || lock_mode_.has_value() || own_transaction_ != nullptr) return false;
+  const cairn::Transaction& reader = cairn::Session::Of(ha_thd()).transaction();
+  return !reader.RepeatsReads() && !reader.has_writes();
+}
+
+int ha_rocksdb::index_read_idx_map(uchar* record, uint index, const uchar* key,
+                                   key_part_map key_parts, ha_rkey_function find_flag) {
+  if (const int error = index_init(index, /*sorted=*/false)) return error;
+  // By another index it takes two reads, of the entry and of the row.
+  reads_once_ =
+      find_flag == HA_READ_KEY_EXACT && index == engine_table_->primary_position() && ReadsOnce();
+  const int error = index_read_map(record, key, key_parts, find_flag);
+  reads_once_ = false;
+  index_end();
+  return error;
+}
+
 int ha_rocksdb::index_read_map(uchar* record, const uchar* key, key_part_map key_parts,
                                ha_rkey_function find_flag) {
   checks_for_conflict_ = ChecksForConflict(key);
@@ -391,7 +430,9 @@ int ha_rocksdb::read_range_first(const key_range* start, const key_range* end, b
                                  bool sorted) {
   if (!equal) {
     prepare_range_scan(start, end);
-    if (end != nullptr && lock_mode_.has_value()) NoteRangeEnd(*end);
+    // Rows behind it are not to be locked, nor fetched ahead.
+    const bool looks_ahead = active_index != engine_table_->primary_position();
+    if (end != nullptr && (lock_mode_.has_value() || looks_ahead)) NoteRangeEnd(*end);
   }
   const int error = handler::read_range_first(start, end, equal, sorted);
   range_end_.clear();
@@ -409,11 +450,11 @@ void ha_rocksdb::NoteRangeEnd(const key_range& end) {
 }
 
 int ha_rocksdb::index_next(uchar* record) {
-  return ReadWith(active_index, [&] { return cursor_->ReadNext(record); });
+  return MoveWith(active_index, [&] { return cursor_->ReadNext(record); });
 }
 
 int ha_rocksdb::index_prev(uchar* record) {
-  return ReadWith(active_index, [&] { return cursor_->ReadPrevious(record); });
+  return MoveWith(active_index, [&] { return cursor_->ReadPrevious(record); });
 }
 
 int ha_rocksdb::index_first(uchar* record) {
@@ -432,13 +473,17 @@ int ha_rocksdb::index_next_same(uchar* record, const uchar* key, uint key_bytes)
   if (deletes_unread_) return HA_ERR_END_OF_FILE;
   // The cursor knows the key of the last read, or as much of it as could be encoded.
   while (true) {
-    const int error = ReadWith(active_index, [&] { return cursor_->ReadNextExact(record); });
+    const int error = MoveWith(active_index, [&] { return cursor_->ReadNextExact(record); });
     if (error != 0 || !engine_table_->index(active_index).search_keys_end_early ||
         CompareKey(active_index, record, key, key_bytes) == 0) {
       return error;
     }
     cursor_->UnlockRow();
   }
+}
+
+int ha_rocksdb::ReadListedRow(size_t row, uchar* record) {
+  return ReadWith(active_index, [&] { return cursor_->ReadFetched(listed_rows_, row, record); });
 }
 
 int ha_rocksdb::rnd_init(bool) {
@@ -456,7 +501,7 @@ int ha_rocksdb::rnd_end() {
 
 int ha_rocksdb::rnd_next(uchar* record) {
   const bool first = !std::exchange(scan_started_, true);
-  return ReadWith(scan_index(), [&] {
+  return MoveWith(scan_index(), [&] {
     if (scans_backwards()) {
       return first ? cursor_->ReadLast(record) : cursor_->ReadPrevious(record);
     }

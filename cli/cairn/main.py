@@ -139,6 +139,22 @@ def fuzz(seconds: int, corpus: Path | None, save: bool) -> None:
 
 
 @cli.command()
+@click.argument("statements", nargs=-1)
+@click.option(
+    "--engine",
+    "engines",
+    type=click.Choice(["cairn", "innodb", "stock"]),
+    multiple=True,
+    help="May be repeated; all three without it.",
+)
+def instructions(statements: tuple[str, ...], engines: tuple[str, ...]) -> None:
+    """Count the instructions that kinds of statements take (under valgrind; some minutes)."""
+    from cairn.instructions import command
+
+    sys.exit(command.run(statements, engines))
+
+
+@cli.command()
 @click.option("--check", is_flag=True, help="Change nothing; exit status 1 when a page is stale.")
 def docs(check: bool) -> None:
     """Make docs/variables.md and docs/statuses.md from the tables in the source."""

@@ -49,6 +49,7 @@ UNPACKING = Group("unpacking archives", ("xz-utils", "zstd", "ca-certificates"))
 SYSBENCH = Group("libraries of sysbench", ("libaio1", "libgssapi-krb5-2", "libldap-2.5-0"))
 FUZZING = Group("fuzzing", ("clang-14", "libclang-rt-14-dev"))
 FONTS = Group("texts in pictures", ("fonts-dejavu-core",))
+COUNTING = Group("counting instructions", ("valgrind",))
 BROWSER = Group("looking at reports", ("chromium-headless-shell", "fonts-dejavu-core"))
 LINT = Group("checking the code's layout", ("clang-format", "shellcheck"))
 

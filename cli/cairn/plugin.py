@@ -57,10 +57,10 @@ def build(
     log = LOG / f"build-{preset}.log"
     arguments = [
         f"-DCAIRN_ROCKSDB_ROOT={library_dir}",
+        f"-DCAIRN_ROCKSDB_SOURCES={rocksdb.sources(phase)}",
         f"-DCAIRN_SERVER_ROOT={server.headers}",
+        f"-DCAIRN_TOOLS={'ON' if preset == 'release' else 'OFF'}",
     ]
-    if preset == "release":
-        arguments.append(f"-DCAIRN_ROCKSDB_SOURCES={rocksdb.sources(phase)}")
     stamp = directory / "cairn-arguments"
     configured = stamp.is_file() and stamp.read_text(encoding="utf-8") == "\n".join(arguments)
     if not configured or not (directory / "build.ninja").is_file():

@@ -71,6 +71,8 @@ class ScratchServer:
         self.loads_plugin = True  # Without it this is a server as it comes, with InnoDB.
         self.configuration: Path | None = None  # Read first; it then loads the plug-in itself.
         self.environment: dict[str, str] = {}
+        self.wrapper: tuple[str, ...] = ()  # A program that runs the server, and its arguments.
+        self.start_s = START_S
         self._child: subprocess.Popen[bytes] | None = None
         self._log_begin = 0
         directory.mkdir(parents=True, exist_ok=True)
@@ -111,6 +113,7 @@ class ScratchServer:
         self.socket.unlink(missing_ok=True)
         share = self.mariadb.prefix / "usr" / "share" / "mysql"
         command = [
+            *self.wrapper,
             str(self.mariadb.daemon),
             f"--defaults-file={self.configuration}" if self.configuration else "--no-defaults",
             *(["--user=root"] if os.geteuid() == 0 else []),
@@ -155,8 +158,10 @@ class ScratchServer:
                 raise CairnError(
                     f"The server ended while it started ({_ending(status)}):\n{self.excerpt()}"
                 )
-            if time.monotonic() - begun > START_S:
-                raise CairnError(f"The server does not answer after {START_S} s:\n{self.excerpt()}")
+            if time.monotonic() - begun > self.start_s:
+                raise CairnError(
+                    f"The server does not answer after {self.start_s} s:\n{self.excerpt()}"
+                )
             time.sleep(0.03)
         if needs_engine and not self.has_engine():
             raise CairnError(f"The server runs without the engine ROCKSDB:\n{self.excerpt()}")

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -105,6 +106,9 @@ class IndexCodec {
   // ones have in the same length, which the suffix repeats where their bytes differ.
   uint32_t EncodeSearchKey(const uint8_t* search_key, uint32_t part_count,
                            std::string* prefix) const;
+  // How many keys there can be in [first, end), both as EncodeSearchKey or PrefixSuccessor gave them, in a unique index:
+  // no more than there are integers, where they differ in the last part alone and that is one. Nothing: any number.
+  std::optional<uint64_t> MostKeysBetween(std::string_view first, std::string_view end) const;
   // Whether encoding may stop at a part as said above, so that entries found by a search key are candidates only.
   bool SearchKeysEndEarly() const;
 

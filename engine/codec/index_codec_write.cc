@@ -175,4 +175,37 @@ uint32_t IndexCodec::EncodeSearchKey(const uint8_t* search_key, uint32_t part_co
   return encoded;
 }
 
+std::optional<uint64_t> IndexCodec::MostKeysBetween(std::string_view first,
+                                                    std::string_view end) const {
+  const Compiled& index = *compiled_;
+  if (index.layout.kind != IndexKind::kPrimary) return std::nullopt;
+  size_t bytes_before = kIndexNumberBytes;
+  for (size_t i = 0; i + 1 < index.own_part_count; ++i) {
+    const uint32_t bytes = index.parts[i].constant_bytes();
+    if (bytes == 0) return std::nullopt;
+    bytes_before += bytes;
+  }
+  const KeyPart& last = index.parts[index.own_part_count - 1];
+  const bool is_integer =
+      last.encoding == KeyEncoding::kUnsigned || last.encoding == KeyEncoding::kSigned;
+  if (!is_integer || last.constant_bytes() == 0 || last.key_bytes > sizeof(uint64_t)) {
+    return std::nullopt;
+  }
+  if (std::min(first.size(), end.size()) < bytes_before ||
+      first.substr(0, bytes_before) != end.substr(0, bytes_before)) {
+    return std::nullopt;
+  }
+  // A shorter key stands before those that go on with zeros, a longer one behind.
+  const auto place = [&](std::string_view key) {
+    uint64_t number = 0;
+    for (size_t i = bytes_before; i < bytes_before + last.key_bytes; ++i) {
+      number = number << 8 | (i < key.size() ? static_cast<uint8_t>(key[i]) : 0);
+    }
+    return number;
+  };
+  const uint64_t from = place(first);
+  const uint64_t to = place(end) + (end.size() > bytes_before + last.key_bytes ? 1 : 0);
+  return to > from ? to - from : 0;
+}
+
 }  // namespace cairn

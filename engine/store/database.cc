@@ -7,6 +7,7 @@
 
 #include "engine/store/compaction_filter.h"
 #include "engine/store/comparator.h"
+#include "engine/store/forward_iterator.h"
 #include "engine/store/index_range.h"
 #include "engine/store/library_log.h"
 #include "engine/store/log_check.h"
@@ -264,6 +265,15 @@ std::vector<const ColumnFamily*> Database::Families() const {
   std::sort(families.begin(), families.end(),
             [](const ColumnFamily* a, const ColumnFamily* b) { return a->id < b->id; });
   return families;
+}
+
+std::unique_ptr<rocksdb::Iterator> Database::NewIterator(const ColumnFamily& family,
+                                                         const rocksdb::ReadOptions& options) {
+  // With the other policies it takes more than a sequence number to know what is visible.
+  if (options_.transaction.write_policy != rocksdb::TxnDBWritePolicy::WRITE_COMMITTED) {
+    return std::unique_ptr<rocksdb::Iterator>(db_->NewIterator(options, family.handle));
+  }
+  return NewForwardIterator(db_.get(), family.handle, options);
 }
 
 Status Database::FlushMemtables() {

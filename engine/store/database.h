@@ -111,6 +111,11 @@ class Database {
   Result<const ColumnFamily*> FindOrCreateFamily(std::string_view name);
   std::vector<const ColumnFamily*> Families() const;
 
+  // An iterator over a family, for scans that mostly go forward. It shows the state of options.snapshot or, without
+  // one, of now; what `options` points at outlives it.
+  std::unique_ptr<rocksdb::Iterator> NewIterator(const ColumnFamily& family,
+                                                 const rocksdb::ReadOptions& options);
+
   // Writes all memtables to files and waits for it.
   Status FlushMemtables();
   // Manual compactions of whole families since the start, and how many run now.

@@ -12,7 +12,8 @@ Cursor::Cursor(const Table* table)
     : table_(table),
       plans_(table->indexes().size()),
       condition_plans_(table->indexes().size()),
-      virtual_plans_(table->indexes().size()) {}
+      virtual_plans_(table->indexes().size()),
+      kept_iterators_(table->indexes().size()) {}
 
 Status Cursor::UsePlan(uint32_t index, const ColumnSet& columns, CachedPlan* cache,
                        const DecodePlan** plan) {
@@ -41,6 +42,7 @@ Status Cursor::Open(Transaction* transaction, const CursorAccess& access) {
 }
 
 Status Cursor::ChangeColumns(const ColumnSet* columns) {
+  LeaveAhead();
   access_.columns = columns;
   return BindColumns();
 }
@@ -99,6 +101,7 @@ Status Cursor::BindVirtualColumns() {
 void Cursor::Close() {
   transaction_ = nullptr;
   DropIterators();
+  ForgetAhead();
   row_value_.Reset();
   has_primary_key_ = on_entry_ = row_locked_ = scan_ended_ = false;
   entry_changed_ = follows_changes_ = false;
@@ -109,6 +112,10 @@ void Cursor::Close() {
 
 Cursor::Place Cursor::CurrentPlace(std::string* key) const {
   const bool forward = last_direction_ == Direction::kForward;
+  if (is_ahead()) {
+    key->assign(ahead_entries_[ahead_row_]);
+    return Place::kOnEntry;
+  }
   if (on_entry_) {
     key->assign(EntryKey());
     return Place::kOnEntry;
@@ -178,27 +185,23 @@ void Cursor::LeavePlace(Direction direction) {
 }
 
 void Cursor::EndScan() {
-  if (on_entry_ &&
-      !has_primary_key_) {  // A covering read; a damaged key shows when it is asked for.
-    has_primary_key_ = current_index().codec->ExtractPrimaryKey(EntryKey(), &primary_key_).ok();
-  }
+  // A damaged key shows when it is asked for.
+  if (on_entry_ && !has_primary_key_) has_primary_key_ = TakePrimaryKey().ok();
   on_entry_ = false;
   DropIterators();
   scan_ended_ = true;
 }
 
 void Cursor::DropIterators() {
+  if (plain_iterator_ != nullptr && !plain_iterator_->merges_writes()) {
+    kept_iterators_[access_.index] = std::move(plain_iterator_);
+  }
   plain_iterator_.reset();
   filtering_iterator_.reset();
   iterator_ = nullptr;
 }
 
-// The row behind a range is none of its readers' business, and must not be locked. A read without a lock leaves it to the
-// server to find the end.
-void Cursor::NoteRangeEnd(std::string_view end) {
-  range_end_.assign(access_.lock.has_value() ? end : std::string_view());
-}
-
+// The row behind a range is none of its readers' business, and must not be locked.
 bool Cursor::IsBehindRange(Direction direction) const {
   return !range_end_.empty() && direction == Direction::kForward && iterator_->Valid() &&
          iterator_->key() >= range_end_;
@@ -284,10 +287,30 @@ Status Cursor::ExtendGuard(Direction direction) {
 
 // One that shows every entry.
 void Cursor::EnsureIterator() {
-  if (!plain_iterator_.has_value() || !plain_iterator_->IsCurrent(*transaction_)) {
-    plain_iterator_.emplace(current_index().entry, transaction_, view());
+  if (plain_iterator_ == nullptr || !plain_iterator_->IsCurrent(*transaction_)) {
+    plain_iterator_ = std::move(kept_iterators_[access_.index]);
+    const bool serves = plain_iterator_ != nullptr && view() == Transaction::View::kSnapshot &&
+                        plain_iterator_->ServesStatementOf(*transaction_);
+    if (!serves) {
+      plain_iterator_ =
+          std::make_unique<OrderedIterator>(current_index().entry, transaction_, view());
+    }
   }
-  iterator_ = &*plain_iterator_;
+  iterator_ = plain_iterator_.get();
+}
+
+OrderedIterator* Cursor::StatementIterator(Transaction* transaction, uint32_t index) {
+  if (is_open() || transaction->has_writes()) return nullptr;
+  std::unique_ptr<OrderedIterator>& kept = kept_iterators_[index];
+  if (kept == nullptr || !kept->ServesStatementOf(*transaction)) {
+    kept = std::make_unique<OrderedIterator>(table_->index(index).entry, transaction,
+                                             Transaction::View::kSnapshot);
+  }
+  return kept.get();
+}
+
+void Cursor::ReleaseIterators() {
+  for (std::unique_ptr<OrderedIterator>& kept : kept_iterators_) kept.reset();
 }
 
 // One that asks prefix filters, if they serve the seek.
@@ -359,6 +382,7 @@ Status Cursor::Fetch(Direction direction, bool exact, uint8_t* record) {
   has_primary_key_ = on_entry_ = row_locked_ = false;
   place_ = Place::kNone;
   last_direction_ = direction;
+  ForgetAhead();
   const uint64_t built_at = current_index().entry.built_at;
   if (built_at != 0 &&
       (view() == Transaction::View::kSnapshot ||
@@ -399,6 +423,34 @@ Status Cursor::Fetch(Direction direction, bool exact, uint8_t* record) {
   }
 }
 
+// Whether the scan only walks: it locks nothing, passes over no expired rows, merges no writes that might be undone
+// and asks no filters.
+bool Cursor::OnlyWalks() const {
+  return on_entry_ && !access_.lock.has_value() && table_->ttl_seconds() == 0 &&
+         !iterator_->merges_writes() && !iterator_->asks_filters();
+}
+
+// Moves forward where OnlyWalks(): what most rows of most statements come by.
+Status Cursor::WalkForward(bool exact, uint8_t* record) {
+  const bool is_primary = access_.index == table_->primary_position();
+  has_primary_key_ = on_entry_ = false;
+  last_direction_ = Direction::kForward;
+  while (true) {
+    iterator_->Next();
+    if (!iterator_->Valid()) [[unlikely]] {
+      CAIRN_RETURN_IF_ERROR(iterator_->status());
+      return Status(StatusCode::kEndOfRange);
+    }
+    if (exact && !iterator_->key().starts_with(exact_prefix_)) {
+      return Status(StatusCode::kEndOfRange);
+    }
+    Status fetched = is_primary ? FetchPrimaryEntry(record) : FetchSecondaryEntry(record);
+    if (fetched.code() == StatusCode::kNotFound) continue;
+    on_entry_ = fetched.code() != StatusCode::kEndOfRange;
+    return fetched;
+  }
+}
+
 // Goes on behind an entry that others have changed since the iterator was made, with one that shows their changes:
 // they may have put the row farther along, where a read that waited for them must find it.
 void Cursor::PassChangedEntry(Direction direction) {
@@ -417,9 +469,9 @@ void Cursor::PassChangedEntry(Direction direction) {
 // kNotFound means that the entry is to be passed over; likewise below.
 Status Cursor::FetchPrimaryEntry(uint8_t* record) {
   if (IsHidden(iterator_->value())) return Status(StatusCode::kNotFound);
-  primary_key_.assign(iterator_->key());
-  has_primary_key_ = true;
   if (access_.lock.has_value()) {
+    primary_key_.assign(iterator_->key());
+    has_primary_key_ = true;
     const Status fetched = FetchRow(record);
     if (fetched.code() == StatusCode::kNotFound) PassLockedRow();
     return fetched;
@@ -430,27 +482,33 @@ Status Cursor::FetchPrimaryEntry(uint8_t* record) {
     row_value_.PinSelf(rocksdb::Slice(value.data(), value.size()));
     value = row_value_.ToStringView();
   }
-  return table_->primary().codec->Decode(*row_plan_, primary_key_, value, record);
+  return table_->primary().codec->Decode(*row_plan_, iterator_->key(), value, record);
+}
+
+// Whether the pushed condition, if there is one, wants the row of the entry where the iterator stands. Errors: kNotFound
+// (it does not), kEndOfRange (nor those of entries behind it), kInterrupted.
+Status Cursor::CheckCondition(uint8_t* record) {
+  if (access_.condition == nullptr) return Status();
+  CAIRN_RETURN_IF_ERROR(current_index().codec->Decode(*condition_plan_, iterator_->key(),
+                                                      iterator_->value(), record));
+  switch (access_.condition->Check()) {
+    case IndexCondition::Verdict::kMatch:
+      return Status();
+    case IndexCondition::Verdict::kSkip:
+      return Status(StatusCode::kNotFound);
+    case IndexCondition::Verdict::kEndOfRange:
+      return Status(StatusCode::kEndOfRange);
+    case IndexCondition::Verdict::kAbort:
+      return Status(StatusCode::kInterrupted);
+  }
+  return Status();
 }
 
 Status Cursor::FetchSecondaryEntry(uint8_t* record) {
   if (IsHidden(iterator_->value())) return Status(StatusCode::kNotFound);
   const IndexCodec& codec = *current_index().codec;
   has_primary_key_ = false;
-  if (access_.condition != nullptr) {
-    CAIRN_RETURN_IF_ERROR(
-        codec.Decode(*condition_plan_, iterator_->key(), iterator_->value(), record));
-    switch (access_.condition->Check()) {
-      case IndexCondition::Verdict::kMatch:
-        break;
-      case IndexCondition::Verdict::kSkip:
-        return Status(StatusCode::kNotFound);
-      case IndexCondition::Verdict::kEndOfRange:
-        return Status(StatusCode::kEndOfRange);
-      case IndexCondition::Verdict::kAbort:
-        return Status(StatusCode::kInterrupted);
-    }
-  }
+  CAIRN_RETURN_IF_ERROR(CheckCondition(record));
   if (entry_plan_ != nullptr) {
     return codec.Decode(*entry_plan_, iterator_->key(), iterator_->value(), record);
   }
@@ -460,7 +518,7 @@ Status Cursor::FetchSecondaryEntry(uint8_t* record) {
   // Compactions remove an expired row and its entries at different times.
   const bool needs_row = !access_.latest && table_->ttl_seconds() == 0;
   if (fetched.code() == StatusCode::kNotFound && needs_row) {
-    if (!access_.lock.has_value()) return NoRowOfEntry();
+    if (!access_.lock.has_value()) return NoRowOfEntry(iterator_->key());
     CAIRN_RETURN_IF_ERROR(CheckDeletedRow());
   }
   if (fetched.code() == StatusCode::kNotFound) PassLockedRow();
@@ -495,11 +553,10 @@ void Cursor::PassLockedRow() {
   UnlockRow();
 }
 
-Status Cursor::NoRowOfEntry() const {
+Status Cursor::NoRowOfEntry(std::string_view key) const {
   return Status(StatusCode::kCorruption, "table " + table_->definition().name + ", index " +
                                              current_index().codec->layout().name +
-                                             ": no row belongs to the entry " +
-                                             ToHex(iterator_->key()));
+                                             ": no row belongs to the entry " + ToHex(key));
 }
 
 // There is no row at a key that was locked. It may have been deleted since the iterator was made; then the entry
@@ -510,7 +567,7 @@ Status Cursor::CheckDeletedRow() {
   const Status read = transaction_->Get(current_index().family(), iterator_->key(),
                                         Transaction::View::kLatest, &value);
   if (read.code() == StatusCode::kNotFound) return Status();
-  return read.ok() ? NoRowOfEntry() : read;
+  return read.ok() ? NoRowOfEntry(iterator_->key()) : read;
 }
 
 // Whether the locked row, which fills the record, still belongs at the iterator's entry.
@@ -565,7 +622,7 @@ Status Cursor::Read(std::string_view prefix, Start start, uint8_t* record, const
   const size_t common_bytes = std::max(range.common_bytes, kIndexNumberBytes);
   common_prefix_.assign(prefix.substr(0, exact ? prefix.size() : common_bytes));
   ends_with_common_prefix_ = !exact;
-  NoteRangeEnd(forward && !exact ? range.end : std::string_view());
+  range_end_.assign(forward && !exact ? range.end : std::string_view());
   CAIRN_RETURN_IF_ERROR(GuardRead(prefix, start));
   if (!behind) {
     target_.assign(prefix);
@@ -588,7 +645,7 @@ Status Cursor::ReadFirst(uint8_t* record, const ReadRange& range) {
   common_prefix_.clear();
   AppendBigEndian(current_index().entry.id.index_number, &common_prefix_);
   ends_with_common_prefix_ = true;
-  NoteRangeEnd(range.end);
+  range_end_.assign(range.end);
   CAIRN_RETURN_IF_ERROR(GuardRead(common_prefix_, Start::kAtOrAfter));
   EnsureIteratorFor({common_prefix_, common_prefix_});
   iterator_->SeekToFirst();
@@ -597,7 +654,7 @@ Status Cursor::ReadFirst(uint8_t* record, const ReadRange& range) {
 
 Status Cursor::ReadLast(uint8_t* record) {
   const IndexRange index(current_index().family(), current_index().entry.id.index_number);
-  NoteRangeEnd({});
+  range_end_.clear();
   CAIRN_RETURN_IF_ERROR(GuardRead(index.end(), Start::kBefore));
   EnsureIterator();
   iterator_->SeekToLast();
@@ -616,6 +673,9 @@ void Cursor::SuspendIfDangling() {
 }
 
 Status Cursor::MoveForward(bool exact, uint8_t* record) {
+  if (is_ahead() && exact != ahead_exact_) LeaveAhead();
+  if (is_ahead() || (OnlyWalks() && MayReadAhead())) return MoveAhead(exact, record);
+  if (OnlyWalks()) return WalkForward(exact, record);
   SuspendIfDangling();
   NoteTurn(Direction::kForward);
   if (is_suspended()) {
@@ -629,6 +689,7 @@ Status Cursor::MoveForward(bool exact, uint8_t* record) {
 }
 
 Status Cursor::MoveBackward(bool exact, uint8_t* record) {
+  LeaveAhead();
   SuspendIfDangling();
   NoteTurn(Direction::kBackward);
   if (is_suspended()) {
@@ -660,15 +721,37 @@ Status Cursor::ReadRow(std::string_view primary_key, uint8_t* record) {
   on_entry_ = false;
   place_ = Place::kNone;
   range_end_.clear();
+  ForgetAhead();
   const Status fetched = FetchRow(record);
   if (fetched.code() == StatusCode::kNotFound && iterator_ != nullptr) UnlockRow();
   return fetched;
 }
 
+Status Cursor::ReadFetched(const RowBatch& batch, size_t i, uint8_t* record) {
+  primary_key_.assign(batch.key(i));
+  exact_prefix_.assign(primary_key_);
+  has_primary_key_ = true;
+  on_entry_ = row_locked_ = false;
+  place_ = Place::kNone;
+  range_end_.clear();
+  CAIRN_RETURN_IF_ERROR(batch.status(i));
+  if (IsHidden(batch.value(i))) return Status(StatusCode::kNotFound);
+  return table_->primary().codec->Decode(*row_plan_, primary_key_, batch.value(i), record);
+}
+
+// Fills in primary_key_ from the entry that the iterator stands on.
+Status Cursor::TakePrimaryKey() {
+  if (access_.index != table_->primary_position()) {
+    return current_index().codec->ExtractPrimaryKey(EntryKey(), &primary_key_);
+  }
+  primary_key_.assign(EntryKey());
+  return Status();
+}
+
 Result<std::string_view> Cursor::PrimaryKey() {
   if (!has_primary_key_) {
     if (!on_entry_) return Status(StatusCode::kInternal, "the cursor has no current row");
-    CAIRN_RETURN_IF_ERROR(current_index().codec->ExtractPrimaryKey(EntryKey(), &primary_key_));
+    CAIRN_RETURN_IF_ERROR(TakePrimaryKey());
     has_primary_key_ = true;
   }
   return std::string_view(primary_key_);

@@ -13,6 +13,7 @@
 // in the record as they are.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,6 +22,7 @@
 
 #include "engine/base/status.h"
 #include "engine/table/ordered_iterator.h"
+#include "engine/table/row_batch.h"
 #include "engine/table/scan_guard.h"
 #include "engine/table/table.h"
 #include "engine/txn/transaction.h"
@@ -94,6 +96,12 @@ class Cursor {
   // Forgets the current row as well.
   void Close();
 
+  // An iterator over an index that shows what the statement's reads see: to count entries with before they are read. It
+  // is used again for reading. Null when no read could use it. Any position; valid until the next call of this object.
+  OrderedIterator* StatementIterator(Transaction* transaction, uint32_t index);
+  // The statement is over: iterators that were kept for its further reads go, and pin nothing.
+  void ReleaseIterators();
+
   // All Read functions fill `record` with the wanted columns; BLOBs are valid until the next read or
   // Close().
   // Errors: kNotFound (Read, ReadRow), kEndOfRange (the others), those of Transaction, kCorruption,
@@ -108,6 +116,9 @@ class Cursor {
   Status ReadPreviousExact(uint8_t* record);
   // The row with this complete primary key (index number first), without an iterator.
   Status ReadRow(std::string_view primary_key, uint8_t* record);
+
+  // The row at position `i` of a batch that was fetched for this table, which stays as it is until the next read.
+  Status ReadFetched(const RowBatch& batch, size_t i, uint8_t* record);
 
   // The primary key of the current row, index number first; valid until the next call.
   Result<std::string_view> PrimaryKey();
@@ -142,7 +153,6 @@ class Cursor {
                  const DecodePlan** plan);
   Status BindColumns();
   void DropIterators();
-  void NoteRangeEnd(std::string_view end);
   bool IsBehindRange(Direction direction) const;
   Status GuardRead(std::string_view prefix, Start start);
   Status GuardPlace();
@@ -163,6 +173,16 @@ class Cursor {
   void LeavePlace(Direction direction);
   void SuspendIfDangling();
   Status Fetch(Direction direction, bool exact, uint8_t* record);
+  bool OnlyWalks() const;
+  bool MayReadAhead() const;
+  bool is_ahead() const { return ahead_row_ < ahead_.size(); }
+  Status FetchAhead(bool exact, uint8_t* record);
+  Status AddAhead(bool exact, uint8_t* record);
+  Status MoveAhead(bool exact, uint8_t* record);
+  void ForgetAhead();
+  void LeaveAhead();
+  Status CheckCondition(uint8_t* record);
+  Status WalkForward(bool exact, uint8_t* record);
   Status MoveForward(bool exact, uint8_t* record);
   Status MoveBackward(bool exact, uint8_t* record);
   Status FetchPrimaryEntry(uint8_t* record);
@@ -171,10 +191,11 @@ class Cursor {
   void PassChangedEntry(Direction direction);
   void PassLockedRow();
   bool IsAhead(std::string_view key) const;
-  Status NoRowOfEntry() const;
+  Status NoRowOfEntry(std::string_view key) const;
   Status CheckDeletedRow();
   Status BindVirtualColumns();
   Result<bool> RowStillHasEntry(uint8_t* record);
+  Status TakePrimaryKey();
   Status AsEndOfRange(Status status) const;
   // Whether an entry of any index of the table has expired for the statement and is to be passed over.
   bool IsHidden(std::string_view value) const {
@@ -193,9 +214,11 @@ class Cursor {
   // Decodes the wanted virtual columns of a row that is locked; null when none is wanted.
   const DecodePlan* virtual_plan_ = nullptr;
   // Each is kept for further reads of its kind.
-  std::optional<OrderedIterator> plain_iterator_;
+  std::unique_ptr<OrderedIterator> plain_iterator_;
   std::optional<OrderedIterator> filtering_iterator_;
   OrderedIterator* iterator_ = nullptr;  // The one that the scan stands on.
+  // By index, for later scans of the same statement: to make one takes as long as to read dozens of rows.
+  std::vector<std::unique_ptr<OrderedIterator>> kept_iterators_;
   std::string exact_prefix_;
   // Entries that do not start with it may be missing from an iterator that asks filters.
   std::string common_prefix_;
@@ -212,6 +235,14 @@ class Cursor {
   std::string recomputed_key_;
   std::string recomputed_unpack_info_;
   rocksdb::PinnableSlice row_value_;
+  // Rows of secondary entries that a scan fetched together, and which of them is the current one. The iterator stands
+  // behind them all.
+  RowBatch ahead_;
+  std::array<std::string, RowBatch::kMostRows> ahead_entries_;  // Their keys in the index.
+  size_t ahead_row_ = 0;
+  size_t ahead_rows_ = 0;     // To fetch the next time.
+  Status ahead_end_;          // What comes behind them, when that is known.
+  bool ahead_exact_ = false;  // They were fetched for ReadNextExact().
   bool has_primary_key_ = false;
   bool on_entry_ = false;  // The iterator stands on the current row's entry.
   bool row_locked_ = false;

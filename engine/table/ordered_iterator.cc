@@ -27,30 +27,33 @@ bool PrefixSuccessor(std::string_view prefix, std::string* successor) {
 OrderedIterator::OrderedIterator(const IndexEntry& index, Transaction* transaction,
                                  Transaction::View view, uint64_t most_skipped)
     : reverse_(index.family->reverse),
+      transaction_(transaction),
+      view_(view),
       epoch_(transaction->epoch()),
       merges_writes_(transaction->has_writes()),
       range_(*index.family, index.id.index_number),
-      iterator_(Make(index, transaction, view, most_skipped)) {}
+      iterator_(Make(index, transaction, most_skipped)) {}
 
 OrderedIterator::OrderedIterator(const IndexEntry& index, Transaction* transaction,
                                  Transaction::View view, const ConfinedSeek& seek)
     : reverse_(index.family->reverse),
+      transaction_(transaction),
+      view_(view),
       epoch_(transaction->epoch()),
       merges_writes_(transaction->has_writes()),
       range_(*index.family, index.id.index_number) {
   const PrefixExtractor& extractor = index.family->prefix_extractor;
   const rocksdb::SliceTransform* const known = extractor.current();
   if (MayAskPrefixFilters(known, seek)) extractor_ = known;
-  iterator_ = Make(index, transaction, view, /*most_skipped=*/0);
+  iterator_ = Make(index, transaction, /*most_skipped=*/0);
   if (extractor_ == nullptr || extractor.current() == known) return;
   // It was replaced meanwhile, and the iterator may go by another one.
   extractor_ = nullptr;
-  iterator_ = Make(index, transaction, view, /*most_skipped=*/0);
+  iterator_ = Make(index, transaction, /*most_skipped=*/0);
 }
 
 std::unique_ptr<rocksdb::Iterator> OrderedIterator::Make(const IndexEntry& index,
                                                          Transaction* transaction,
-                                                         Transaction::View view,
                                                          uint64_t most_skipped) const {
   rocksdb::ReadOptions options;
   options.total_order_seek = !asks_filters();
@@ -58,7 +61,7 @@ std::unique_ptr<rocksdb::Iterator> OrderedIterator::Make(const IndexEntry& index
   options.max_skippable_internal_keys = most_skipped;
   options.iterate_lower_bound = &range_.lower();
   options.iterate_upper_bound = &range_.upper();
-  return transaction->NewIterator(*index.family, options, view);
+  return transaction->NewIterator(*index.family, options, view_);
 }
 
 void OrderedIterator::SeekAtOrAfter(std::string_view key) {

@@ -53,6 +53,11 @@ class OrderedIterator {
   std::string_view key() const { return iterator_->key().ToStringView(); }
   std::string_view value() const { return iterator_->value().ToStringView(); }
 
+  // Whether it shows what all reads of the transaction's current statement see, so that any of them can use it.
+  bool ServesStatementOf(const Transaction& transaction) const {
+    return transaction_ == &transaction && view_ == Transaction::View::kSnapshot &&
+           !merges_writes_ && IsCurrent(transaction);
+  }
   // Whether it also shows what its transaction has written.
   bool merges_writes() const { return merges_writes_; }
   // Whether writes that it shows were undone under it: it must not be used any more.
@@ -70,9 +75,11 @@ class OrderedIterator {
 
  private:
   std::unique_ptr<rocksdb::Iterator> Make(const IndexEntry& index, Transaction* transaction,
-                                          Transaction::View view, uint64_t most_skipped) const;
+                                          uint64_t most_skipped) const;
 
   const bool reverse_;
+  const Transaction* const transaction_;
+  const Transaction::View view_;
   const uint64_t epoch_;
   const bool merges_writes_;
   const IndexRange range_;

@@ -97,8 +97,7 @@ Result<CountedEntries> CountEntries(Database* database, const ColumnFamily& fami
   options.iterate_lower_bound = &range.start;
   options.iterate_upper_bound = &range.limit;
   options.max_skippable_internal_keys = 10 * most;
-  std::unique_ptr<rocksdb::Iterator> iterator(
-      database->rocksdb()->NewIterator(options, family.handle));
+  const std::unique_ptr<rocksdb::Iterator> iterator = database->NewIterator(family, options);
   CountedEntries counted;
   for (iterator->SeekToFirst(); iterator->Valid() && counted.count < most; iterator->Next()) {
     ++counted.count;
@@ -107,6 +106,19 @@ Result<CountedEntries> CountEntries(Database* database, const ColumnFamily& fami
     return FromRocksDb(iterator->status());
   }
   counted.complete = !iterator->Valid() && iterator->status().ok();
+  return counted;
+}
+
+// The same with an iterator that there is.
+Result<CountedEntries> CountEntries(OrderedIterator* iterator, std::string_view first,
+                                    std::string_view end, uint64_t most) {
+  CountedEntries counted;
+  const auto is_inside = [&] { return iterator->Valid() && iterator->key() < end; };
+  for (iterator->SeekAtOrAfter(first); counted.count < most && is_inside(); iterator->Next()) {
+    ++counted.count;
+  }
+  CAIRN_RETURN_IF_ERROR(iterator->status());
+  counted.complete = !is_inside();
   return counted;
 }
 
@@ -179,38 +191,75 @@ Result<StoredRows> LookAtRows(Database* database, const Table& table,
   return rows;
 }
 
-Result<uint64_t> EstimateRangeRows(Database* database, const TableIndex& index, uint64_t row_count,
-                                   std::string_view first, std::string_view end,
-                                   uint64_t exact_entries) {
-  if (first >= end) return uint64_t{0};
-  const ColumnFamily& family = index.family();
-  const KeyRange range(family, first, end);
-  CAIRN_ASSIGN_OR_RETURN(const CountedEntries counted,
-                         CountEntries(database, family, range, exact_entries));
-  if (counted.complete) return counted.count;
+namespace {
 
-  // The share of the range in what files and memtables hold now, each by its own measure. Rows beyond those in the
-  // files lie in memtables, which hold changes of the others as well.
+struct Share {
+  uint64_t rows = 0;
+  uint64_t file_bytes = 0;
+};
+
+// How many entries a range has by its share in what files and memtables hold, each by its own measure. Rows beyond
+// those in the files lie in memtables, which hold changes of the others as well.
+Result<Share> ShareOfRange(Database* database, const TableIndex& index, const KeyRange& range,
+                           uint64_t row_count) {
   CAIRN_ASSIGN_OR_RETURN(const IndexSize whole, EstimateIndexSize(database, index));
   uint64_t file_rows = whole.file_bytes == 0 ? 0 : std::min(row_count, RowsInFiles(whole));
   if (whole.file_bytes > 0 && whole.memtable_entries == 0) file_rows = row_count;
+  Share share;
   double found = 0;
   if (file_rows > 0) {
-    CAIRN_ASSIGN_OR_RETURN(const uint64_t file_bytes, FileBytes(database, family, range));
-    found += static_cast<double>(file_rows) *
-             std::min(1.0, static_cast<double>(file_bytes) / static_cast<double>(whole.file_bytes));
+    CAIRN_ASSIGN_OR_RETURN(share.file_bytes, FileBytes(database, index.family(), range));
+    found +=
+        static_cast<double>(file_rows) * std::min(1.0, static_cast<double>(share.file_bytes) /
+                                                           static_cast<double>(whole.file_bytes));
   }
   if (whole.memtable_entries > 0) {
     uint64_t entries = 0;
     uint64_t bytes = 0;
-    database->rocksdb()->GetApproximateMemTableStats(family.handle, {range.start, range.limit},
-                                                     &entries, &bytes);
+    database->rocksdb()->GetApproximateMemTableStats(index.family().handle,
+                                                     {range.start, range.limit}, &entries, &bytes);
     found +=
         static_cast<double>(row_count - file_rows) *
         std::min(1.0, static_cast<double>(entries) / static_cast<double>(whole.memtable_entries));
   }
-  return std::clamp(static_cast<uint64_t>(found), counted.count,
-                    std::max(row_count, counted.count));
+  share.rows = static_cast<uint64_t>(found);
+  return share;
+}
+
+// Whether a share is so large that counting, which costs as much as to read the entries, would hardly tell more.
+bool IsPrecise(const Share& share, const std::optional<uint64_t>& most, uint64_t exact_entries) {
+  constexpr uint64_t kBlocksBytes = 32
+                                    << 10;  // Of several blocks: by one at each end it may be off.
+  constexpr uint64_t kFew = 64;
+  if (exact_entries > kExactRangeEntries) return share.rows > 2 * exact_entries;
+  return share.rows > kFew && (most.has_value() || share.file_bytes > kBlocksBytes);
+}
+
+}  // namespace
+
+Result<uint64_t> EstimateRangeRows(Database* database, const TableIndex& index, uint64_t row_count,
+                                   std::string_view first, std::string_view end,
+                                   uint64_t exact_entries, OrderedIterator* iterator) {
+  constexpr uint64_t kFewEntries = 16;
+  if (first >= end) return uint64_t{0};
+  const KeyRange range(index.family(), first, end);
+  const auto count = [&](uint64_t most) {
+    return iterator != nullptr ? CountEntries(iterator, first, end, most)
+                               : CountEntries(database, index.family(), range, most);
+  };
+  const std::optional<uint64_t> most = index.codec->MostKeysBetween(first, end);
+  // Most ranges have few entries, which to count takes less than to look at the files' indexes.
+  if (most.value_or(0) <= kFewEntries) {
+    CAIRN_ASSIGN_OR_RETURN(const CountedEntries few, count(kFewEntries));
+    if (few.complete) return few.count;
+  }
+  CAIRN_ASSIGN_OR_RETURN(const Share share, ShareOfRange(database, index, range, row_count));
+  if (IsPrecise(share, most, exact_entries)) {
+    return std::min({share.rows, row_count, most.value_or(UINT64_MAX)});
+  }
+  CAIRN_ASSIGN_OR_RETURN(const CountedEntries counted, count(exact_entries));
+  if (counted.complete) return counted.count;
+  return std::clamp(share.rows, counted.count, std::max(row_count, counted.count));
 }
 
 // How many values the first `part_count` parts of an index have, counted by stepping over their entries; nothing

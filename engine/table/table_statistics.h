@@ -8,6 +8,7 @@
 #include "engine/base/status.h"
 #include "engine/catalog/row_count.h"
 #include "engine/store/database.h"
+#include "engine/table/ordered_iterator.h"
 #include "engine/table/table.h"
 
 namespace cairn {
@@ -34,13 +35,14 @@ inline constexpr uint64_t kCountedTableRows = 1000;
 Result<StoredRows> LookAtRows(Database* database, const Table& table,
                               const std::vector<IndexSize>& sizes);
 
-// How many entries have keys in [first, end). Exact up to `exact_entries`, which are counted; beyond that from the share
-// of bytes, which is off by a block at each end and where some entries compress better than others. `row_count` is that
-// of the table.
+// How many entries have keys in [first, end). Those that look like few are counted, up to `exact_entries`; more are
+// estimated from the share of bytes, which is off by a block at each end and where some entries compress better than
+// others. `row_count` is that of the table. `iterator`, if there is one, shows the index; it is moved.
 inline constexpr uint64_t kExactRangeEntries = 100;
 Result<uint64_t> EstimateRangeRows(Database* database, const TableIndex& index, uint64_t row_count,
                                    std::string_view first, std::string_view end,
-                                   uint64_t exact_entries = kExactRangeEntries);
+                                   uint64_t exact_entries = kExactRangeEntries,
+                                   OrderedIterator* iterator = nullptr);
 
 // How many entries share one value of the first i+1 key parts, for every own part i: from the statistics of the
 // index's files or measured on entries at both ends of the index. Values are counted one by one when they are

@@ -60,6 +60,7 @@ void Transaction::Start(const TransactionSettings& settings) {
     if (settings_.lock_wait_timeout_ms != settings.lock_wait_timeout_ms) {
       settings_.lock_wait_timeout_ms = settings.lock_wait_timeout_ms;
       rocksdb_->SetLockTimeout(settings.lock_wait_timeout_ms);
+      begun_with_.lock_wait_timeout_ms = settings.lock_wait_timeout_ms;
       facts_.SetTimeout(settings.lock_wait_timeout_ms);
     }
     return;
@@ -70,7 +71,21 @@ void Transaction::Start(const TransactionSettings& settings) {
   ++epoch_;
 }
 
+// Whether rocksdb_ is what BeginRocksDb() would make of it: to begin and roll back costs more than a read.
+bool Transaction::IsAsBegun() const {
+  return rocksdb_ != nullptr && !touched_ &&
+         begun_with_.lock_wait_timeout_ms == settings_.lock_wait_timeout_ms &&
+         begun_with_.deadlock_detect == settings_.deadlock_detect &&
+         begun_with_.deadlock_detect_depth == settings_.deadlock_detect_depth &&
+         begun_with_.max_write_batch_bytes == settings_.max_write_batch_bytes &&
+         begun_with_.write_log == settings_.write_log && range_locks_ == database_->range_locks();
+}
+
 void Transaction::BeginRocksDb() {
+  if (IsAsBegun()) {
+    facts_.Started({rocksdb_->GetID(), settings_.lock_wait_timeout_ms, settings_.deadlock_detect});
+    return;
+  }
   rocksdb::TransactionOptions options;
   options.lock_timeout = settings_.lock_wait_timeout_ms;
   options.deadlock_detect = settings_.deadlock_detect;
@@ -82,6 +97,8 @@ void Transaction::BeginRocksDb() {
   write_options.disableWAL = !settings_.write_log;
   rocksdb_.reset(
       database_->rocksdb()->BeginTransaction(write_options, options, rocksdb_.release()));
+  begun_with_ = settings_;
+  touched_ = false;
   facts_.Started({rocksdb_->GetID(), settings_.lock_wait_timeout_ms, settings_.deadlock_detect});
   if (range_locks_ == nullptr) return;
   if (lock_owner_ == nullptr) lock_owner_ = std::make_unique<RangeLockTable::Owner>(0);
@@ -89,7 +106,7 @@ void Transaction::BeginRocksDb() {
 }
 
 bool Transaction::has_writes() const {
-  return started_ && rocksdb_->GetWriteBatch()->GetWriteBatch()->Count() > 0;
+  return started_ && touched_ && rocksdb_->GetWriteBatch()->GetWriteBatch()->Count() > 0;
 }
 
 bool Transaction::RepeatsReads() const {
@@ -135,6 +152,7 @@ void Transaction::Finish() {
 void Transaction::LiftBatchLimit() { rocksdb_->GetWriteBatch()->SetMaxBytes(0); }
 
 Status Transaction::AddAutoIncrementMerges() {
+  touched_ = true;
   rocksdb::ColumnFamilyHandle* const system = database_->system_family().handle;
   LiftBatchLimit();
   for (const AutoIncrementRaise& raise : auto_increment_raises_) {
@@ -276,10 +294,13 @@ Status Transaction::ReadApart() {
 
 Status Transaction::Rollback() {
   if (!started_) return Status();
-  facts_.SetState(TransactionState::kAwaitingRollback);
-  const bool large = IsLarge();
-  const Status result = FromRocksDb(rocksdb_->Rollback());
-  if (!result.ok() || large) rocksdb_.reset();
+  Status result;
+  if (touched_) {
+    facts_.SetState(TransactionState::kAwaitingRollback);
+    const bool large = IsLarge();
+    result = FromRocksDb(rocksdb_->Rollback());
+    if (!result.ok() || large) rocksdb_.reset();
+  }
   row_counts_.Rollback();
   Finish();
   return result;
@@ -287,6 +308,7 @@ Status Transaction::Rollback() {
 
 Status Transaction::Prepare(const TransactionId& id, Durability durability) {
   CAIRN_ASSERT(started_ && !prepared_);
+  touched_ = true;
   CAIRN_RETURN_IF_ERROR(AddAutoIncrementMerges());
   CAIRN_RETURN_IF_ERROR(AddLockList());
   const std::string name = EncodeTransactionName(id);
@@ -389,48 +411,65 @@ bool Transaction::HidesExpiredImpl(std::string_view value, uint64_t ttl_seconds)
   return expired;
 }
 
+// Sets what a read sees, and whether that is more than what is committed.
+Status Transaction::SetView(View view, rocksdb::ReadOptions* options, bool* merges_writes) {
+  options->fill_cache = options->fill_cache && settings_.fill_block_cache;
+  *merges_writes = has_writes();
+  if (view == View::kLatest) return Status();
+  if (reads_apart()) {
+    CAIRN_RETURN_IF_ERROR(ReadApart());
+    *merges_writes = false;
+  }
+  EnsureSnapshot();
+  options->snapshot = CurrentSnapshot();
+  return Status();
+}
+
 Status Transaction::Get(const ColumnFamily& family, std::string_view key, View view,
                         rocksdb::PinnableSlice* value) {
   database_->work().Count(Work::kPointReads);
   rocksdb::ReadOptions options;
-  options.fill_cache = settings_.fill_block_cache;
-  bool merges_writes = has_writes();
-  if (view == View::kSnapshot) {
-    if (reads_apart()) {
-      CAIRN_RETURN_IF_ERROR(ReadApart());
-      merges_writes = false;
-    }
-    EnsureSnapshot();
-    options.snapshot =
-        statement_snapshot_ != nullptr ? statement_snapshot_ : rocksdb_->GetSnapshot();
-  }
+  bool merges_writes;
+  CAIRN_RETURN_IF_ERROR(SetView(view, &options, &merges_writes));
   return FromRocksDb(merges_writes
                          ? rocksdb_->Get(options, family.handle, ToSlice(key), value)
                          : database_->rocksdb()->Get(options, family.handle, ToSlice(key), value));
+}
+
+void Transaction::GetMany(const ColumnFamily& family, size_t count, const rocksdb::Slice* keys,
+                          View view, rocksdb::PinnableSlice* values, rocksdb::Status* outcomes) {
+  database_->work().Count(Work::kPointReads, count);
+  rocksdb::ReadOptions options;
+  bool merges_writes;
+  const Status set = SetView(view, &options, &merges_writes);
+  if (!set.ok()) {
+    std::fill_n(outcomes, count, rocksdb::Status::Aborted(set.ToString()));
+    return;
+  }
+  if (!merges_writes) {
+    database_->rocksdb()->MultiGet(options, family.handle, count, keys, values, outcomes);
+    return;
+  }
+  for (size_t i = 0; i < count; ++i) {
+    values[i].Reset();
+    outcomes[i] = rocksdb_->Get(options, family.handle, keys[i], &values[i]);
+  }
 }
 
 std::unique_ptr<rocksdb::Iterator> Transaction::NewIterator(const ColumnFamily& family,
                                                             rocksdb::ReadOptions options,
                                                             View view) {
   database_->work().Count(Work::kRangeReads);
-  options.fill_cache = options.fill_cache && settings_.fill_block_cache;
-  bool merges_writes = has_writes();
-  if (view == View::kSnapshot) {
-    if (reads_apart()) {
-      const Status apart = ReadApart();
-      if (!apart.ok()) {
-        return std::unique_ptr<rocksdb::Iterator>(
-            rocksdb::NewErrorIterator(rocksdb::Status::Aborted(apart.ToString())));
-      }
-      merges_writes = false;
-    }
-    EnsureSnapshot();
-    options.snapshot =
-        statement_snapshot_ != nullptr ? statement_snapshot_ : rocksdb_->GetSnapshot();
+  bool merges_writes;
+  const Status set = SetView(view, &options, &merges_writes);
+  if (!set.ok()) {
+    return std::unique_ptr<rocksdb::Iterator>(
+        rocksdb::NewErrorIterator(rocksdb::Status::Aborted(set.ToString())));
   }
+  std::unique_ptr<rocksdb::Iterator> committed = database_->NewIterator(family, options);
+  if (!merges_writes) return committed;
   return std::unique_ptr<rocksdb::Iterator>(
-      merges_writes ? rocksdb_->GetIterator(options, family.handle)
-                    : database_->rocksdb()->NewIterator(options, family.handle));
+      rocksdb_->GetWriteBatch()->NewIteratorWithBase(family.handle, committed.release(), &options));
 }
 
 Status Transaction::Lock(const ColumnFamily& family, std::string_view key, LockMode mode,
@@ -468,6 +507,7 @@ Status Transaction::LockAndReadOne(const ColumnFamily& family, std::string_view 
   rocksdb::ReadOptions options;
   options.fill_cache = settings_.fill_block_cache;
   if (value != nullptr) database_->work().Count(Work::kPointReads);
+  touched_ = true;
   locking_family_ = &family;
   locking_key_ = key;
   if (wait == LockWait::kRefuse) rocksdb_->SetLockTimeout(0);
@@ -599,6 +639,7 @@ void Transaction::TakeBackLock(const ColumnFamily& family, std::string_view key)
 
 rocksdb::WriteBatchWithIndex& Transaction::BatchForWrite() {
   CAIRN_ASSERT(started_);
+  touched_ = true;
   savepoints_.BeforeWrite(rocksdb_->GetWriteBatch());
   // Straight into the batch: the row's lock is held already, and entries of secondary indexes need none.
   statement_wrote_ = true;

@@ -152,6 +152,10 @@ class Transaction {
   // Errors: kNotFound, kCorruption, kIoError.
   Status Get(const ColumnFamily& family, std::string_view key, View view,
              rocksdb::PinnableSlice* value);
+  // The same for several keys at once, where the transaction has no writes to be seen (else it reads them one by one).
+  // Each has its own outcome.
+  void GetMany(const ColumnFamily& family, size_t count, const rocksdb::Slice* keys, View view,
+               rocksdb::PinnableSlice* values, rocksdb::Status* outcomes);
   // An iterator over a family. `options` brings bounds and caching; its snapshot is set here. Valid
   // until the end of the statement.
   std::unique_ptr<rocksdb::Iterator> NewIterator(const ColumnFamily& family,
@@ -176,6 +180,8 @@ class Transaction {
   void TakeBackLock(const ColumnFamily& family, std::string_view key);
   // Whether locking reads lock ranges, by LockRange(), and read what is committed last.
   bool LocksRanges() const;
+  // Whether later statements see what this one sees.
+  bool RepeatsReads() const;
   // Whether others may have committed something since the snapshot that all reads repeat.
   bool MayBeBehind() const;
   // The error of a locking read that meets such a change.
@@ -229,6 +235,8 @@ class Transaction {
   Status CommitPiece(Durability durability);
   Status ReadApart();
   void BeginRocksDb();
+  bool IsAsBegun() const;
+  Status SetView(View view, rocksdb::ReadOptions* options, bool* merges_writes);
   // What the statement reads at; null while it has none.
   const rocksdb::Snapshot* CurrentSnapshot() const;
   rocksdb::WriteBatchWithIndex& BatchForWrite();
@@ -238,7 +246,6 @@ class Transaction {
   Status AddAutoIncrementMerges();
   Status AddLockList();
   Status WriteLogIfWanted(Durability durability);
-  bool RepeatsReads() const;
   // Whether reads at the snapshot leave out what the transaction has written.
   bool reads_apart() const { return settings_.changes_per_piece != 0; }
   void ReleaseStatementSnapshot();
@@ -267,6 +274,8 @@ class Transaction {
   Database* const database_;
   std::unique_ptr<rocksdb::Transaction> rocksdb_;  // Reused by Start().
   TransactionSettings settings_;
+  TransactionSettings begun_with_;  // What rocksdb_ was begun with.
+  bool touched_ = true;  // More than reads and snapshots went through rocksdb_ since it was begun.
   const rocksdb::Snapshot* statement_snapshot_ = nullptr;
   std::vector<AutoIncrementRaise> auto_increment_raises_;
   TransactionFacts facts_;

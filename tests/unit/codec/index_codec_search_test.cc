@@ -309,5 +309,33 @@ TEST(UniquePrefix, DamagedKeysAreCorruption) {
             StatusCode::kCorruption);
 }
 
+TEST(MostKeysBetween, AreAsManyAsTheIntegersOfTheLastPart) {
+  TestTable table;
+  table.Int("a").Int("b").PrimaryKey(kIndex, {"a", "b"});
+  const auto codec = table.Codec(kIndex);
+  const std::string before = Hex("00000102 80000007");
+  const auto between = [&](std::string_view first, std::string_view end) {
+    return codec->MostKeysBetween(before + Hex(first), before + Hex(end));
+  };
+  EXPECT_EQ(between("80000001", "80000005"), 4u);
+  EXPECT_EQ(between("7fffffff", "80000001"), 2u) << "from -1 to 0";
+  EXPECT_EQ(between("", "80000001"), 0x80000001u) << "from the first one";
+  EXPECT_EQ(between("80000000", "800001"), 0x100u) << "what follows 800000ff";
+  EXPECT_EQ(between("80000001", "8000000500"), 5u) << "behind the key itself";
+  EXPECT_EQ(between("80000005", "80000001"), 0u);
+  EXPECT_EQ(
+      codec->MostKeysBetween(Hex("00000102 80000007 80000001"), Hex("00000102 80000008 80000001")),
+      std::nullopt)
+      << "another value of the part before";
+}
+
+TEST(MostKeysBetween, IsKnownOfUniqueIntegersAlone) {
+  TestTable table;
+  table.Int("a").Varchar("c", 10, Latin1Bin()).Key(kIndex, {"a"}).HiddenKey(0x101);
+  const std::string first = Hex("00000102 80000001");
+  const std::string end = Hex("00000102 80000005");
+  EXPECT_EQ(table.Codec(kIndex)->MostKeysBetween(first, end), std::nullopt);
+}
+
 }  // namespace
 }  // namespace cairn::testing

@@ -114,6 +114,7 @@ TEST_P(TableStatisticsTest, SmallRangesAreExact) {
   EXPECT_EQ(RowsBetween(100, 101), 1u);
   EXPECT_EQ(RowsBetween(100, 150), 50u);
   ASSERT_TRUE(database_->FlushMemtables().ok());
+  EXPECT_EQ(RowsBetween(100, 101), 1u);
   EXPECT_EQ(RowsBetween(100, 150), 50u);
 }
 

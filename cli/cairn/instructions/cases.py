@@ -1,0 +1,137 @@
+"""The statements that are counted, and the table that they read and change."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+ROWS = 50_000
+# Rows of the table that share a value of the indexed column.
+ROWS_PER_VALUE = 10
+_BATCH = 500
+
+
+@dataclass(frozen=True)
+class Case:
+    """One kind of statement."""
+
+    name: str
+    description: str
+    # The statement for a random number generator and its position in the series.
+    statement: Callable[[random.Random, int], str]
+    statements: int = 300  # That are counted.
+    per: int = 1  # Divides the count: rows of one statement, where these are the unit.
+
+
+def _row(number: int) -> str:
+    text = f"{number:011d}-" * 9
+    scattered = number * 7919 % ROWS
+    return f"({number}, {number % (ROWS // ROWS_PER_VALUE)}, {scattered}, '{text}', '{text[:59]}')"
+
+
+def load(cursor: Any, engine: str) -> None:
+    """Makes the table `t` in the current database; its rows are numbered from 1."""
+    cursor.execute(
+        "CREATE TABLE t (id INT NOT NULL AUTO_INCREMENT PRIMARY KEY, k INT NOT NULL, "
+        "s INT NOT NULL DEFAULT 0, c CHAR(120) NOT NULL, pad CHAR(60) NOT NULL, KEY k (k), KEY s (s)) "
+        f"ENGINE={engine} CHARSET=latin1"
+    )
+    for first in range(1, ROWS + 1, _BATCH):
+        rows = ", ".join(_row(number) for number in range(first, first + _BATCH))
+        cursor.execute(f"INSERT INTO t VALUES {rows}")
+    cursor.execute("ANALYZE TABLE t")
+
+
+def warm_up(cursor: Any) -> None:
+    """Brings the whole table, and its index, into the engine's cache."""
+    for statement in (
+        "SELECT SUM(LENGTH(c)) FROM t IGNORE INDEX (k, s)",
+        "SELECT COUNT(k) FROM t FORCE INDEX (k)",
+        "SELECT COUNT(s) FROM t FORCE INDEX (s)",
+    ):
+        cursor.execute(statement)
+        cursor.fetchall()
+
+
+def _id(chance: random.Random) -> int:
+    return chance.randint(1, ROWS)
+
+
+def _range(columns: str, rows: int) -> Callable[[random.Random, int], str]:
+    def statement(chance: random.Random, _: int) -> str:
+        first = chance.randint(1, ROWS - rows)
+        return f"SELECT {columns} FROM t WHERE id BETWEEN {first} AND {first + rows - 1}"
+
+    return statement
+
+
+def _listed(chance: random.Random, _: int) -> str:
+    numbers = ", ".join(str(_id(chance)) for _ in range(10))
+    return f"SELECT c FROM t WHERE id IN ({numbers})"
+
+
+def _points(chance: random.Random, _: int) -> str:
+    numbers = ", ".join(str(_id(chance)) for _ in range(10))
+    return f"SELECT id, c FROM t WHERE s IN ({numbers})"
+
+
+def _ranges(chance: random.Random, _: int) -> str:
+    firsts = (_id(chance) for _ in range(10))
+    ranges = " OR ".join(f"s BETWEEN {first} AND {first + 5}" for first in firsts)
+    return f"SELECT COUNT(s) FROM t WHERE {ranges}"
+
+
+def _look_up(columns: str) -> Callable[[random.Random, int], str]:
+    values = ROWS // ROWS_PER_VALUE
+    return lambda chance, _: f"SELECT {columns} FROM t WHERE k = {chance.randrange(values)}"
+
+
+CASES = (
+    Case("nothing", "SELECT 1: what the server takes by itself", lambda *_: "SELECT 1"),
+    Case(
+        "point-read",
+        "a row by its primary key",
+        lambda chance, _: f"SELECT c FROM t WHERE id = {_id(chance)}",
+    ),
+    Case("range-100", "100 rows by a range of the primary key", _range("c", 100), statements=100),
+    Case("in-10", "10 rows by a list of primary keys", _listed, statements=100),
+    Case("look-up", f"{ROWS_PER_VALUE} rows by a secondary index", _look_up("c"), statements=100),
+    Case("look-up-covered", "the same, from the index alone", _look_up("id"), statements=100),
+    Case("points", "10 rows by a list of values of a secondary index", _points, statements=100),
+    Case("ranges", "10 ranges of 6 entries of a secondary index", _ranges, statements=100),
+    Case(
+        "scan",
+        "all rows, for each",
+        lambda *_: "SELECT SUM(k) FROM t IGNORE INDEX (k, s)",
+        statements=1,
+        per=ROWS,
+    ),
+    Case(
+        "insert",
+        "a row, the key by AUTO_INCREMENT",
+        lambda chance, _: f"INSERT INTO t (k, c, pad) VALUES ({chance.randrange(ROWS)}, 'c', 'p')",
+    ),
+    Case(
+        "update-index",
+        "an indexed column of a row",
+        lambda chance, _: f"UPDATE t SET k = k + 1 WHERE id = {_id(chance)}",
+    ),
+    Case(
+        "update",
+        "another column of a row",
+        lambda chance, _: f"UPDATE t SET c = 'd{chance.random()}' WHERE id = {_id(chance)}",
+    ),
+    Case(
+        "delete",
+        "a row by its primary key",
+        # Rows of the end, one after the other, so that there is always one.
+        lambda _, position: f"DELETE FROM t WHERE id = {ROWS - position}",
+    ),
+)
+
+
+def chosen(names: tuple[str, ...]) -> Iterator[Case]:
+    """The cases of these names, all for none."""
+    return (case for case in CASES if not names or case.name in names)

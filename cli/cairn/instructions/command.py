@@ -1,0 +1,153 @@
+"""Starts a server for each engine under callgrind and counts what statements take.
+
+The table is loaded and brought into data files by a server without callgrind. Then each kind of
+statement is run by one connection, first some that are not counted. Only instructions of the
+connection's thread count; what background threads do for it is left out, with every engine.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cairn import files, packages, plugin, prefix
+from cairn.errors import CairnError
+from cairn.instructions import callgrind, cases
+from cairn.paths import LOG, VAR, shown
+from cairn.prefix import Server
+from cairn.report import Phase, Reporter, say
+from cairn.scratch_server import ScratchServer, own_directory
+
+DIRECTORY = VAR / "instructions"
+_LOG = LOG / "instructions.log"
+_DATABASE = "counted"
+_WARM_UP = 50
+# The start of a server under callgrind takes long, and so may single statements.
+_START_S = 120
+_OPTIONS = (
+    "--rocksdb-flush-log-at-trx-commit=0",
+    "--innodb-flush-log-at-trx-commit=0",
+    "--innodb-buffer-pool-size=256M",
+    # It reserves addresses for the largest size, more than callgrind has room for.
+    "--loose-innodb-buffer-pool-size-max=256M",
+    "--innodb-use-native-aio=OFF",
+    "--rocksdb-block-cache-size=256M",
+)
+ENGINES = ("cairn", "innodb", "stock")
+
+
+@dataclass(frozen=True)
+class Count:
+    """What one kind of statement took, for each unit of it."""
+
+    case: str
+    engine: str
+    total: float
+    in_plugin: float
+
+
+def run(names: tuple[str, ...], engines: tuple[str, ...]) -> int:
+    """Counts and prints a table; returns the exit status."""
+    if unknown := set(names) - {case.name for case in cases.CASES}:
+        known = ", ".join(case.name for case in cases.CASES)
+        raise CairnError(f"There is no statement {', '.join(sorted(unknown))}. There are: {known}.")
+    mariadb = prefix.require()
+    reporter = Reporter()
+    with reporter.phase("Packages") as phase:
+        packages.ensure((packages.COUNTING,), phase)
+    counts: list[Count] = []
+    for engine in engines or ENGINES:
+        with reporter.phase(engine) as phase, own_directory(DIRECTORY / engine):
+            counts += _count(phase, mariadb, engine, names)
+    say("")
+    for line in table(counts):
+        say(line)
+    say(f"  Read a thread's calls with: callgrind_annotate {shown(DIRECTORY)}/ENGINE/counts/…")
+    return 0
+
+
+def table(counts: list[Count]) -> list[str]:
+    """The counts as a Markdown table, statements by engines."""
+    engines = list(dict.fromkeys(count.engine for count in counts))
+    by_place = {(count.case, count.engine): count for count in counts}
+    lines = [
+        f"| statement | {' | '.join(engines)} | {' | '.join(f'in {e}' for e in _plugins(engines))} |",
+        "| --- |" + " ---: |" * (len(engines) + len(_plugins(engines))),
+    ]
+    for case in dict.fromkeys(count.case for count in counts):
+        cells = [f"{by_place[case, engine].total:,.0f}" for engine in engines]
+        cells += [f"{by_place[case, engine].in_plugin:,.0f}" for engine in _plugins(engines)]
+        lines.append(f"| {case} | {' | '.join(cells)} |")
+    return lines
+
+
+def _plugins(engines: list[str]) -> list[str]:
+    """Those whose code lies in a library of its own; InnoDB's is part of the server."""
+    return [engine for engine in engines if engine != "innodb"]
+
+
+def _count(phase: Phase, mariadb: Server, engine: str, names: tuple[str, ...]) -> list[Count]:
+    directory = DIRECTORY / engine
+    with ScratchServer(mariadb, directory, _OPTIONS) as server:
+        if engine == "stock":
+            server.library = mariadb.stock_plugin
+        phase.progress("loading")
+        server.start()
+        _load(server, "InnoDB" if engine == "innodb" else "ROCKSDB")
+        server.stop()
+        phase.progress("starting under callgrind")
+        results = files.fresh_directory(directory / "counts")
+        server.wrapper = callgrind.command(results)
+        server.start_s = _START_S
+        server.start()
+        with server.connect(
+            database=_DATABASE, charset="latin1", read_timeout=_START_S
+        ) as connection:
+            with connection.cursor() as cursor:
+                cases.warm_up(cursor)
+            return [
+                _measure(phase, server, connection, engine, case) for case in cases.chosen(names)
+            ]
+
+
+def _load(server: ScratchServer, engine: str) -> None:
+    server.query(f"CREATE DATABASE {_DATABASE}")
+    with server.connect(database=_DATABASE) as connection, connection.cursor() as cursor:
+        cursor.execute("SET SESSION autocommit = 1")
+        cases.load(cursor, engine)
+        if engine == "ROCKSDB":
+            cursor.execute("SET GLOBAL rocksdb_compact_cf = 'default'")
+
+
+def _measure(
+    phase: Phase, server: ScratchServer, connection: Any, engine: str, case: cases.Case
+) -> Count:
+    phase.progress(case.name)
+    pid = server.pid
+    assert pid is not None
+    chance = random.Random(case.name)
+    statements = [
+        case.statement(chance, position) for position in range(_WARM_UP + case.statements)
+    ]
+    warm_up = min(_WARM_UP, case.statements)
+    with connection.cursor() as cursor:
+        for statement in statements[:warm_up]:
+            cursor.execute(statement)
+            cursor.fetchall()
+        callgrind.switch(pid, True, _LOG)
+        for statement in statements[warm_up : warm_up + case.statements]:
+            cursor.execute(statement)
+            cursor.fetchall()
+        callgrind.switch(pid, False, _LOG)
+    counts, _ = callgrind.of_busiest_thread(
+        callgrind.take(pid, server.directory / "counts", case.name, _LOG)
+    )
+    return _as_count(case, engine, counts)
+
+
+def _as_count(case: cases.Case, engine: str, counts: Counter[str]) -> Count:
+    units = case.statements * case.per
+    return Count(case.name, engine, counts.total() / units, counts[plugin.LIBRARY] / units)

@@ -1,0 +1,268 @@
+#include "engine/store/forward_iterator.h"
+
+#include <cstring>
+#include <string>
+
+#include "db/arena_wrapped_db_iter.h"
+#include "db/column_family.h"
+#include "db/db_impl/db_impl.h"
+#include "db/dbformat.h"
+#include "memory/arena.h"
+#include "monitoring/statistics_impl.h"
+#include "rocksdb/perf_level.h"
+#include "table/iterator_wrapper.h"
+#include "util/stop_watch.h"
+
+namespace cairn {
+namespace {
+
+using rocksdb::SequenceNumber;
+using rocksdb::Slice;
+
+class ForwardIterator final : public rocksdb::Iterator {
+ public:
+  ForwardIterator(rocksdb::DBImpl* database, rocksdb::ColumnFamilyHandleImpl* family,
+                  const rocksdb::ReadOptions& options);
+  ~ForwardIterator() override;
+
+  bool Valid() const override { return general_ == nullptr ? valid_ : general_->Valid(); }
+  Slice key() const override { return general_ == nullptr ? user_key_ : general_->key(); }
+  Slice value() const override {
+    return general_ == nullptr ? internal_.value() : general_->value();
+  }
+  rocksdb::Status status() const override {
+    if (general_ != nullptr) return general_->status();
+    return status_.ok() ? internal_.status() : status_;
+  }
+
+  void Seek(const Slice& target) override;
+  void Next() override;
+
+  void SeekToFirst() override;
+  void SeekToLast() override { General()->SeekToLast(); }
+  void SeekForPrev(const Slice& target) override { General()->SeekForPrev(target); }
+  void Prev() override;
+
+ private:
+  struct Counts {
+    uint64_t seeks = 0;
+    uint64_t seeks_found = 0;
+    uint64_t moves = 0;
+    uint64_t moves_found = 0;
+    uint64_t bytes = 0;
+    uint64_t skipped = 0;
+  };
+
+  rocksdb::Iterator* General();
+  void GoOnWithGeneral(const Slice& key);
+  void SeekInternal(const Slice& user_key, SequenceNumber sequence, rocksdb::ValueType type);
+  void FindVisible(bool pass_key);
+  bool IsBehindEnd(const Slice& user_key);
+  void PassVersion(bool same_key, SequenceNumber sequence, rocksdb::ValueType type);
+
+  rocksdb::DBImpl* const database_;
+  rocksdb::ColumnFamilyHandleImpl* const family_;
+  const rocksdb::ReadOptions options_;
+  const rocksdb::Comparator* const comparator_;
+  rocksdb::Statistics* const statistics_;
+  rocksdb::SuperVersion* const version_;  // Held by internal_.
+  const SequenceNumber sequence_;         // Of the newest versions that are visible.
+  const uint64_t most_versions_;          // Of one key that are passed one by one.
+  rocksdb::Arena arena_;                  // Of internal_.
+  rocksdb::IteratorWrapper internal_;
+  std::unique_ptr<rocksdb::Iterator> general_;  // In the place of internal_ once it is there.
+  rocksdb::Status status_;
+  Slice user_key_;          // Of the current entry, where internal_ has it.
+  std::string passed_key_;  // Whose further versions are passed over.
+  std::string target_;
+  Counts counts_;
+  uint64_t passed_versions_ = 0;  // Of passed_key_, since the last seek.
+  uint64_t skipped_ = 0;          // Since the last entry: options_.max_skippable_internal_keys.
+  bool valid_ = false;
+  bool has_older_versions_ = false;  // The current entry's key may have.
+};
+
+ForwardIterator::ForwardIterator(rocksdb::DBImpl* database, rocksdb::ColumnFamilyHandleImpl* family,
+                                 const rocksdb::ReadOptions& options)
+    : database_(database),
+      family_(family),
+      options_(options),
+      comparator_(family->cfd()->user_comparator()),
+      statistics_(family->cfd()->ioptions().stats),
+      version_(family->cfd()->GetReferencedSuperVersion(database)),
+      // Taken after the version: else a flush in between might have dropped what was visible then.
+      sequence_(options.snapshot != nullptr ? options.snapshot->GetSequenceNumber()
+                                            : database->GetLatestSequenceNumber()),
+      most_versions_(version_->mutable_cf_options.max_sequential_skip_in_iterations) {
+  internal_.Set(database_->NewInternalIterator(options_, family_->cfd(), version_, &arena_,
+                                               sequence_, /*allow_unprepared_value=*/false));
+  rocksdb::RecordTick(statistics_, rocksdb::NO_ITERATOR_CREATED);
+}
+
+ForwardIterator::~ForwardIterator() {
+  rocksdb::RecordTick(statistics_, rocksdb::NUMBER_DB_SEEK, counts_.seeks);
+  rocksdb::RecordTick(statistics_, rocksdb::NUMBER_DB_SEEK_FOUND, counts_.seeks_found);
+  rocksdb::RecordTick(statistics_, rocksdb::NUMBER_DB_NEXT, counts_.moves);
+  rocksdb::RecordTick(statistics_, rocksdb::NUMBER_DB_NEXT_FOUND, counts_.moves_found);
+  rocksdb::RecordTick(statistics_, rocksdb::ITER_BYTES_READ, counts_.bytes);
+  rocksdb::RecordTick(statistics_, rocksdb::NUMBER_ITER_SKIP, counts_.skipped);
+  rocksdb::RecordTick(statistics_, rocksdb::NO_ITERATOR_DELETED);
+  internal_.DeleteIter(/*is_arena_mode=*/true);
+}
+
+// RocksDB's own iterator over the same versions.
+rocksdb::Iterator* ForwardIterator::General() {
+  if (general_ == nullptr) {
+    general_.reset(database_->NewIteratorImpl(options_, family_, version_->Ref(), sequence_,
+                                              /*read_callback=*/nullptr));
+  }
+  return general_.get();
+}
+
+void ForwardIterator::GoOnWithGeneral(const Slice& key) {
+  const std::string kept =
+      key.ToString();  // It may lie in a block that the new iterator's seek evicts.
+  General()->Seek(kept);
+}
+
+void ForwardIterator::Prev() {
+  if (general_ == nullptr) GoOnWithGeneral(user_key_);
+  if (general_->Valid()) general_->Prev();
+}
+
+void ForwardIterator::SeekInternal(const Slice& user_key, SequenceNumber sequence,
+                                   rocksdb::ValueType type) {
+  target_.assign(user_key.data(), user_key.size());
+  rocksdb::PutFixed64(&target_, rocksdb::PackSequenceAndType(sequence, type));
+  internal_.Seek(target_);
+}
+
+void ForwardIterator::Seek(const Slice& target) {
+  if (general_ != nullptr) return general_->Seek(target);
+  const rocksdb::StopWatch watch(family_->cfd()->ioptions().clock, statistics_, rocksdb::DB_SEEK);
+  const Slice* const lower = options_.iterate_lower_bound;
+  const Slice* const upper = options_.iterate_upper_bound;
+  database_
+      ->TraceIteratorSeek(family_->GetID(), target, lower != nullptr ? *lower : Slice(),
+                          upper != nullptr ? *upper : Slice())
+      .PermitUncheckedError();
+  status_ = rocksdb::Status::OK();
+  skipped_ = 0;
+  const bool before = lower != nullptr && comparator_->Compare(target, *lower) < 0;
+  SeekInternal(before ? *lower : target, sequence_, rocksdb::kValueTypeForSeek);
+  ++counts_.seeks;
+  FindVisible(/*pass_key=*/false);
+  if (general_ == nullptr && valid_) {
+    ++counts_.seeks_found;
+    counts_.bytes += user_key_.size() + internal_.value().size();
+  }
+}
+
+void ForwardIterator::SeekToFirst() {
+  if (options_.iterate_lower_bound == nullptr) return General()->SeekToFirst();
+  Seek(*options_.iterate_lower_bound);
+}
+
+void ForwardIterator::Next() {
+  if (general_ != nullptr) return general_->Next();
+  ++counts_.moves;
+  skipped_ = 0;
+  if (has_older_versions_) passed_key_.assign(user_key_.data(), user_key_.size());
+  internal_.Next();
+  FindVisible(/*pass_key=*/has_older_versions_);
+  if (general_ == nullptr && valid_) {
+    ++counts_.moves_found;
+    counts_.bytes += user_key_.size() + internal_.value().size();
+  }
+}
+
+bool ForwardIterator::IsBehindEnd(const Slice& user_key) {
+  return options_.iterate_upper_bound != nullptr &&
+         internal_.UpperBoundCheckResult() != rocksdb::IterBoundCheck::kInbound &&
+         comparator_->Compare(user_key, *options_.iterate_upper_bound) >= 0;
+}
+
+// Goes on behind a version that is not wanted; when there are many of one key, straight to the version that may be.
+void ForwardIterator::PassVersion(bool same_key, SequenceNumber sequence, rocksdb::ValueType type) {
+  ++counts_.skipped;
+  passed_versions_ = same_key ? passed_versions_ + 1 : 0;
+  if (passed_versions_ <= most_versions_) return internal_.Next();
+  passed_versions_ = 0;
+  rocksdb::RecordTick(statistics_, rocksdb::NUMBER_OF_RESEEKS_IN_ITERATION);
+  SeekInternal(passed_key_, sequence, type);
+}
+
+// Stands on the newest visible version of the key where internal_ is, or of the first behind it that has one. With
+// `pass_key` the versions of passed_key_ are none.
+void ForwardIterator::FindVisible(bool pass_key) {
+  valid_ = false;
+  passed_versions_ = 0;
+  while (internal_.Valid()) {
+    const Slice entry = internal_.key();
+    if (entry.size() < rocksdb::kNumInternalBytes) {
+      status_ = rocksdb::Status::Corruption("an entry's key is shorter than its version");
+      return;
+    }
+    const Slice user_key = rocksdb::ExtractUserKey(entry);
+    const uint64_t packed = rocksdb::ExtractInternalKeyFooter(entry);
+    const SequenceNumber sequence = packed >> 8;
+    const auto type = static_cast<rocksdb::ValueType>(packed & 0xff);
+    if (IsBehindEnd(user_key)) return;
+    if (options_.max_skippable_internal_keys != 0 &&
+        skipped_ > options_.max_skippable_internal_keys) {
+      status_ = rocksdb::Status::Incomplete("Too many internal keys skipped.");
+      return;
+    }
+    if (pass_key && user_key == Slice(passed_key_)) {
+      ++skipped_;
+      // The oldest version that there could be.
+      PassVersion(/*same_key=*/true, 0, rocksdb::kTypeDeletion);
+    } else if (sequence > sequence_) {
+      ++skipped_;
+      const bool same_key = !pass_key && user_key == Slice(passed_key_);
+      passed_key_.assign(user_key.data(), user_key.size());
+      pass_key = false;
+      PassVersion(same_key, sequence_, rocksdb::kValueTypeForSeek);
+    } else if (type == rocksdb::kTypeValue) {
+      user_key_ = user_key;
+      has_older_versions_ = sequence != 0;
+      valid_ = true;
+      return;
+    } else if (type == rocksdb::kTypeDeletion || type == rocksdb::kTypeSingleDeletion) {
+      ++skipped_;
+      passed_key_.assign(user_key.data(), user_key.size());
+      pass_key = true;
+      PassVersion(/*same_key=*/false, 0, rocksdb::kTypeDeletion);
+    } else {
+      return GoOnWithGeneral(user_key);
+    }
+  }
+}
+
+// Whether `options` asks for nothing that only RocksDB's own iterator knows.
+bool IsForForwardIterator(const rocksdb::ReadOptions& options) {
+  return !options.tailing && !options.prefix_same_as_start && !options.pin_data &&
+         options.timestamp == nullptr && options.iter_start_ts == nullptr &&
+         !options.allow_unprepared_value && !options.auto_refresh_iterator_with_snapshot &&
+         options.read_tier == rocksdb::kReadAllTier &&
+         // Whoever collects figures of a thread wants to see what RocksDB counts.
+         rocksdb::GetPerfLevel() <= rocksdb::PerfLevel::kDisable;
+}
+
+}  // namespace
+
+std::unique_ptr<rocksdb::Iterator> NewForwardIterator(rocksdb::DB* database,
+                                                      rocksdb::ColumnFamilyHandle* family,
+                                                      const rocksdb::ReadOptions& options) {
+  if (!IsForForwardIterator(options)) {
+    return std::unique_ptr<rocksdb::Iterator>(database->NewIterator(options, family));
+  }
+  rocksdb::ReadOptions internal_options(options);
+  internal_options.io_activity = rocksdb::Env::IOActivity::kDBIterator;
+  internal_options.total_order_seek = true;
+  return std::make_unique<ForwardIterator>(static_cast<rocksdb::DBImpl*>(database->GetRootDB()),
+                                           static_cast<rocksdb::ColumnFamilyHandleImpl*>(family),
+                                           internal_options);
+}
+
+}  // namespace cairn

@@ -1,0 +1,26 @@
+// An iterator for scans that go forward, which is nearly all of them, at half the cost of RocksDB's own.
+//
+// RocksDB's iterator keeps what few callers need: merge operands, wide columns, values in blob files, times of
+// writing, directions that change, figures of the thread. This one stands on the same internal iterator, which gives
+// all versions of all keys in order, and picks the newest that is visible. As soon as it is asked for more (another
+// direction) or meets more (any other kind of entry), it puts RocksDB's own in its place, over the same versions.
+//
+// It depends on RocksDB's internal headers, and so on the pinned version: forward_iterator.cc is the only such file.
+#pragma once
+
+#include <memory>
+
+#include "rocksdb/db.h"
+#include "rocksdb/iterator.h"
+#include "rocksdb/options.h"
+
+namespace cairn {
+
+// As DB::NewIterator: it shows the state of options.snapshot or, without one, of now. What `options` points at outlives
+// the result. `database` is a DB that reads with no other visibility than sequence numbers: not one of the policies
+// write-prepared and write-unprepared.
+std::unique_ptr<rocksdb::Iterator> NewForwardIterator(rocksdb::DB* database,
+                                                      rocksdb::ColumnFamilyHandle* family,
+                                                      const rocksdb::ReadOptions& options);
+
+}  // namespace cairn

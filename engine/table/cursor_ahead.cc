@@ -1,0 +1,86 @@
+// Cursor: scans of a secondary index that fetch rows some entries ahead, so that they are fetched together.
+//
+// Only reads at a snapshot, without writes of their own, do: what they will see is fixed. While a batch lasts, the
+// cursor stands on one of its rows, and the iterator behind the last of them.
+#include <algorithm>
+#include <utility>
+
+#include "engine/table/cursor.h"
+
+namespace cairn {
+namespace {
+
+// A statement may want few rows, so a scan begins with few.
+constexpr size_t kFirstRows = 4;
+
+}  // namespace
+
+bool Cursor::MayReadAhead() const {
+  return access_.index != table_->primary_position() && entry_plan_ == nullptr &&
+         virtual_plan_ == nullptr && !access_.latest && !transaction_->has_writes();
+}
+
+void Cursor::ForgetAhead() {
+  ahead_.Clear();
+  ahead_row_ = 0;
+  ahead_rows_ = kFirstRows;
+  ahead_end_ = Status();
+}
+
+// Gives up the batch: the cursor stands on the current row's entry, by its key alone.
+void Cursor::LeaveAhead() {
+  if (!is_ahead()) return;
+  place_ = Place::kOnEntry;
+  place_key_.assign(ahead_entries_[ahead_row_]);
+  ForgetAhead();
+  DropIterators();
+}
+
+// Adds the row of the entry where the iterator stands. kNotFound: the entry is to be passed over; kEndOfRange: no
+// wanted one is left.
+Status Cursor::AddAhead(bool exact, uint8_t* record) {
+  if (!iterator_->Valid()) {
+    CAIRN_RETURN_IF_ERROR(iterator_->status());
+    return Status(StatusCode::kEndOfRange);
+  }
+  const std::string_view key = iterator_->key();
+  if (exact && !key.starts_with(exact_prefix_)) return Status(StatusCode::kEndOfRange);
+  if (IsBehindRange(Direction::kForward)) return Status(StatusCode::kEndOfRange);
+  CAIRN_RETURN_IF_ERROR(CheckCondition(record));
+  CAIRN_RETURN_IF_ERROR(current_index().codec->ExtractPrimaryKey(key, ahead_.NextKey()));
+  ahead_entries_[ahead_.size()].assign(key);
+  ahead_.KeyAdded();
+  return Status();
+}
+
+// Fetches the next rows. Errors: kEndOfRange when there are none.
+Status Cursor::FetchAhead(bool exact, uint8_t* record) {
+  ahead_.Clear();
+  ahead_row_ = 0;
+  ahead_exact_ = exact;
+  const size_t wanted = std::exchange(ahead_rows_, std::min(2 * ahead_rows_, RowBatch::kMostRows));
+  while (ahead_end_.ok() && ahead_.size() < wanted) {
+    iterator_->Next();
+    Status added = AddAhead(exact, record);
+    if (added.code() != StatusCode::kNotFound) ahead_end_ = std::move(added);
+  }
+  // The rows before an error come first.
+  if (ahead_.size() == 0) return std::exchange(ahead_end_, Status());
+  ahead_.Fetch(transaction_, table_->primary().family(), view());
+  return Status();
+}
+
+Status Cursor::MoveAhead(bool exact, uint8_t* record) {
+  on_entry_ = has_primary_key_ = false;
+  last_direction_ = Direction::kForward;
+  if (++ahead_row_ >= ahead_.size()) CAIRN_RETURN_IF_ERROR(FetchAhead(exact, record));
+  primary_key_.assign(ahead_.key(ahead_row_));
+  has_primary_key_ = true;
+  const Status fetched = ahead_.status(ahead_row_);
+  if (fetched.code() == StatusCode::kNotFound) return NoRowOfEntry(ahead_entries_[ahead_row_]);
+  CAIRN_RETURN_IF_ERROR(fetched);
+  return table_->primary().codec->Decode(*row_plan_, primary_key_, ahead_.value(ahead_row_),
+                                         record);
+}
+
+}  // namespace cairn
