@@ -7,7 +7,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cairn import files, packages, plugin, prefix, sysbench
-from cairn.bench import about, catalog, engines, machine, markdown, page, plots, results, runner
+from cairn.bench import (
+    about,
+    catalog,
+    engines,
+    machine,
+    markdown,
+    page,
+    plots,
+    results,
+    runner,
+    slow_volume,
+)
 from cairn.bench import plan as planning
 from cairn.bench.plan import Part, Plan
 from cairn.bench.results import Results, WorkloadResult
@@ -35,6 +46,9 @@ class Wish:
     rows: int | None
     tables: int | None
     memory: int | None
+    iops: int | None
+    mb_per_s: int | None
+    warehouses: int | None
     output: Path | None
 
     def settings(self) -> Settings:
@@ -45,7 +59,10 @@ class Wish:
             seconds=self.seconds,
             rows=self.rows,
             tables=self.tables,
-            memory_bytes=self.memory * MIB if self.memory else None,
+            memory_bytes=None if self.memory is None else self.memory * MIB,
+            iops=self.iops,
+            mb_per_s=self.mb_per_s,
+            warehouses=self.warehouses,
         )
 
     def engine_keys(self) -> list[str]:
@@ -69,6 +86,7 @@ def run(wish: Wish) -> int:
     output = (wish.output or DIRECTORY / time.strftime("%Y-%m-%d-%H%M%S")).absolute()
     servers = DIRECTORY / "servers"
     with runner.own_servers(servers):
+        slow_volume.remove_leftovers()
         hardware = machine.look(servers)
         say(f"  {hardware.cpu}, {hardware.cores} cores, {hardware.memory_bytes // MIB:,} MiB")
         titles = ", ".join(engine.title for engine in plan.engines)

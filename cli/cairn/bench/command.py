@@ -42,8 +42,14 @@ def bench() -> None:
 @click.option("--rows", type=click.IntRange(1000), help="The rows of a table.")
 @click.option("--tables", type=click.IntRange(1, 1000), help="How many tables sysbench makes.")
 @click.option(
-    "--memory", type=click.IntRange(16), metavar="MIB", help="The cache of each engine, in MiB."
+    "--memory",
+    type=click.IntRange(0),
+    metavar="MIB",
+    help="The cache of each engine, in MiB; of tpcc and insert-large all that a server has.",
 )
+@click.option("--iops", type=click.IntRange(0), help="Of the slow disk of tpcc; 0: no limit.")
+@click.option("--mb-per-s", type=click.IntRange(0), help="Of the slow disk of tpcc; 0: no limit.")
+@click.option("--warehouses", type=click.IntRange(1, 10_000), help="The size of tpcc.")
 @click.option(
     "--output",
     type=click.Path(file_okay=False, path_type=Path),

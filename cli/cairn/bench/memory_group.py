@@ -24,6 +24,15 @@ class MemoryGroup:
 
     directory: Path
 
+    def limit(self, limit_bytes: int) -> None:
+        """Sets the limit; 0 lifts it. What is over it in the page cache is dropped.
+
+        Errors: OSError where the rest is over it as well.
+        """
+        base, name = _interface()
+        nothing = "-1" if base == _V1 else "max"
+        (self.directory / name).write_text(f"{limit_bytes or nothing}\n", encoding="ascii")
+
     def add(self, pid: int) -> None:
         (self.directory / "cgroup.procs").write_text(f"{pid}\n", encoding="ascii")
 
@@ -45,21 +54,23 @@ def can_be_made() -> bool:
 
 @contextmanager
 def limited(name: str, limit_bytes: int) -> Iterator[MemoryGroup]:
-    """A group with a limit. Its processes must have ended when the block does.
+    """A group with a limit, or with none yet if that is 0.
 
-    Errors: CairnError where this machine or user has no control groups for memory.
+    Its processes must have ended when the block does. Errors: CairnError where this machine or user
+    has no control groups for memory.
     """
-    base, limit = _interface()
+    base, _ = _interface()
     directory = base / name
+    group = MemoryGroup(directory)
     try:
         directory.mkdir(exist_ok=True)
-        (directory / limit).write_text(f"{limit_bytes}\n", encoding="ascii")
+        group.limit(limit_bytes)
     except OSError as error:
         with suppress(OSError):
             directory.rmdir()
         raise CairnError(f"Control groups for memory cannot be made here: {error}.") from error
     try:
-        yield MemoryGroup(directory)
+        yield group
     finally:
         with suppress(OSError):
             directory.rmdir()

@@ -16,7 +16,11 @@ class Settings:
     seconds: float | None = None  # Of one measured run, where its length is chosen.
     rows: int | None = None
     tables: int | None = None
-    memory_bytes: int | None = None  # The cache of the engine under test.
+    memory_bytes: int | None = None  # The cache, or all that a server has where that is limited.
+    # Of workloads on a slow disk; 0 is no limit.
+    iops: int | None = None
+    mb_per_s: int | None = None
+    warehouses: int | None = None  # Of TPC-C.
 
     def asks_for(self, workload: str) -> bool:
         """Whether the user has named this very workload, alone or with a case."""
