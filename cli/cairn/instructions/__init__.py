@@ -1,1 +1,1 @@
-"""./cairn instructions: how many instructions a statement takes, which is the same on every machine."""
+"""./cairn instructions: how many instructions statements take, the same on every machine."""

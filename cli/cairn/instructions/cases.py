@@ -35,8 +35,8 @@ def load(cursor: Any, engine: str) -> None:
     """Makes the table `t` in the current database; its rows are numbered from 1."""
     cursor.execute(
         "CREATE TABLE t (id INT NOT NULL AUTO_INCREMENT PRIMARY KEY, k INT NOT NULL, "
-        "s INT NOT NULL DEFAULT 0, c CHAR(120) NOT NULL, pad CHAR(60) NOT NULL, KEY k (k), KEY s (s)) "
-        f"ENGINE={engine} CHARSET=latin1"
+        "s INT NOT NULL DEFAULT 0, c CHAR(120) NOT NULL, pad CHAR(60) NOT NULL, "
+        f"KEY k (k), KEY s (s)) ENGINE={engine} CHARSET=latin1"
     )
     for first in range(1, ROWS + 1, _BATCH):
         rows = ", ".join(_row(number) for number in range(first, first + _BATCH))

@@ -10,7 +10,6 @@ from __future__ import annotations
 import random
 from collections import Counter
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from cairn import files, packages, plugin, prefix
@@ -74,7 +73,7 @@ def table(counts: list[Count]) -> list[str]:
     engines = list(dict.fromkeys(count.engine for count in counts))
     by_place = {(count.case, count.engine): count for count in counts}
     lines = [
-        f"| statement | {' | '.join(engines)} | {' | '.join(f'in {e}' for e in _plugins(engines))} |",
+        " | ".join(["| statement", *engines, *(f"in {name}" for name in _plugins(engines))]) + " |",
         "| --- |" + " ---: |" * (len(engines) + len(_plugins(engines))),
     ]
     for case in dict.fromkeys(count.case for count in counts):

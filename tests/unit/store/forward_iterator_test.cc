@@ -51,7 +51,9 @@ class ForwardIteratorTest : public ::testing::TestWithParam<const char*> {
         done = db->Flush(rocksdb::FlushOptions(), family_->handle);
         break;
       case 1:
-        if (Below(4) == 0) ASSERT_TRUE(database_->Compact(*family_).ok());
+        if (Below(4) == 0) {
+          ASSERT_TRUE(database_->Compact(*family_).ok());
+        }
         break;
       case 2:
         if (snapshots_.size() < 8) snapshots_.push_back(db->GetSnapshot());
