@@ -76,7 +76,10 @@ int ha_rocksdb::update_row(const uchar* old_record, const uchar* new_record) {
                                                              : UniqueChecks::kAll);
   const Status updated = writer_->Update(&transaction(), old_record, new_record, *hidden_key);
   if (!updated.ok()) return OperationError(updated);
-  NoteAutoIncrement(new_record);
+  Field* const counted = table->found_next_number_field;
+  const bool has_new_value = counted != nullptr && new_record == table->record[0] &&
+                             counted->cmp_offset(old_record - new_record) != 0;
+  if (has_new_value) NoteAutoIncrement(new_record);
   CountWrite(Work::kRowsUpdated, Work::kSystemRowsUpdated);
   return own_transaction_ != nullptr ? CommitSequence() : EndChange();
 }
