@@ -376,6 +376,9 @@ int ha_rocksdb::reset() {
   CountReads();
   cursor_->Close();
   cursor_->ReleaseIterators();
+  listed_rows_.Clear();
+  listed_row_ = 0;
+  fetches_listed_rows_ = false;
   writer_->SetUpdatesReplaceRows(false);
   lock_mode_.reset();
   skip_locked_ = false;

@@ -13,7 +13,6 @@
 // in the record as they are.
 #pragma once
 
-#include <array>
 #include <memory>
 #include <optional>
 #include <string>
@@ -238,7 +237,7 @@ class Cursor {
   // Rows of secondary entries that a scan fetched together, and which of them is the current one. The iterator stands
   // behind them all.
   RowBatch ahead_;
-  std::array<std::string, RowBatch::kMostRows> ahead_entries_;  // Their keys in the index.
+  std::vector<std::string> ahead_entries_;  // Their keys in the index; its size only grows.
   size_t ahead_row_ = 0;
   size_t ahead_rows_ = 0;     // To fetch the next time.
   Status ahead_end_;          // What comes behind them, when that is known.

@@ -48,6 +48,7 @@ Status Cursor::AddAhead(bool exact, uint8_t* record) {
   if (IsBehindRange(Direction::kForward)) return Status(StatusCode::kEndOfRange);
   CAIRN_RETURN_IF_ERROR(CheckCondition(record));
   CAIRN_RETURN_IF_ERROR(current_index().codec->ExtractPrimaryKey(key, ahead_.NextKey()));
+  if (ahead_entries_.size() <= ahead_.size()) ahead_entries_.resize(ahead_.size() + 1);
   ahead_entries_[ahead_.size()].assign(key);
   ahead_.KeyAdded();
   return Status();

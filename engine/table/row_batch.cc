@@ -4,17 +4,24 @@
 
 namespace cairn {
 
+std::string* RowBatch::NextKey() {
+  if (slots_ == nullptr) slots_ = std::make_unique<Slots>();
+  return &slots_->keys[size_];
+}
+
 void RowBatch::Clear() {
-  for (size_t i = 0; i < size_; ++i) values_[i].Reset();
+  for (size_t i = 0; i < size_; ++i) slots_->values[i].Reset();
   size_ = 0;
 }
 
 void RowBatch::Fetch(Transaction* transaction, const ColumnFamily& family, Transaction::View view) {
+  if (size_ == 0) return;
   std::array<rocksdb::Slice, kMostRows> keys;
-  for (size_t i = 0; i < size_; ++i) keys[i] = rocksdb::Slice(keys_[i]);
-  transaction->GetMany(family, size_, keys.data(), view, values_.data(), statuses_.data());
+  for (size_t i = 0; i < size_; ++i) keys[i] = rocksdb::Slice(slots_->keys[i]);
+  transaction->GetMany(family, size_, keys.data(), view, slots_->values.data(),
+                       slots_->statuses.data());
 }
 
-Status RowBatch::status(size_t i) const { return FromRocksDb(statuses_[i]); }
+Status RowBatch::status(size_t i) const { return FromRocksDb(slots_->statuses[i]); }
 
 }  // namespace cairn

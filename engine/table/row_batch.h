@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -14,7 +15,7 @@
 
 namespace cairn {
 
-// Used by one thread. Keeps its buffers for the next batch.
+// Used by one thread. Takes no room before it is used, and keeps its buffers for the next batch.
 class RowBatch {
  public:
   static constexpr size_t kMostRows = 32;
@@ -24,23 +25,27 @@ class RowBatch {
   // Forgets the keys and lets go of the rows.
   void Clear();
   // Room for the next primary key, index number first; not when full. It counts once KeyAdded() is called.
-  std::string* NextKey() { return &keys_[size_]; }
+  std::string* NextKey();
   void KeyAdded() { ++size_; }
 
   // Fetches the rows of all keys, as they are for `view`. The outcome of each is its own.
   void Fetch(Transaction* transaction, const ColumnFamily& family, Transaction::View view);
 
-  std::string_view key(size_t i) const { return keys_[i]; }
+  std::string_view key(size_t i) const { return slots_->keys[i]; }
   // Of Fetch(): ok, kNotFound, kCorruption, kIoError.
   Status status(size_t i) const;
   // With an ok status; valid until Clear() or the next Fetch().
-  std::string_view value(size_t i) const { return values_[i].ToStringView(); }
+  std::string_view value(size_t i) const { return slots_->values[i].ToStringView(); }
 
  private:
+  struct Slots {
+    std::array<std::string, kMostRows> keys;
+    std::array<rocksdb::PinnableSlice, kMostRows> values;
+    std::array<rocksdb::Status, kMostRows> statuses;
+  };
+
   size_t size_ = 0;
-  std::array<std::string, kMostRows> keys_;
-  std::array<rocksdb::PinnableSlice, kMostRows> values_;
-  std::array<rocksdb::Status, kMostRows> statuses_;
+  std::unique_ptr<Slots> slots_;
 };
 
 }  // namespace cairn
