@@ -211,6 +211,9 @@ def test_a_small_bench_runs_on_all_engines(tmp_path, monkeypatch):
         rows=2000,
         tables=1,
         memory=32,
+        iops=None,
+        mb_per_s=None,
+        warehouses=None,
         output=tmp_path / "results",
     )
     assert bench.run(wish) == 0
