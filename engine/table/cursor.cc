@@ -99,8 +99,8 @@ Status Cursor::BindVirtualColumns() {
 }
 
 void Cursor::Close() {
-  transaction_ = nullptr;
   DropIterators();
+  transaction_ = nullptr;
   ForgetAhead();
   row_value_.Reset();
   has_primary_key_ = on_entry_ = row_locked_ = scan_ended_ = false;
@@ -193,7 +193,8 @@ void Cursor::EndScan() {
 }
 
 void Cursor::DropIterators() {
-  if (plain_iterator_ != nullptr && !plain_iterator_->merges_writes()) {
+  if (transaction_ != nullptr && plain_iterator_ != nullptr &&
+      plain_iterator_->ServesStatementOf(*transaction_)) {
     kept_iterators_[access_.index] = std::move(plain_iterator_);
   }
   plain_iterator_.reset();
