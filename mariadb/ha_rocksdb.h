@@ -131,6 +131,9 @@ class ha_rocksdb final : public handler {
   int prepare_range_scan(const key_range* start, const key_range* end) override;
   int read_range_first(const key_range* start, const key_range* end, bool equal,
                        bool sorted) override;
+  ha_rows multi_range_read_info_const(uint index, RANGE_SEQ_IF* sequence, void* parameter,
+                                      uint ranges, uint* buffer_bytes, uint* mode,
+                                      Cost_estimate* cost) override;
   int multi_range_read_init(RANGE_SEQ_IF* sequence, void* parameter, uint ranges, uint mode,
                             HANDLER_BUFFER* buffer) override;
   int multi_range_read_next(range_id_t* range) override;
@@ -229,6 +232,8 @@ class ha_rocksdb final : public handler {
   int MoveWith(uint32_t index, ReadFunction read);
   int AfterRead(const cairn::Status& status);
   bool ReadsOnce() const;
+  bool UpdatesInOrder() const;
+  bool WantsPlainRows() const;
   void TakeListedRows();
   int ReadListedRow(size_t row, uchar* record);
   int ReadPendingRange(range_id_t* range);
@@ -296,6 +301,7 @@ class ha_rocksdb final : public handler {
   bool deletes_unread_ = false;       // The current row is one that DELETE did not read.
   bool checks_for_conflict_ = false;  // The scan of the index that the cursor is bound to.
   bool reads_once_ = false;           // The statement is over with this read.
+  bool takes_any_order_ = false;      // Of the range that is being read first: see cairn::ReadRange.
   bool positions_are_images_ = false;
   // The pushed condition's index gives back all its columns, so that the end of the range can be seen on
   // the entry too.

@@ -16,6 +16,34 @@ constexpr uint16 kOneRow = UNIQUE_RANGE | EQ_RANGE;
 
 }  // namespace
 
+// Tells the server that the rows of a locking statement come in no order, where nothing asks for one (need_sorted_output()
+// takes it back). A row that others have moved within its range need not be missed then.
+ha_rows ha_rocksdb::multi_range_read_info_const(uint index, RANGE_SEQ_IF* sequence, void* parameter,
+                                                uint ranges, uint* buffer_bytes, uint* mode,
+                                                Cost_estimate* cost) {
+  const ha_rows rows = handler::multi_range_read_info_const(index, sequence, parameter, ranges,
+                                                            buffer_bytes, mode, cost);
+  if (lock_mode_.has_value() && !UpdatesInOrder()) *mode &= ~HA_MRR_SORTED;
+  return rows;
+}
+
+// Whether the statement is an UPDATE or DELETE of one table with ORDER BY, whose use of an index's order the server does
+// not tell.
+bool ha_rocksdb::UpdatesInOrder() const {
+  LEX* const lex = ha_thd()->lex;
+  return (lex->sql_command == SQLCOM_UPDATE || lex->sql_command == SQLCOM_DELETE) &&
+         lex->first_select_lex()->order_list.elements != 0;
+}
+
+// Whether the statement reads one table for nothing but its rows.
+bool ha_rocksdb::WantsPlainRows() const {
+  LEX* const lex = ha_thd()->lex;
+  const SELECT_LEX* const select = lex->first_select_lex();
+  return lex->is_single_level_stmt() && select->order_list.elements == 0 &&
+         select->group_list.elements == 0 && !select->with_sum_func &&
+         (select->options & SELECT_DISTINCT) == 0;
+}
+
 int ha_rocksdb::multi_range_read_init(RANGE_SEQ_IF* sequence, void* parameter, uint ranges,
                                       uint mode, HANDLER_BUFFER* buffer) {
   const int error = handler::multi_range_read_init(sequence, parameter, ranges, mode, buffer);

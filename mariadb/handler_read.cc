@@ -402,6 +402,9 @@ int ha_rocksdb::index_read_map(uchar* record, const uchar* key, key_part_map key
                           !index.search_keys_end_early &&
                           !engine_table_->primary().search_keys_end_early;
     range.end = range_end_;
+    range.any_order =
+        takes_any_order_ || (find_flag == HA_READ_KEY_EXACT && lock_mode_.has_value() &&
+                             !index.search_keys_end_early && WantsPlainRows());
     return cursor_->Read(search_key_, cairn::ToStart(find_flag), record, range);
   });
 }
@@ -434,7 +437,10 @@ int ha_rocksdb::read_range_first(const key_range* start, const key_range* end, b
     const bool looks_ahead = active_index != engine_table_->primary_position();
     if (end != nullptr && (lock_mode_.has_value() || looks_ahead)) NoteRangeEnd(*end);
   }
+  takes_any_order_ = !sorted && lock_mode_.has_value() &&
+                     !engine_table_->index(active_index).search_keys_end_early;
   const int error = handler::read_range_first(start, end, equal, sorted);
+  takes_any_order_ = false;
   range_end_.clear();
   return error;
 }
@@ -461,6 +467,7 @@ int ha_rocksdb::index_first(uchar* record) {
   range_prefix_.clear();
   cairn::ReadRange range;
   range.end = range_end_;
+  range.any_order = takes_any_order_;
   return ReadWith(active_index, [&] { return cursor_->ReadFirst(record, range); });
 }
 

@@ -107,6 +107,7 @@ void Cursor::Close() {
   entry_changed_ = follows_changes_ = false;
   guard_.End();
   range_end_.clear();
+  free_range_.reset();
   place_ = Place::kNone;
 }
 
@@ -515,6 +516,7 @@ Status Cursor::FetchSecondaryEntry(uint8_t* record) {
   }
   CAIRN_RETURN_IF_ERROR(codec.ExtractPrimaryKey(iterator_->key(), &primary_key_));
   has_primary_key_ = true;
+  if (WasGivenEarly()) return Status(StatusCode::kNotFound);
   const Status fetched = FetchRow(record);
   // Compactions remove an expired row and its entries at different times.
   const bool needs_row = !access_.latest && table_->ttl_seconds() == 0;
@@ -531,9 +533,16 @@ Status Cursor::FetchSecondaryEntry(uint8_t* record) {
   }
   // The row is locked now, but may have changed after the entry was found.
   CAIRN_ASSIGN_OR_RETURN(const bool still_there, RowStillHasEntry(record));
-  if (still_there && (access_.condition == nullptr ||
-                      access_.condition->Check() == IndexCondition::Verdict::kMatch)) {
+  const bool is_wanted = still_there || HasMovedWithinRange();
+  if (is_wanted && (access_.condition == nullptr ||
+                    access_.condition->Check() == IndexCondition::Verdict::kMatch)) {
+    if (!still_there) free_range_->moved_rows.push_back(primary_key_);
     return Status();
+  }
+  if (free_range_.has_value() && !current_index().has_virtual_part) {
+    // The row is there, but elsewhere; the entries that the scan walks are all the others' still.
+    UnlockRow();
+    return Status(StatusCode::kNotFound);
   }
   if (!still_there && IsAhead(recomputed_key_)) {
     entry_changed_ = true;
@@ -541,6 +550,20 @@ Status Cursor::FetchSecondaryEntry(uint8_t* record) {
   }
   PassLockedRow();
   return Status(StatusCode::kNotFound);
+}
+
+// Whether the locked row, which has left the entry where the iterator stands, may come all the same.
+bool Cursor::HasMovedWithinRange() const {
+  return free_range_.has_value() && !current_index().has_virtual_part &&
+         recomputed_key_ >= free_range_->first &&
+         (free_range_->end.empty() || recomputed_key_ < free_range_->end);
+}
+
+// Whether the row of primary_key_ came where it had been before, and now the scan has met its new entry.
+bool Cursor::WasGivenEarly() const {
+  return free_range_.has_value() &&
+         std::find(free_range_->moved_rows.begin(), free_range_->moved_rows.end(), primary_key_) !=
+             free_range_->moved_rows.end();
 }
 
 bool Cursor::IsAhead(std::string_view key) const {
@@ -611,6 +634,24 @@ Status Cursor::FetchRow(uint8_t* record) {
   return primary.codec->Decode(*row_plan_, primary_key_, row_value_.ToStringView(), record);
 }
 
+// Notes what a locking read that starts there may take rows from in any order.
+void Cursor::NoteRange(std::string_view prefix, Start start, const ReadRange& range) {
+  free_range_.reset();
+  if (!range.any_order || !access_.lock.has_value() || guard_.active()) return;
+  FreeRange& free = free_range_.emplace();
+  free.exact = start == Start::kExact;
+  free.first.assign(prefix);
+  if (start == Start::kExact) {
+    if (!PrefixSuccessor(prefix, &free.end)) free.end.clear();
+    return;
+  }
+  if (start == Start::kAfter && !PrefixSuccessor(prefix, &free.first)) {
+    free_range_.reset();  // The range is empty.
+    return;
+  }
+  free.end.assign(range.end);
+}
+
 Status Cursor::Read(std::string_view prefix, Start start, uint8_t* record, const ReadRange& range) {
   const bool exact = start == Start::kExact || start == Start::kLastExact;
   const bool forward =
@@ -624,6 +665,7 @@ Status Cursor::Read(std::string_view prefix, Start start, uint8_t* record, const
   common_prefix_.assign(prefix.substr(0, exact ? prefix.size() : common_bytes));
   ends_with_common_prefix_ = !exact;
   range_end_.assign(forward && !exact ? range.end : std::string_view());
+  NoteRange(prefix, start, range);
   CAIRN_RETURN_IF_ERROR(GuardRead(prefix, start));
   if (!behind) {
     target_.assign(prefix);
@@ -647,6 +689,7 @@ Status Cursor::ReadFirst(uint8_t* record, const ReadRange& range) {
   AppendBigEndian(current_index().entry.id.index_number, &common_prefix_);
   ends_with_common_prefix_ = true;
   range_end_.assign(range.end);
+  NoteRange(common_prefix_, Start::kAtOrAfter, range);
   CAIRN_RETURN_IF_ERROR(GuardRead(common_prefix_, Start::kAtOrAfter));
   EnsureIteratorFor({common_prefix_, common_prefix_});
   iterator_->SeekToFirst();
@@ -656,6 +699,7 @@ Status Cursor::ReadFirst(uint8_t* record, const ReadRange& range) {
 Status Cursor::ReadLast(uint8_t* record) {
   const IndexRange index(current_index().family(), current_index().entry.id.index_number);
   range_end_.clear();
+  free_range_.reset();
   CAIRN_RETURN_IF_ERROR(GuardRead(index.end(), Start::kBefore));
   EnsureIterator();
   iterator_->SeekToLast();
@@ -674,6 +718,7 @@ void Cursor::SuspendIfDangling() {
 }
 
 Status Cursor::MoveForward(bool exact, uint8_t* record) {
+  if (free_range_.has_value() && free_range_->exact != exact) free_range_.reset();
   if (is_ahead() && exact != ahead_exact_) LeaveAhead();
   if (is_ahead() || (OnlyWalks() && MayReadAhead())) return MoveAhead(exact, record);
   if (OnlyWalks()) return WalkForward(exact, record);
@@ -691,6 +736,7 @@ Status Cursor::MoveForward(bool exact, uint8_t* record) {
 
 Status Cursor::MoveBackward(bool exact, uint8_t* record) {
   LeaveAhead();
+  free_range_.reset();
   SuspendIfDangling();
   NoteTurn(Direction::kBackward);
   if (is_suspended()) {
@@ -722,6 +768,7 @@ Status Cursor::ReadRow(std::string_view primary_key, uint8_t* record) {
   on_entry_ = false;
   place_ = Place::kNone;
   range_end_.clear();
+  free_range_.reset();
   ForgetAhead();
   const Status fetched = FetchRow(record);
   if (fetched.code() == StatusCode::kNotFound && iterator_ != nullptr) UnlockRow();
@@ -735,6 +782,7 @@ Status Cursor::ReadFetched(const RowBatch& batch, size_t i, uint8_t* record) {
   on_entry_ = row_locked_ = false;
   place_ = Place::kNone;
   range_end_.clear();
+  free_range_.reset();
   CAIRN_RETURN_IF_ERROR(batch.status(i));
   if (IsHidden(batch.value(i))) return Status(StatusCode::kNotFound);
   return table_->primary().codec->Decode(*row_plan_, primary_key_, batch.value(i), record);

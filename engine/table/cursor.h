@@ -4,7 +4,7 @@
 // statement; Read... position it and fill the server's record; Close() releases what it pins.
 //
 // A locking cursor returns the latest version of each row, locked. A row that vanished, or that no longer
-// belongs at the index entry through which it was found, is passed over.
+// belongs at the index entry through which it was found, is passed over, unless ReadRange::any_order is set.
 //
 // Where the transaction locks ranges, a locking cursor has locked the keys from where a scan began to where it stands
 // before it looks at them: at once where it knows the end, else in steps that grow with the scan.
@@ -59,6 +59,10 @@ struct ReadRange {
   bool prefix_is_key = false;  // The prefix is all of a key.
   // They stand before it, and moves forward end there; empty: not known.
   std::string_view end = {};
+  // The caller takes rows in any order, and all that the range has: an empty `end` means that it has none. A locking
+  // read of a secondary index then gives a row that others have moved within the range when it meets the entry where
+  // the row was, so that it misses none; else rows come in order, and one that was moved back does not come.
+  bool any_order = false;
 };
 
 class Cursor {
@@ -189,6 +193,9 @@ class Cursor {
   Status FetchRow(uint8_t* record);
   void PassChangedEntry(Direction direction);
   void PassLockedRow();
+  void NoteRange(std::string_view prefix, Start start, const ReadRange& range);
+  bool HasMovedWithinRange() const;
+  bool WasGivenEarly() const;
   bool IsAhead(std::string_view key) const;
   Status NoRowOfEntry(std::string_view key) const;
   Status CheckDeletedRow();
@@ -225,6 +232,14 @@ class Cursor {
   bool ends_with_common_prefix_ = false;  // Moves do, as their caller wants nothing behind.
   ScanGuard guard_;
   std::string range_end_;  // Of a locking scan: where moves forward end; empty: not known.
+  // Where rows come in any order (ReadRange): the keys from first on and before end, which may be empty for no end.
+  struct FreeRange {
+    std::string first;
+    std::string end;
+    bool exact = false;
+    std::vector<std::string> moved_rows;  // Primary keys of the rows given at entries that they have left.
+  };
+  std::optional<FreeRange> free_range_;
   // A copy, when the iterator shows writes, which may be undone while it stands there.
   std::string entry_key_;
   std::string place_key_;
