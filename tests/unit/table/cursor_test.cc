@@ -256,6 +256,59 @@ TEST_P(CursorTest, LockingReadTakesTheLatestVersionAndPassesOverMovedRows) {
   EXPECT_EQ(record.Data(3), "changed");
 }
 
+// Index a: (5, NULL), (1, apple), (2, Banana), (4, banana), (3, cherry).
+TEST_P(CursorTest, LockingReadInAnyOrderGivesEachRowThatMovesWithinTheRangeOnce) {
+  struct Case {
+    bool deletes;
+    std::vector<int> ids;
+  };
+  // Row 2 moves back, row 4 leaves the range. Then row 1 moves on, and a deleted row makes the scan look again.
+  for (const Case& expected : {Case{false, {1, 2, 3}}, Case{true, {2, 1, 6}}}) {
+    Transaction reader(database_.get());
+    reader.Start(Explicit(IsolationLevel::kReadCommitted));
+    Cursor cursor(table_.get());
+    const ColumnSet columns = AllColumns();
+    CursorAccess access;
+    access.index = kByA;
+    access.columns = &columns;
+    access.lock = LockMode::kExclusive;
+    ASSERT_TRUE(cursor.Open(&reader, access).ok());
+    Record record(description_);
+    const std::string first = Prefix(kByA, {0, "aaa", 0, ""});
+    const std::string end = Prefix(kByA, {0, "x", 0, ""});
+    ReadRange range;
+    range.end = end;
+    range.any_order = true;
+    ASSERT_TRUE(cursor.Read(first, Cursor::Start::kAtOrAfter, record.data(), range).ok());
+    std::vector<int> ids{IdOf(record)};
+
+    Transaction writer(database_.get());
+    writer.Start(Autocommit());
+    const auto update = [&](const cairn::testing::Row& before, const cairn::testing::Row& after) {
+      const Record old_row(description_, before);
+      const Record new_row(description_, after);
+      ASSERT_TRUE(writer_->Update(&writer, old_row.data(), new_row.data(), 0).ok());
+    };
+    if (!expected.deletes) {
+      update({2, "Banana", nullptr, "y"}, {2, "abc", nullptr, "y"});
+      update({4, "banana", nullptr, "z"}, {4, "zucchini", nullptr, "z"});
+    } else {
+      update({1, "apple", 10, "x"}, {1, "date", 10, "x"});
+      const Record three(description_, {3, "cherry", 30, "x"});
+      ASSERT_TRUE(writer_->Delete(&writer, three.data(), 0).ok());
+      ASSERT_TRUE(Insert(writer, {6, "elder", nullptr, "x"}).ok());
+    }
+    ASSERT_TRUE(writer.Commit(Durability::kSync).ok());
+
+    Status read;
+    while ((read = cursor.ReadNext(record.data())).ok()) ids.push_back(IdOf(record));
+    EXPECT_EQ(read.code(), StatusCode::kEndOfRange);
+    EXPECT_EQ(ids, expected.ids);
+    cursor.Close();
+    ASSERT_TRUE(reader.Rollback().ok());
+  }
+}
+
 TEST_P(CursorTest, LockedRowKeepsOthersOutUntilUnlocked) {
   Transaction reader(database_.get());
   reader.Start(Explicit(IsolationLevel::kReadCommitted));
