@@ -31,3 +31,6 @@ set_target_properties(RocksDB::rocksdb PROPERTIES
 target_link_libraries(RocksDB::rocksdb INTERFACE
   ${CAIRN_SNAPPY_LIBRARY} ${CAIRN_LZ4_LIBRARY} ${CAIRN_ZSTD_LIBRARY} ZLIB::ZLIB
   Threads::Threads ${CMAKE_DL_LIBS})
+if(CAIRN_TRAINING)
+  target_link_options(RocksDB::rocksdb INTERFACE -fprofile-generate)
+endif()

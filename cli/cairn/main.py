@@ -155,6 +155,17 @@ def instructions(statements: tuple[str, ...], engines: tuple[str, ...]) -> None:
 
 
 @cli.command()
+def train() -> None:
+    """Note how often each branch of RocksDB is taken, for the compiler (half an hour).
+
+    Replaces cmake/rocksdb/profile.tar.xz; the next build compiles RocksDB with it.
+    """
+    from cairn import training
+
+    sys.exit(training.run())
+
+
+@cli.command()
 @click.option("--check", is_flag=True, help="Change nothing; exit status 1 when a page is stale.")
 def docs(check: bool) -> None:
     """Make docs/variables.md and docs/statuses.md from the tables in the source."""

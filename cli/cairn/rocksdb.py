@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import tarfile
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,11 @@ from cairn.paths import LOG, ROCKSDB_RECIPE, cache
 from cairn.report import Phase
 
 CRATE = "librocksdb-sys"
+# How often the branches of its code are taken, by a training run (./cairn train).
+PROFILE = ROCKSDB_RECIPE / "profile.tar.xz"
+# Where the compiler looks for it and where a process leaves it, below the build directory.
+_OBJECTS = Path("CMakeFiles", "rocksdb.dir", "Unity")
+_COUNTS = ".gcda"
 
 
 @dataclass(frozen=True)
@@ -78,9 +84,52 @@ def ensure(phase: Phase, sanitizer: str = "") -> Path:
     with files.exclusive(cache() / "rocksdb" / ".lock", "building RocksDB"):
         if not is_built(directory):
             _fetch(phase)
-            _build(phase, directory, sanitizer)
+            scratch = directory.with_name(f"{directory.name}.build")
+            profile = _profile(sanitizer)
+            _build(
+                phase,
+                directory,
+                scratch,
+                f"-DROCKSDB_SANITIZE={sanitizer}",
+                *([f"-DROCKSDB_PROFILE={profile}"] if profile else []),
+            )
+            files.remove(scratch)
     phase.summary = f"{version}{flavour}: built into the cache"
     return directory
+
+
+def ensure_training(phase: Phase, directory: Path) -> Path:
+    """Below `directory`, a library that notes how often which branch is taken.
+
+    The process that uses it leaves its counts in the library's build directory, which stays.
+    """
+    library_dir = directory / "rocksdb"
+    scratch = directory / "rocksdb.build"
+    if not is_built(library_dir):
+        with files.exclusive(cache() / "rocksdb" / ".lock", "fetching RocksDB"):
+            _fetch(phase)
+        _build(phase, library_dir, scratch, "-DROCKSDB_TRAINING=ON")
+    for counts in (scratch / _OBJECTS).glob(f"*{_COUNTS}"):
+        counts.unlink()
+    phase.summary = f"{pin().rocksdb_version}, counting branches"
+    return library_dir
+
+
+def save_profile(directory: Path) -> int:
+    """Packs what processes have left below `directory`, see ensure_training(); how many files."""
+    found = sorted((directory / "rocksdb.build" / _OBJECTS).glob(f"*{_COUNTS}"))
+    partial = PROFILE.with_suffix(".partial")
+
+    def plain(member: tarfile.TarInfo) -> tarfile.TarInfo:
+        member.uid = member.gid = member.mtime = 0
+        member.uname = member.gname = ""
+        return member
+
+    with tarfile.open(partial, "w:xz", preset=9) as archive:
+        for counts in found:
+            archive.add(counts, counts.name, filter=plain)
+    partial.replace(PROFILE)
+    return len(found)
 
 
 def _compiler() -> str:
@@ -91,8 +140,14 @@ def _compiler() -> str:
     return text.splitlines()[0]
 
 
+def _profile(sanitizer: str) -> Path | None:
+    """The profile to compile with: sanitizers make other code."""
+    return PROFILE if not sanitizer and PROFILE.is_file() else None
+
+
 def _key(sanitizer: str) -> str:
     recipe = (ROCKSDB_RECIPE / "CMakeLists.txt").read_text(encoding="utf-8")
+    profile = _profile(sanitizer)
     parts = (
         pin().crate_version,
         pin().checksum,
@@ -100,6 +155,7 @@ def _key(sanitizer: str) -> str:
         os.uname().machine,
         recipe,
         sanitizer,
+        hashlib.sha256(profile.read_bytes()).hexdigest() if profile else "",
     )
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:12]
 
@@ -121,18 +177,17 @@ def _fetch(phase: Phase) -> None:
     files.remove(vendor)
 
 
-def _build(phase: Phase, directory: Path, sanitizer: str) -> None:
-    """Compiles in a directory of the cache that survives an interruption, then installs."""
-    scratch = directory.with_name(f"{directory.name}.build")
+def _build(phase: Phase, directory: Path, scratch: Path, *options: str) -> None:
+    """Compiles in a directory that survives an interruption, then installs."""
     partial = files.fresh_directory(directory.with_name(f"{directory.name}.partial"))
     log = LOG / "rocksdb.log"
-    phase.note(f"compiling RocksDB {pin().rocksdb_version}: about ten minutes on two cores, once")
+    phase.note(f"compiling RocksDB {pin().rocksdb_version}: seven to fifteen minutes, once")
     process.run(
         [
             *("cmake", "-G", "Ninja", "-S", ROCKSDB_RECIPE, "-B", scratch),
             "-DCMAKE_BUILD_TYPE=",
             f"-DROCKSDB_CRATE={crate()}",
-            f"-DROCKSDB_SANITIZE={sanitizer}",
+            *options,
             f"-DCMAKE_INSTALL_PREFIX={partial}",
         ],
         log=log,
@@ -152,11 +207,10 @@ def _build(phase: Phase, directory: Path, sanitizer: str) -> None:
             "crate": pin().crate_version,
             "checksum": pin().checksum,
             "compiler": _compiler(),
-            "sanitizer": sanitizer,
+            "options": options,
         },
     )
     files.install_directory(partial, directory)
-    files.remove(scratch)
 
 
 def ninja_progress(phase: Phase):
