@@ -286,13 +286,47 @@ std::unique_ptr<rocksdb::Iterator> Database::NewIterator(const ColumnFamily& fam
   if (options_.transaction.write_policy != rocksdb::TxnDBWritePolicy::WRITE_COMMITTED) {
     return std::unique_ptr<rocksdb::Iterator>(db_->NewIterator(options, family.handle));
   }
-  return NewForwardIterator(db_.get(), family.handle, options);
+  return NewForwardIterator(db_.get(), family.handle, options, &family.memtable_reads);
 }
 
 Status Database::FlushMemtables() {
   std::vector<rocksdb::ColumnFamilyHandle*> handles;
   for (const ColumnFamily* family : Families()) handles.push_back(family->handle);
   return FromRocksDb(db_->Flush(rocksdb::FlushOptions(), handles));
+}
+
+// Nothing is written out where it would only add to the files that wait to be merged.
+Status Database::FlushMemtablesWhereItPays() {
+  for (const ColumnFamily* family : Families()) {
+    const MemtableReads::Figures seen = family->memtable_reads.figures();
+    if (!MemtableReads::Pays(seen, /*merged_bytes=*/0)) continue;
+    uint64_t entries = 0;
+    if (!db_->GetIntProperty(family->handle, rocksdb::DB::Properties::kNumEntriesActiveMemTable,
+                             &entries) ||
+        entries < seen.entries) {
+      family->memtable_reads.Forget();  // It is another memtable by now.
+      continue;
+    }
+    const rocksdb::Options options = db_->GetOptions(family->handle);
+    rocksdb::ColumnFamilyMetaData files;
+    db_->GetColumnFamilyMetaData(family->handle, &files);
+    const auto waiting = static_cast<int>(files.levels.empty() ? 0 : files.levels[0].files.size());
+    const int most_waiting = std::max(options.level0_file_num_compaction_trigger, 1);
+    if (options.disable_auto_compactions || waiting >= most_waiting) continue;
+    // So many files of level 0 are merged with it and with the next level at once.
+    uint64_t merged_bytes = files.levels.empty() ? 0 : files.levels[0].size;
+    for (size_t level = 1; level < files.levels.size() && merged_bytes == files.levels[0].size;
+         ++level) {
+      merged_bytes += files.levels[level].size;
+    }
+    if (!MemtableReads::Pays(seen, merged_bytes / most_waiting)) continue;
+    family->memtable_reads.Forget();
+    rocksdb::FlushOptions flush;
+    flush.wait = false;
+    flush.allow_write_stall = true;  // Else it would wait for one to end.
+    CAIRN_RETURN_IF_ERROR(FromRocksDb(db_->Flush(flush, family->handle)));
+  }
+  return Status();
 }
 
 Status Database::Compact(const ColumnFamily& family, uint32_t threads) {

@@ -22,6 +22,7 @@
 #include "engine/store/file_statistics.h"
 #include "engine/store/log_failure.h"
 #include "engine/store/memory_account.h"
+#include "engine/store/memtable_reads.h"
 #include "engine/store/perf_context.h"
 #include "engine/store/prefix_extractor.h"
 #include "engine/store/range_lock_table.h"
@@ -43,6 +44,7 @@ struct ColumnFamily {
   uint32_t id = 0;       // RocksDB's number, persisted in the dictionary.
   bool reverse = false;  // Keys sort in descending order.
   mutable PrefixExtractor prefix_extractor;
+  mutable MemtableReads memtable_reads;
 };
 
 struct DatabaseOptions {
@@ -121,6 +123,8 @@ class Database {
 
   // Writes all memtables to files and waits for it.
   Status FlushMemtables();
+  // Begins to write out those memtables for whose scans that pays: see MemtableReads.
+  Status FlushMemtablesWhereItPays();
   // Manual compactions of whole families since the start, and how many run now.
   uint64_t manual_compactions_processed() const { return compactions_processed_; }
   uint64_t manual_compactions_running() const { return compactions_running_; }

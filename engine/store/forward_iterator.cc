@@ -22,7 +22,7 @@ using rocksdb::Slice;
 class ForwardIterator final : public rocksdb::Iterator {
  public:
   ForwardIterator(rocksdb::DBImpl* database, rocksdb::ColumnFamilyHandleImpl* family,
-                  const rocksdb::ReadOptions& options);
+                  const rocksdb::ReadOptions& options, MemtableReads* reads);
   ~ForwardIterator() override;
 
   bool Valid() const override { return general_ == nullptr ? valid_ : general_->Valid(); }
@@ -51,6 +51,8 @@ class ForwardIterator final : public rocksdb::Iterator {
     uint64_t moves_found = 0;
     uint64_t bytes = 0;
     uint64_t skipped = 0;
+    uint64_t in_memtable = 0;  // The active one: shown.
+    uint64_t skipped_in_memtable = 0;
   };
 
   rocksdb::Iterator* General();
@@ -68,6 +70,8 @@ class ForwardIterator final : public rocksdb::Iterator {
   rocksdb::SuperVersion* const version_;  // Held by internal_.
   const SequenceNumber sequence_;         // Of the newest versions that are visible.
   const uint64_t most_versions_;          // Of one key that are passed one by one.
+  MemtableReads* const reads_;
+  const SequenceNumber memtable_start_;  // What is newer lies in the active memtable.
   rocksdb::Arena arena_;                  // Of internal_.
   rocksdb::IteratorWrapper internal_;
   std::unique_ptr<rocksdb::Iterator> general_;  // In the place of internal_ once it is there.
@@ -83,7 +87,7 @@ class ForwardIterator final : public rocksdb::Iterator {
 };
 
 ForwardIterator::ForwardIterator(rocksdb::DBImpl* database, rocksdb::ColumnFamilyHandleImpl* family,
-                                 const rocksdb::ReadOptions& options)
+                                 const rocksdb::ReadOptions& options, MemtableReads* reads)
     : database_(database),
       family_(family),
       options_(options),
@@ -93,7 +97,9 @@ ForwardIterator::ForwardIterator(rocksdb::DBImpl* database, rocksdb::ColumnFamil
       // Taken after the version: else a flush in between might have dropped what was visible then.
       sequence_(options.snapshot != nullptr ? options.snapshot->GetSequenceNumber()
                                             : database->GetLatestSequenceNumber()),
-      most_versions_(version_->mutable_cf_options.max_sequential_skip_in_iterations) {
+      most_versions_(version_->mutable_cf_options.max_sequential_skip_in_iterations),
+      reads_(reads),
+      memtable_start_(version_->mem->GetEarliestSequenceNumber()) {
   internal_.Set(database_->NewInternalIterator(options_, family_->cfd(), version_, &arena_,
                                                sequence_, /*allow_unprepared_value=*/false));
   rocksdb::RecordTick(statistics_, rocksdb::NO_ITERATOR_CREATED);
@@ -107,6 +113,11 @@ ForwardIterator::~ForwardIterator() {
   rocksdb::RecordTick(statistics_, rocksdb::ITER_BYTES_READ, counts_.bytes);
   rocksdb::RecordTick(statistics_, rocksdb::NUMBER_ITER_SKIP, counts_.skipped);
   rocksdb::RecordTick(statistics_, rocksdb::NO_ITERATOR_DELETED);
+  if (reads_ != nullptr && counts_.in_memtable + counts_.skipped_in_memtable != 0) {
+    const rocksdb::ReadOnlyMemTable& memtable = *version_->mem;
+    reads_->Add(memtable_start_, memtable.NumEntries(), memtable.GetDataSize(), counts_.in_memtable,
+                counts_.skipped_in_memtable);
+  }
   internal_.DeleteIter(/*is_arena_mode=*/true);
 }
 
@@ -185,6 +196,8 @@ bool ForwardIterator::IsBehindEnd(const Slice& user_key) {
 // Goes on behind a version that is not wanted; when there are many of one key, straight to the version that may be.
 void ForwardIterator::PassVersion(bool same_key, SequenceNumber sequence, rocksdb::ValueType type) {
   ++counts_.skipped;
+  const uint64_t passed = rocksdb::ExtractInternalKeyFooter(internal_.key()) >> 8;
+  counts_.skipped_in_memtable += passed > memtable_start_ ? 1 : 0;
   passed_versions_ = same_key ? passed_versions_ + 1 : 0;
   if (passed_versions_ <= most_versions_) return internal_.Next();
   passed_versions_ = 0;
@@ -226,6 +239,7 @@ void ForwardIterator::FindVisible(bool pass_key) {
     } else if (type == rocksdb::kTypeValue) {
       user_key_ = user_key;
       has_older_versions_ = sequence != 0;
+      counts_.in_memtable += sequence > memtable_start_ ? 1 : 0;
       valid_ = true;
       return;
     } else if (type == rocksdb::kTypeDeletion || type == rocksdb::kTypeSingleDeletion) {
@@ -253,7 +267,8 @@ bool IsForForwardIterator(const rocksdb::ReadOptions& options) {
 
 std::unique_ptr<rocksdb::Iterator> NewForwardIterator(rocksdb::DB* database,
                                                       rocksdb::ColumnFamilyHandle* family,
-                                                      const rocksdb::ReadOptions& options) {
+                                                      const rocksdb::ReadOptions& options,
+                                                      MemtableReads* reads) {
   if (!IsForForwardIterator(options)) {
     return std::unique_ptr<rocksdb::Iterator>(database->NewIterator(options, family));
   }
@@ -262,7 +277,7 @@ std::unique_ptr<rocksdb::Iterator> NewForwardIterator(rocksdb::DB* database,
   internal_options.total_order_seek = true;
   return std::make_unique<ForwardIterator>(static_cast<rocksdb::DBImpl*>(database->GetRootDB()),
                                            static_cast<rocksdb::ColumnFamilyHandleImpl*>(family),
-                                           internal_options);
+                                           internal_options, reads);
 }
 
 }  // namespace cairn

@@ -10,6 +10,7 @@
 
 #include <memory>
 
+#include "engine/store/memtable_reads.h"
 #include "rocksdb/db.h"
 #include "rocksdb/iterator.h"
 #include "rocksdb/options.h"
@@ -18,9 +19,10 @@ namespace cairn {
 
 // As DB::NewIterator: it shows the state of options.snapshot or, without one, of now. What `options` points at outlives
 // the result. `database` is a DB that reads with no other visibility than sequence numbers: not one of the policies
-// write-prepared and write-unprepared.
+// write-prepared and write-unprepared. `reads`, if given, outlives the result and is told of entries in the active memtable.
 std::unique_ptr<rocksdb::Iterator> NewForwardIterator(rocksdb::DB* database,
                                                       rocksdb::ColumnFamilyHandle* family,
-                                                      const rocksdb::ReadOptions& options);
+                                                      const rocksdb::ReadOptions& options,
+                                                      MemtableReads* reads = nullptr);
 
 }  // namespace cairn

@@ -97,6 +97,7 @@ void Upkeep::MarkNextIndexesStale() {
 
 void Upkeep::KeepStatisticsLoop() {
   bool failing = false;
+  bool failing_flush = false;
   auto rest = kStatisticsInterval;
   while (statistics_alarm_.Wait(rest)) {
     const auto begun = std::chrono::steady_clock::now();
@@ -108,6 +109,12 @@ void Upkeep::KeepStatisticsLoop() {
                              "updating the statistics of indexes: " + updated.ToString());
     }
     failing = !updated.ok();
+    const Status flushed = database_->FlushMemtablesWhereItPays();
+    if (!flushed.ok() && !failing_flush) {
+      database_->log().Write(Severity::kWarning,
+                             "writing out what scans read in memory: " + flushed.ToString());
+    }
+    failing_flush = !flushed.ok();
     const auto taken = std::chrono::duration_cast<std::chrono::milliseconds>(
         std::chrono::steady_clock::now() - begun);
     rest = std::max(kStatisticsInterval, taken * kStatisticsRest);

@@ -1,5 +1,5 @@
-// What runs behind the sessions: the once-a-second log sync, the removal of dropped indexes, and the
-// statistics of indexes.
+// What runs behind the sessions: the once-a-second log sync, the removal of dropped indexes, the statistics of
+// indexes, and the writing out of memtables whose scans that makes cheaper.
 #pragma once
 
 #include <atomic>

@@ -1,0 +1,63 @@
+// What scans of a memtable cost beyond what they would cost in files, so that it is written out when that pays.
+//
+// A memtable keeps each old version of a row, and each step in it misses the processor's cache; a file that is written
+// of it has neither trouble. To write it out, and to merge the file into the others, costs something as well. So it is
+// done once reads have wasted about as much: whatever is read later, that is at most twice what it had cost with the
+// better of the two choices.
+//
+// All functions may be called from any thread; figures of scans that end at the same time may get lost.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace cairn {
+
+class MemtableReads {
+ public:
+  // The state of the memtable in which entries were met last, and what that has wasted.
+  struct Figures {
+    uint64_t entries = 0;
+    uint64_t bytes = 0;
+    uint64_t waste = 0;  // In entries that were given.
+  };
+
+  // A scan has met entries in a memtable, which it gave or passed over. `start` is the number of the last change before
+  // that memtable began.
+  void Add(uint64_t start, uint64_t entries, uint64_t bytes, uint64_t given, uint64_t passed) {
+    if (start_.exchange(start, std::memory_order_relaxed) != start) Forget();
+    entries_.store(entries, std::memory_order_relaxed);
+    bytes_.store(bytes, std::memory_order_relaxed);
+    waste_.fetch_add(given + kPassedCost * passed, std::memory_order_relaxed);
+  }
+
+  void Forget() { waste_.store(0, std::memory_order_relaxed); }
+
+  Figures figures() const {
+    return {entries_.load(std::memory_order_relaxed), bytes_.load(std::memory_order_relaxed),
+            waste_.load(std::memory_order_relaxed)};
+  }
+
+  // Whether it pays to write the memtable out, after which `merged_bytes` of files are to be merged with it.
+  static bool Pays(const Figures& figures, uint64_t merged_bytes) {
+    if (figures.entries == 0) return false;
+    const uint64_t entry_bytes = figures.bytes / figures.entries + 1;
+    return figures.waste >=
+           kEntryCost * (figures.entries + kFlushCost + merged_bytes / entry_bytes);
+  }
+
+ private:
+  // To pass over an old version is to step and to compare it with the one before.
+  static constexpr uint64_t kPassedCost = 2;
+  // What it takes to write an entry and to merge it later: microseconds, as against a sixth of one.
+  static constexpr uint64_t kEntryCost = 16;
+  // A file is made and synced; in entries that are written.
+  static constexpr uint64_t kFlushCost = 20'000;
+
+  std::atomic<uint64_t> start_{0};
+  std::atomic<uint64_t> entries_{0};
+  std::atomic<uint64_t> bytes_{0};
+  std::atomic<uint64_t> waste_{0};
+};
+
+}  // namespace cairn
