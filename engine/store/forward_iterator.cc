@@ -72,7 +72,7 @@ class ForwardIterator final : public rocksdb::Iterator {
   const uint64_t most_versions_;          // Of one key that are passed one by one.
   MemtableReads* const reads_;
   const SequenceNumber memtable_start_;  // What is newer lies in the active memtable.
-  rocksdb::Arena arena_;                  // Of internal_.
+  rocksdb::Arena arena_;                 // Of internal_.
   rocksdb::IteratorWrapper internal_;
   std::unique_ptr<rocksdb::Iterator> general_;  // In the place of internal_ once it is there.
   rocksdb::Status status_;

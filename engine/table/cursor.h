@@ -237,7 +237,8 @@ class Cursor {
     std::string first;
     std::string end;
     bool exact = false;
-    std::vector<std::string> moved_rows;  // Primary keys of the rows given at entries that they have left.
+    std::vector<std::string>
+        moved_rows;  // Primary keys of the rows given at entries that they have left.
   };
   std::optional<FreeRange> free_range_;
   // A copy, when the iterator shows writes, which may be undone while it stands there.

@@ -23,9 +23,7 @@ def profile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_the_checkout_has_one_for_each_compiled_file() -> None:
     with tarfile.open(rocksdb.PROFILE) as archive:
         names = archive.getnames()
-    numbers = sorted(
-        int(re.fullmatch(r"unity_(\d+)_cxx\.cxx\.gcda", name)[1]) for name in names
-    )
+    numbers = sorted(int(re.fullmatch(r"unity_(\d+)_cxx\.cxx\.gcda", name)[1]) for name in names)
     assert numbers == list(range(len(numbers)))
     assert len(numbers) > 20
 
@@ -50,9 +48,7 @@ def test_the_same_counts_make_the_same_archive(profile: Path, tmp_path: Path) ->
         objects = tmp_path / run / OBJECTS
         objects.mkdir(parents=True)
         for number in (1, 0):
-            (objects / f"unity_{number}_cxx.cxx.gcda").write_bytes(
-                b"counts %d" % number
-            )
+            (objects / f"unity_{number}_cxx.cxx.gcda").write_bytes(b"counts %d" % number)
             (objects / f"unity_{number}_cxx.cxx.o").write_bytes(b"an object")
         assert rocksdb.save_profile(tmp_path / run) == 2
         archives.append(profile.read_bytes())

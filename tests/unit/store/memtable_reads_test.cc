@@ -71,7 +71,8 @@ class FlushWhereItPaysTest : public ::testing::TestWithParam<const char*> {
     for (int i = 0; i < times; ++i) {
       const auto iterator = database_->NewIterator(*family_, options);
       int given = 0;
-      for (iterator->Seek(KeyOf(family_->reverse ? kKeys : 0)); iterator->Valid(); iterator->Next()) ++given;
+      for (iterator->Seek(KeyOf(family_->reverse ? kKeys : 0)); iterator->Valid(); iterator->Next())
+        ++given;
       ASSERT_EQ(given, kKeys);
     }
   }
