@@ -295,7 +295,7 @@ Status Database::FlushMemtables() {
   return FromRocksDb(db_->Flush(rocksdb::FlushOptions(), handles));
 }
 
-// Nothing is written out where it would only add to the files that wait to be merged.
+// Nothing is written out where it would only add to the memtables that wait to be written, or the files to be merged.
 Status Database::FlushMemtablesWhereItPays() {
   for (const ColumnFamily* family : Families()) {
     const MemtableReads::Figures seen = family->memtable_reads.figures();
@@ -307,6 +307,9 @@ Status Database::FlushMemtablesWhereItPays() {
       family->memtable_reads.Forget();  // It is another memtable by now.
       continue;
     }
+    uint64_t unwritten = 0;
+    db_->GetIntProperty(family->handle, rocksdb::DB::Properties::kNumImmutableMemTable, &unwritten);
+    if (unwritten != 0) continue;
     const rocksdb::Options options = db_->GetOptions(family->handle);
     rocksdb::ColumnFamilyMetaData files;
     db_->GetColumnFamilyMetaData(family->handle, &files);

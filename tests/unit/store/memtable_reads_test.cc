@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "rocksdb/perf_level.h"
 #include "tests/unit/store/memory_database.h"
 
 namespace cairn {
@@ -39,6 +40,7 @@ TEST(MemtableReadsTest, PaysWhenReadsHaveWastedTheCost) {
 class FlushWhereItPaysTest : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
+    rocksdb::SetPerfLevel(rocksdb::PerfLevel::kDisable);  // As sessions do.
     database_ = disk_.Open();
     family_ = *database_->FindOrCreateFamily(GetParam());
     for (int version = 0; version < kVersions; ++version) {
@@ -113,6 +115,21 @@ TEST_P(FlushWhereItPaysTest, NotWhileFilesWaitForACompaction) {
   Scan(1000);
   ASSERT_TRUE(database_->FlushMemtablesWhereItPays().ok());
   EXPECT_EQ(EntriesInMemtable(), static_cast<uint64_t>(kKeys * kVersions));
+}
+
+// Nor are memtables that wait to be written out: background work may be paused for long.
+TEST_P(FlushWhereItPaysTest, NotWhileMemtablesWait) {
+  ASSERT_TRUE(db()->PauseBackgroundWork().ok());
+  Scan(1000);
+  ASSERT_TRUE(database_->FlushMemtablesWhereItPays().ok());
+  EXPECT_EQ(EntriesInMemtable(), 0u);  // It waits.
+  for (int version = 0; version < kVersions; ++version) {
+    for (int i = 0; i < kKeys; ++i) Put(i);
+  }
+  Scan(1000);
+  ASSERT_TRUE(database_->FlushMemtablesWhereItPays().ok());
+  EXPECT_EQ(EntriesInMemtable(), static_cast<uint64_t>(kKeys * kVersions));
+  ASSERT_TRUE(db()->ContinueBackgroundWork().ok());
 }
 
 }  // namespace
