@@ -97,7 +97,12 @@ int ha_rocksdb::multi_range_read_next(range_id_t* range) {
     table->status = 0;
     return 0;
   }
-  return handler::multi_range_read_next(range);
+  // Other readers of ranges have an order in mind, whatever they say of it.
+  takes_any_order_ = !mrr_is_output_sorted && lock_mode_.has_value() &&
+                     !engine_table_->index(active_index).search_keys_end_early;
+  const int error = handler::multi_range_read_next(range);
+  takes_any_order_ = false;
+  return error;
 }
 
 // Begins with the range that is no whole primary key, and leaves the rest to the server's own way.

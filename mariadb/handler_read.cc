@@ -437,10 +437,7 @@ int ha_rocksdb::read_range_first(const key_range* start, const key_range* end, b
     const bool looks_ahead = active_index != engine_table_->primary_position();
     if (end != nullptr && (lock_mode_.has_value() || looks_ahead)) NoteRangeEnd(*end);
   }
-  takes_any_order_ = !sorted && lock_mode_.has_value() &&
-                     !engine_table_->index(active_index).search_keys_end_early;
   const int error = handler::read_range_first(start, end, equal, sorted);
-  takes_any_order_ = false;
   range_end_.clear();
   return error;
 }

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import shutil
 import tarfile
 import tomllib
 from dataclasses import dataclass
@@ -118,7 +119,9 @@ def ensure_training(phase: Phase, directory: Path) -> Path:
 def save_profile(directory: Path) -> int:
     """Packs what processes have left below `directory`, see ensure_training(); how many files."""
     found = sorted((directory / "rocksdb.build" / _OBJECTS).glob(f"*{_COUNTS}"))
-    partial = PROFILE.with_suffix(".partial")
+    if not found:
+        raise CairnError("The server has left no counts: it did not end by itself.")
+    partial = directory / PROFILE.name
 
     def plain(member: tarfile.TarInfo) -> tarfile.TarInfo:
         member.uid = member.gid = member.mtime = 0
@@ -128,7 +131,7 @@ def save_profile(directory: Path) -> int:
     with tarfile.open(partial, "w:xz", preset=9) as archive:
         for counts in found:
             archive.add(counts, counts.name, filter=plain)
-    partial.replace(PROFILE)
+    shutil.move(partial, PROFILE)
     return len(found)
 
 

@@ -295,8 +295,10 @@ Status Database::FlushMemtables() {
   return FromRocksDb(db_->Flush(rocksdb::FlushOptions(), handles));
 }
 
-// Nothing is written out where it would only add to the memtables that wait to be written, or the files to be merged.
+// Nothing is written out where it would only add to the memtables that wait to be written, or the files to be merged; nor
+// while writing fails, as RocksDB, which recovers from that by itself, does not from a memtable that cannot be replaced.
 Status Database::FlushMemtablesWhereItPays() {
+  if (log_failure_->any()) return Status();
   for (const ColumnFamily* family : Families()) {
     const MemtableReads::Figures seen = family->memtable_reads.figures();
     if (!MemtableReads::Pays(seen, /*merged_bytes=*/0)) continue;

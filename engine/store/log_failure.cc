@@ -12,12 +12,15 @@ class LogFailureListener final : public rocksdb::EventListener {
   explicit LogFailureListener(std::shared_ptr<LogFailure> failure) : failure_(std::move(failure)) {}
 
   void OnBackgroundError(rocksdb::BackgroundErrorReason reason, rocksdb::Status* error) override {
+    failure_->SetAny(true);
     if (reason == rocksdb::BackgroundErrorReason::kWriteCallback && failure_->Check().ok()) {
       failure_->Set(FromRocksDb(*error));
     }
   }
   void OnErrorRecoveryEnd(const rocksdb::BackgroundErrorRecoveryInfo& info) override {
-    if (info.new_bg_error.ok()) failure_->Clear();
+    if (!info.new_bg_error.ok()) return;
+    failure_->Clear();
+    failure_->SetAny(false);
   }
 
  private:

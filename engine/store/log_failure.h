@@ -4,6 +4,7 @@
 // from it, which RocksDB then takes for one that only a restart ends. So the log is left alone until then.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 
@@ -21,7 +22,12 @@ class LogFailure {
   void Set(Status failure);
   void Clear() { Set(Status()); }
 
+  // Whether anything that RocksDB writes by itself has failed, the log or a file, and it has not recovered from that.
+  bool any() const { return any_.load(std::memory_order_relaxed); }
+  void SetAny(bool any) { any_.store(any, std::memory_order_relaxed); }
+
  private:
+  std::atomic<bool> any_{false};
   mutable std::mutex mutex_;
   Status failure_;
 };

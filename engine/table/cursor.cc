@@ -104,7 +104,7 @@ void Cursor::Close() {
   ForgetAhead();
   row_value_.Reset();
   has_primary_key_ = on_entry_ = row_locked_ = scan_ended_ = false;
-  entry_changed_ = follows_changes_ = false;
+  entry_changed_ = follows_changes_ = later_reads_follow_ = false;
   guard_.End();
   range_end_.clear();
   free_range_.reset();
@@ -536,17 +536,19 @@ Status Cursor::FetchSecondaryEntry(uint8_t* record) {
   const bool is_wanted = still_there || HasMovedWithinRange();
   if (is_wanted && (access_.condition == nullptr ||
                     access_.condition->Check() == IndexCondition::Verdict::kMatch)) {
-    if (!still_there) free_range_->moved_rows.push_back(primary_key_);
+    if (!still_there) free_range_->moved_rows.insert(primary_key_);
     return Status();
-  }
-  if (free_range_.has_value() && !current_index().has_virtual_part) {
-    // The row is there, but elsewhere; the entries that the scan walks are all the others' still.
-    UnlockRow();
-    return Status(StatusCode::kNotFound);
   }
   if (!still_there && IsAhead(recomputed_key_)) {
     entry_changed_ = true;
     row_locked_ = false;  // The lock stays, so that the row stays where the scan will meet it.
+  }
+  if (free_range_.has_value() && !current_index().has_virtual_part) {
+    // The entries that the scan walks are all the other rows' still; only another read can meet this one.
+    entry_changed_ = false;
+    later_reads_follow_ |= !still_there;
+    UnlockRow();
+    return Status(StatusCode::kNotFound);
   }
   PassLockedRow();
   return Status(StatusCode::kNotFound);
@@ -561,9 +563,9 @@ bool Cursor::HasMovedWithinRange() const {
 
 // Whether the row of primary_key_ came where it had been before, and now the scan has met its new entry.
 bool Cursor::WasGivenEarly() const {
-  return free_range_.has_value() &&
-         std::find(free_range_->moved_rows.begin(), free_range_->moved_rows.end(), primary_key_) !=
-             free_range_->moved_rows.end();
+  // The entries of one snapshot have each row once.
+  return free_range_.has_value() && follows_changes_ &&
+         free_range_->moved_rows.contains(primary_key_);
 }
 
 bool Cursor::IsAhead(std::string_view key) const {
@@ -634,6 +636,13 @@ Status Cursor::FetchRow(uint8_t* record) {
   return primary.codec->Decode(*row_plan_, primary_key_, row_value_.ToStringView(), record);
 }
 
+// The read that begins sees what is committed now, if a row has gone where it may look.
+void Cursor::FollowMovedRows() {
+  if (!std::exchange(later_reads_follow_, false)) return;
+  follows_changes_ = true;
+  DropIterators();
+}
+
 // Notes what a locking read that starts there may take rows from in any order.
 void Cursor::NoteRange(std::string_view prefix, Start start, const ReadRange& range) {
   free_range_.reset();
@@ -665,6 +674,7 @@ Status Cursor::Read(std::string_view prefix, Start start, uint8_t* record, const
   common_prefix_.assign(prefix.substr(0, exact ? prefix.size() : common_bytes));
   ends_with_common_prefix_ = !exact;
   range_end_.assign(forward && !exact ? range.end : std::string_view());
+  FollowMovedRows();
   NoteRange(prefix, start, range);
   CAIRN_RETURN_IF_ERROR(GuardRead(prefix, start));
   if (!behind) {
@@ -689,6 +699,7 @@ Status Cursor::ReadFirst(uint8_t* record, const ReadRange& range) {
   AppendBigEndian(current_index().entry.id.index_number, &common_prefix_);
   ends_with_common_prefix_ = true;
   range_end_.assign(range.end);
+  FollowMovedRows();
   NoteRange(common_prefix_, Start::kAtOrAfter, range);
   CAIRN_RETURN_IF_ERROR(GuardRead(common_prefix_, Start::kAtOrAfter));
   EnsureIteratorFor({common_prefix_, common_prefix_});

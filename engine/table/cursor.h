@@ -17,6 +17,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "engine/base/status.h"
@@ -193,6 +194,7 @@ class Cursor {
   Status FetchRow(uint8_t* record);
   void PassChangedEntry(Direction direction);
   void PassLockedRow();
+  void FollowMovedRows();
   void NoteRange(std::string_view prefix, Start start, const ReadRange& range);
   bool HasMovedWithinRange() const;
   bool WasGivenEarly() const;
@@ -237,8 +239,8 @@ class Cursor {
     std::string first;
     std::string end;
     bool exact = false;
-    std::vector<std::string>
-        moved_rows;  // Primary keys of the rows given at entries that they have left.
+    // Primary keys of the rows that were given at entries which they have left.
+    std::unordered_set<std::string> moved_rows;
   };
   std::optional<FreeRange> free_range_;
   // A copy, when the iterator shows writes, which may be undone while it stands there.
@@ -264,6 +266,8 @@ class Cursor {
   bool entry_changed_ =
       false;  // Of the entry that is being passed over: others have changed its row.
   bool follows_changes_ = false;  // This scan has met such an entry.
+  // It has met a row that has left its range, and may be wanted by a read of another one.
+  bool later_reads_follow_ = false;
   bool scan_ended_ = false;
   bool wants_blobs_ = false;
 };

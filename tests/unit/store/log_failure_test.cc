@@ -38,10 +38,16 @@ TEST_F(LogFailureTest, IsTheFirstError) {
   EXPECT_EQ(failure_->Check().code(), StatusCode::kNoSpace);
 }
 
-TEST_F(LogFailureTest, IsNoneOfDataFiles) {
+TEST_F(LogFailureTest, OfDataFilesIsNoneOfTheLog) {
+  EXPECT_FALSE(failure_->any());
   Report(BackgroundErrorReason::kFlush, rocksdb::Status::NoSpace("full"));
   Report(BackgroundErrorReason::kCompaction, rocksdb::Status::NoSpace("full"));
   EXPECT_TRUE(failure_->Check().ok());
+  EXPECT_TRUE(failure_->any());
+  EndRecovery(rocksdb::Status::NoSpace("still full"));
+  EXPECT_TRUE(failure_->any());
+  EndRecovery(rocksdb::Status());
+  EXPECT_FALSE(failure_->any());
 }
 
 }  // namespace
