@@ -232,6 +232,7 @@ class ha_rocksdb final : public handler {
   int MoveWith(uint32_t index, ReadFunction read);
   int AfterRead(const cairn::Status& status);
   bool ReadsOnce() const;
+  bool AreAlike(const uchar* old_record, const uchar* new_record) const;
   bool UpdatesInOrder() const;
   bool WantsPlainRows() const;
   void TakeListedRows();

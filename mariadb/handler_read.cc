@@ -101,10 +101,14 @@ int ha_rocksdb::PrepareCursor(uint32_t index) {
     }
   }
   if (index_only) {
-    // The server may expect any part of the index; one that its entries do not give back comes from the row.
-    for (const cairn::KeyPartLayout& part : engine_table_->index(index).layout().parts) {
-      if (engine_table_->layout().columns[part.column].is_virtual) continue;
-      columns_[part.column] = columns_[part.column] || bitmap_is_set(table->read_set, part.column);
+    // The server may expect any part of the index, and of the primary key that its entries end with; one that they do
+    // not give back comes from the row.
+    for (const uint32_t expected : {index, engine_table_->primary_position()}) {
+      for (const cairn::KeyPartLayout& part : engine_table_->index(expected).layout().parts) {
+        if (engine_table_->layout().columns[part.column].is_virtual) continue;
+        columns_[part.column] =
+            columns_[part.column] || bitmap_is_set(table->read_set, part.column);
+      }
     }
   }
   if (engine_table_->index(index).search_keys_end_early) {  // They are compared with search keys.

@@ -65,7 +65,25 @@ int ha_rocksdb::write_row(const uchar* record) {
   return EndChange();
 }
 
+// The server does not always compare the two itself.
+bool ha_rocksdb::AreAlike(const uchar* old_record, const uchar* new_record) const {
+  const uchar* const usual = table->record[0];
+  const auto offset =
+      static_cast<my_ptrdiff_t>((new_record == usual ? old_record : new_record) - usual);
+  if (offset < 0) return false;  // Fields compare forward alone.
+  for (Field** field = table->field; *field != nullptr; ++field) {
+    if (!(*field)->stored_in_db()) continue;
+    const bool is_null = (*field)->is_null();
+    if (is_null != (*field)->is_null_in_record(usual + offset)) return false;
+    if (!is_null && (*field)->cmp_binary_offset(static_cast<uint>(offset)) != 0) return false;
+  }
+  return true;
+}
+
 int ha_rocksdb::update_row(const uchar* old_record, const uchar* new_record) {
+  if (own_transaction_ == nullptr && AreAlike(old_record, new_record)) {
+    return HA_ERR_RECORD_IS_THE_SAME;
+  }
   cairn::Session& session = cairn::Session::Of(ha_thd());
   cairn::ScopedWaitObserver observer(&session);
   const auto hidden_key = cursor_->HiddenKey();
