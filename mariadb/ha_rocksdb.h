@@ -302,7 +302,7 @@ class ha_rocksdb final : public handler {
   bool deletes_unread_ = false;       // The current row is one that DELETE did not read.
   bool checks_for_conflict_ = false;  // The scan of the index that the cursor is bound to.
   bool reads_once_ = false;           // The statement is over with this read.
-  bool takes_any_order_ = false;  // Of the range that is being read first: see cairn::ReadRange.
+  bool takes_any_order_ = false;      // Of the range that is being read: see cairn::ReadRange.
   bool positions_are_images_ = false;
   // The pushed condition's index gives back all its columns, so that the end of the range can be seen on
   // the entry too.

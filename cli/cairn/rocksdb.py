@@ -99,13 +99,18 @@ def ensure(phase: Phase, sanitizer: str = "") -> Path:
     return directory
 
 
+def _training_directories(directory: Path) -> tuple[Path, Path]:
+    """The library's and its build directory; others after a change of what decides its bytes."""
+    own = directory / _key("training")
+    return own / "rocksdb", own / "rocksdb.build"
+
+
 def ensure_training(phase: Phase, directory: Path) -> Path:
     """Below `directory`, a library that notes how often which branch is taken.
 
     The process that uses it leaves its counts in the library's build directory, which stays.
     """
-    library_dir = directory / "rocksdb"
-    scratch = directory / "rocksdb.build"
+    library_dir, scratch = _training_directories(directory)
     if not is_built(library_dir):
         with files.exclusive(cache() / "rocksdb" / ".lock", "fetching RocksDB"):
             _fetch(phase)
@@ -118,7 +123,8 @@ def ensure_training(phase: Phase, directory: Path) -> Path:
 
 def save_profile(directory: Path) -> int:
     """Packs what processes have left below `directory`, see ensure_training(); how many files."""
-    found = sorted((directory / "rocksdb.build" / _OBJECTS).glob(f"*{_COUNTS}"))
+    _, scratch = _training_directories(directory)
+    found = sorted((scratch / _OBJECTS).glob(f"*{_COUNTS}"))
     if not found:
         raise CairnError("The server has left no counts: it did not end by itself.")
     partial = directory / PROFILE.name

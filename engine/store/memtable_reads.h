@@ -2,8 +2,8 @@
 //
 // A memtable keeps each old version of a row, and each step in it misses the processor's cache; a file that is written
 // of it has neither trouble. To write it out, and to merge the file into the others, costs something as well. So it is
-// done once reads have wasted about as much: whatever is read later, that is at most twice what it had cost with the
-// better of the two choices.
+// done once reads have wasted about as much: whatever is read later, that is about twice the better of the two choices
+// at most.
 //
 // All functions may be called from any thread; figures of scans that end at the same time may get lost.
 #pragma once

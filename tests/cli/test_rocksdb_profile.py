@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from cairn import rocksdb
+from cairn.errors import CairnError
 
-OBJECTS = Path("rocksdb.build", "CMakeFiles", "rocksdb.dir", "Unity")
+OBJECTS = Path("CMakeFiles", "rocksdb.dir", "Unity")
 
 
 @pytest.fixture
@@ -42,10 +43,17 @@ def test_sanitizers_are_built_without(profile: Path) -> None:
     assert rocksdb.library("thread") == without
 
 
+def test_a_server_that_left_no_counts_replaces_nothing(profile: Path, tmp_path: Path) -> None:
+    profile.write_bytes(b"one")
+    with pytest.raises(CairnError, match="no counts"):
+        rocksdb.save_profile(tmp_path)
+    assert profile.read_bytes() == b"one"
+
+
 def test_the_same_counts_make_the_same_archive(profile: Path, tmp_path: Path) -> None:
     archives = []
     for run in ("first", "second"):
-        objects = tmp_path / run / OBJECTS
+        objects = rocksdb._training_directories(tmp_path / run)[1] / OBJECTS
         objects.mkdir(parents=True)
         for number in (1, 0):
             (objects / f"unity_{number}_cxx.cxx.gcda").write_bytes(b"counts %d" % number)
