@@ -1,9 +1,13 @@
 #include "mariadb/table_description.h"
 
+#include <algorithm>
+#include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "engine/codec/format_choice.h"
+#include "engine/codec/image_length.h"
 #include "engine/store/comparator.h"
 #include "mariadb/cairn_format.h"
 #include "mariadb/collation_adapter.h"
@@ -109,6 +113,20 @@ Result<ColumnLayout> DescribeColumn(const TABLE& table, const Field& field) {
   return column;
 }
 
+// What the server compares a NULL with: the column's bytes in the record of defaults. All zeros is what a layout without
+// them means.
+std::shared_ptr<const std::string> NullImageOf(const TABLE& table, const ColumnLayout& column) {
+  if (!column.nullable() || column.is_virtual || column.type == ColumnType::kBlob) return nullptr;
+  const uchar* const image = table.s->default_values + column.offset;
+  const size_t bytes =
+      column.type == ColumnType::kVarchar
+          ? column.length_bytes +
+                std::min(cairn::LoadImageLength(image, column.length_bytes), column.max_bytes)
+          : column.image_bytes;
+  if (std::all_of(image, image + bytes, [](uchar byte) { return byte == 0; })) return nullptr;
+  return std::make_shared<const std::string>(reinterpret_cast<const char*>(image), bytes);
+}
+
 IndexLayout DescribeIndex(const KEY& key, bool is_primary) {
   IndexLayout index;
   index.name.assign(key.name.str, key.name.length);
@@ -200,6 +218,8 @@ Result<TableDescription> DescribeTable(const TABLE& table, std::string_view name
   for (uint i = 0; i < table.s->fields; ++i) {
     CAIRN_ASSIGN_OR_RETURN(description.layout.columns.emplace_back(),
                            DescribeColumn(table, *table.field[i]));
+    ColumnLayout& column = description.layout.columns.back();
+    column.null_image = NullImageOf(table, column);
   }
   CAIRN_ASSIGN_OR_RETURN(description.layout.ttl_column, FindTtlColumn(table, name));
   for (uint i = 0; i < table.s->keys; ++i) {

@@ -7,6 +7,7 @@
 #include "engine/codec/float_key.h"
 #include "engine/codec/image_length.h"
 #include "engine/codec/integer_key.h"
+#include "engine/codec/null_image.h"
 #include "engine/codec/unpack_info.h"
 #include "engine/codec/utf8mb3_weights.h"
 
@@ -428,7 +429,8 @@ Damage DecodeAscending(const KeyPart& part, ByteReader* key, ByteReader* unpack_
     CAIRN_RETURN_IF_DAMAGED(ReadNullByte(key, &is_null));
     if (is_null) {
       record[part.null_offset] |= part.null_mask;
-      std::memset(image, 0, part.variable_length ? part.image_length_bytes : part.image_bytes);
+      FillNull(part.null_image.get(),
+               part.variable_length ? part.image_length_bytes : part.image_bytes, image);
       return Damage::kNone;
     }
     record[part.null_offset] &= static_cast<uint8_t>(~part.null_mask);

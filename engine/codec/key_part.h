@@ -80,6 +80,7 @@ struct KeyPart {
   uint32_t key_bytes = 0;        // Without NULL byte, when always the same; else 0.
   uint32_t max_key_bytes = 0;    // With NULL byte.
   const Collation* collation = nullptr;
+  std::shared_ptr<const std::string> null_image;  // ColumnLayout::null_image.
   std::shared_ptr<const SimpleCollation> simple;
 
   bool nullable() const { return null_mask != 0; }

@@ -218,6 +218,7 @@ Result<KeyPart> MakeKeyPart(const TableLayout& table, const KeyPartLayout& layou
   part.null_mask = column.null_mask;
   part.image_offset = column.offset;
   part.image_bytes = column.image_bytes;
+  part.null_image = column.null_image;
   const bool characters = column.type == ColumnType::kChar || column.type == ColumnType::kVarchar ||
                           column.type == ColumnType::kBlob;
   if (part.descending && !cairn) {

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "engine/codec/image_length.h"
+#include "engine/codec/null_image.h"
 
 namespace cairn {
 namespace {
@@ -56,6 +57,7 @@ ColumnStep MakeStep(const ColumnLayout& column) {
   step.record_null_mask = column.null_mask;
   step.image_offset = column.offset;
   step.image_bytes = column.image_bytes;
+  step.null_image = column.null_image.get();
   if (column.type == ColumnType::kVarchar || column.type == ColumnType::kBlob) {
     step.kind = column.type == ColumnType::kVarchar ? Kind::kVarchar : Kind::kBlob;
     step.length_bytes = static_cast<uint8_t>(column.length_bytes);
@@ -90,6 +92,7 @@ RowCodec::RowCodec(const TableLayout& table, const ColumnSet& in_key)
       step.value_null_offset = static_cast<uint32_t>(null_columns_.size() / 8);
       step.value_null_mask = static_cast<uint8_t>(1u << (null_columns_.size() % 8));
       null_columns_.push_back(step);
+      if (step.null_image != nullptr) null_images_.push_back(table.columns[i].null_image);
     }
     if (in_key[i]) continue;
     stored_[i] = true;
@@ -191,7 +194,8 @@ Damage DecodeColumns(const std::vector<ColumnStep>& steps, std::string_view null
       if (is_null) {
         if (fill) {
           record[step.record_null_offset] |= step.record_null_mask;
-          std::memset(image, 0, step.kind == Kind::kVarchar ? step.length_bytes : step.image_bytes);
+          FillNull(step.null_image,
+                   step.kind == Kind::kVarchar ? step.length_bytes : step.image_bytes, image);
         }
         continue;
       }

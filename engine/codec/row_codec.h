@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,8 +30,9 @@ struct ColumnStep {
   uint32_t record_null_offset = 0;
   uint32_t value_null_offset = 0;
   uint32_t image_offset = 0;
-  uint32_t image_bytes = 0;  // kFixed: of the run.
-  uint32_t capacity = 0;     // kVarchar: the most data bytes.
+  uint32_t image_bytes = 0;                 // kFixed: of the run.
+  uint32_t capacity = 0;                    // kVarchar: the most data bytes.
+  const std::string* null_image = nullptr;  // ColumnLayout::null_image.
 };
 
 class RowCodec {
@@ -61,6 +63,7 @@ class RowCodec {
   std::vector<uint32_t> column_numbers_;  // Of each of them.
   std::vector<ColumnStep> write_steps_;   // Runs merged.
   std::vector<ColumnStep> null_columns_;  // One for each nullable column of the table.
+  std::vector<std::shared_ptr<const std::string>> null_images_;  // That steps point to.
   ColumnSet stored_;
   size_t null_bytes_ = 0;
 };

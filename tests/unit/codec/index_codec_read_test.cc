@@ -68,6 +68,40 @@ TEST(Decoding, DoesNotLookAtAValueThatIsNotNeeded) {
             StatusCode::kCorruption);
 }
 
+TEST(Decoding, GivesTheImageThatTheServerHasBehindANull) {
+  TestTable table;
+  table.Int("id")
+      .Char("c", 3, Binary())
+      .Nullable()
+      .Varchar("v", 9, Binary())
+      .Nullable()
+      .Int("n")
+      .Nullable();
+  table.PrimaryKey(0x101, {"id"}).Key(0x102, {"c", "v", "n"});
+  const auto image = [](const char* bytes) { return std::make_shared<const std::string>(bytes); };
+  table.mutable_layout().columns[1].null_image = image("   ");
+  table.mutable_layout().columns[2].null_image = image("\x02no");
+  const std::string primary_key = "00000101 80000001";
+  const std::string secondary_key = "00000102 00 00 00 80000001";
+  for (const auto& [index, key, value] :
+       {std::tuple(0x101, primary_key, "07"), std::tuple(0x102, secondary_key, "")}) {
+    Record record(table);
+    EXPECT_TRUE(DecodeColumns(table, index, {"c", "v", "n"}, key, value, &record).ok());
+    const uint8_t* const bytes = record.data();
+    for (const ColumnLayout& column : table.layout().columns) {
+      EXPECT_EQ((bytes[column.null_offset] & column.null_mask) != 0, column.nullable())
+          << column.name;
+    }
+    const auto shown = [&](size_t column, size_t size) {
+      return ToHex(
+          {reinterpret_cast<const char*>(bytes) + table.layout().columns[column].offset, size});
+    };
+    EXPECT_EQ(shown(1, 3), "202020");
+    EXPECT_EQ(shown(2, 3), "026e6f");
+    EXPECT_EQ(shown(3, 4), "00000000");
+  }
+}
+
 TEST(Decoding, ChecksTheKeysEndWhenTheRestIsOfConstantSize) {
   TestTable table;
   table.Int("id").Varchar("a", 10, Binary()).Int("b");
