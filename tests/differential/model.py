@@ -48,6 +48,8 @@ KINDS: dict[str, str] = {
 }
 AVOID: set[str] = set()  # kinds left out of the tables (--avoid)
 STRINGS = ("lat", "utf", "bin", "txt", "uca", "nopad", "u8bin")
+# The server's ranges over a prefix lose rows of a collation with several levels, with InnoDB too.
+PREFIXABLE = tuple(kind for kind in STRINGS if kind != "nopad")
 NUMBERS = ("int", "big", "dec", "dbl")
 
 
@@ -165,7 +167,7 @@ def random_key(rnd: Random, table: Table, name: str, unique: bool) -> Key:
     pool = rnd.sample(pool, min(len(pool), rnd.randint(1, 4)))
     parts: list[tuple[str, int]] = []
     for col in pool:
-        wants = col.kind == "txt" or (col.kind in STRINGS and rnd.random() < 0.15)
+        wants = col.kind == "txt" or (col.kind in PREFIXABLE and rnd.random() < 0.15)
         parts.append((col.name, rnd.choice([1, 3, 8, 10]) if wants else 0))
     comment = rnd.choice(["", "", "cfname=rev:x", "cfname=fwd", "rev:y"])
     descending = tuple(c for c, _ in parts if rnd.random() < 0.2)
