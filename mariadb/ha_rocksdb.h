@@ -296,8 +296,9 @@ class ha_rocksdb final : public handler {
   // Not counted yet: to count each by itself would be felt in a scan.
   uint64_t rows_read_ = 0;
   uint64_t covered_reads_ = 0;
-  uint64_t compared_entries_ = 0;  // Counted by this statement, to compare indexes.
-  bool is_system_table_ = false;   // In a schema of the server's own.
+  std::vector<cairn::KnownFileSize> file_sizes_;  // Of each index, for records_in_range.
+  uint64_t compared_entries_ = 0;                 // Counted by this statement, to compare indexes.
+  bool is_system_table_ = false;                  // In a schema of the server's own.
   bool scan_started_ = false;
   bool deletes_unread_ = false;       // The current row is one that DELETE did not read.
   bool checks_for_conflict_ = false;  // The scan of the index that the cursor is bound to.

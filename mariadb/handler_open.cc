@@ -220,6 +220,7 @@ int ha_rocksdb::BindTable() {
   cursor_ = std::make_unique<cairn::Cursor>(bound.get());
   writer_ = std::make_unique<cairn::TableWriter>(&engine->database(), bound.get());
   engine_table_ = bound;
+  file_sizes_.assign(bound->indexes().size(), cairn::KnownFileSize());
   whole_key_parts_ = bound->primary().search_keys_end_early
                          ? UINT32_MAX
                          : static_cast<uint32_t>(bound->primary().layout().parts.size());
@@ -521,9 +522,10 @@ ha_rows ha_rocksdb::records_in_range(uint index, const key_range* min_key, const
   key_map others = table->opt_range_keys;
   others.clear_bit(index);
   const bool compares = !others.is_clear_all() && compared_entries_ < kMostComparedEntries;
-  const auto rows = cairn::EstimateRangeRows(
-      database, engine_index, KnownRows(*sizes), first, end,
-      compares ? kComparedEntries : cairn::kExactRangeEntries, CountingIterator(index));
+  const auto rows =
+      cairn::EstimateRangeRows(database, engine_index, KnownRows(*sizes), first, end,
+                               compares ? kComparedEntries : cairn::kExactRangeEntries,
+                               CountingIterator(index), &file_sizes_[index]);
   if (!rows.ok()) {
     cairn::HandlerError(rows.status());
     return HA_POS_ERROR;

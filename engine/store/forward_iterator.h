@@ -5,7 +5,7 @@
 // all versions of all keys in order, and picks the newest that is visible. As soon as it is asked for more (another
 // direction) or meets more (any other kind of entry), it puts RocksDB's own in its place, over the same versions.
 //
-// It depends on RocksDB's internal headers, and so on the pinned version: forward_iterator.cc is the only such file.
+// It depends on RocksDB's internal headers, and so on the pinned version: forward_iterator.cc and files_version.cc are the only such files.
 #pragma once
 
 #include <memory>

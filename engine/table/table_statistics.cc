@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "engine/store/files_version.h"
 #include "engine/store/index_range.h"
 #include "engine/store/rocksdb_status.h"
 #include "engine/table/ordered_iterator.h"
@@ -198,11 +199,30 @@ struct Share {
   uint64_t file_bytes = 0;
 };
 
+// As EstimateIndexSize, but for row_count, which nobody wants here.
+Result<IndexSize> MeasureForShare(Database* database, const TableIndex& index,
+                                  KnownFileSize* known) {
+  if (known == nullptr) return EstimateIndexSize(database, index);
+  const ColumnFamily& family = index.family();
+  // Asked before the files are: what was measured of later ones is measured again.
+  const uint64_t version = FilesVersion(family.handle);
+  if (known->version != version) {
+    CAIRN_ASSIGN_OR_RETURN(known->size, EstimateIndexSize(database, index, MemtableRows::kIgnore));
+    known->version = version;
+  }
+  IndexSize size = known->size;
+  const IndexRange whole(family, index.entry.id.index_number);
+  const KeyRange range(family, whole.first(), whole.end());
+  database->rocksdb()->GetApproximateMemTableStats(family.handle, {range.start, range.limit},
+                                                   &size.memtable_entries, &size.memtable_bytes);
+  return size;
+}
+
 // How many entries a range has by its share in what files and memtables hold, each by its own measure. Rows beyond
 // those in the files lie in memtables, which hold changes of the others as well.
 Result<Share> ShareOfRange(Database* database, const TableIndex& index, const KeyRange& range,
-                           uint64_t row_count) {
-  CAIRN_ASSIGN_OR_RETURN(const IndexSize whole, EstimateIndexSize(database, index));
+                           uint64_t row_count, KnownFileSize* known) {
+  CAIRN_ASSIGN_OR_RETURN(const IndexSize whole, MeasureForShare(database, index, known));
   uint64_t file_rows = whole.file_bytes == 0 ? 0 : std::min(row_count, RowsInFiles(whole));
   if (whole.file_bytes > 0 && whole.memtable_entries == 0) file_rows = row_count;
   Share share;
@@ -239,7 +259,8 @@ bool IsPrecise(const Share& share, const std::optional<uint64_t>& most, uint64_t
 
 Result<uint64_t> EstimateRangeRows(Database* database, const TableIndex& index, uint64_t row_count,
                                    std::string_view first, std::string_view end,
-                                   uint64_t exact_entries, OrderedIterator* iterator) {
+                                   uint64_t exact_entries, OrderedIterator* iterator,
+                                   KnownFileSize* known) {
   constexpr uint64_t kFewEntries = 16;
   if (first >= end) return uint64_t{0};
   const KeyRange range(index.family(), first, end);
@@ -253,7 +274,7 @@ Result<uint64_t> EstimateRangeRows(Database* database, const TableIndex& index, 
     CAIRN_ASSIGN_OR_RETURN(const CountedEntries few, count(kFewEntries));
     if (few.complete) return few.count;
   }
-  CAIRN_ASSIGN_OR_RETURN(const Share share, ShareOfRange(database, index, range, row_count));
+  CAIRN_ASSIGN_OR_RETURN(const Share share, ShareOfRange(database, index, range, row_count, known));
   if (IsPrecise(share, most, exact_entries)) {
     return std::min({share.rows, row_count, most.value_or(UINT64_MAX)});
   }

@@ -35,14 +35,22 @@ inline constexpr uint64_t kCountedTableRows = 1000;
 Result<StoredRows> LookAtRows(Database* database, const Table& table,
                               const std::vector<IndexSize>& sizes);
 
+// The size of an index when its family's files were `version` (FilesVersion); 0: not known. Memtables are not in it.
+struct KnownFileSize {
+  uint64_t version = 0;
+  IndexSize size;
+};
+
 // How many entries have keys in [first, end). Those that look like few are counted, up to `exact_entries`; more are
 // estimated from the share of bytes, which is off by a block at each end and where some entries compress better than
-// others. `row_count` is that of the table. `iterator`, if there is one, shows the index; it is moved.
+// others. `row_count` is that of the table. `iterator`, if there is one, shows the index; it is moved. `known`, if it is
+// given, is the caller's for this index, and spares measuring the whole of it each time.
 inline constexpr uint64_t kExactRangeEntries = 100;
 Result<uint64_t> EstimateRangeRows(Database* database, const TableIndex& index, uint64_t row_count,
                                    std::string_view first, std::string_view end,
                                    uint64_t exact_entries = kExactRangeEntries,
-                                   OrderedIterator* iterator = nullptr);
+                                   OrderedIterator* iterator = nullptr,
+                                   KnownFileSize* known = nullptr);
 
 // How many entries share one value of the first i+1 key parts, for every own part i: from the statistics of the
 // index's files or measured on entries at both ends of the index. Values are counted one by one when they are
