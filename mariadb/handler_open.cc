@@ -382,7 +382,7 @@ int ha_rocksdb::reset() {
   fetches_listed_rows_ = false;
   writer_->SetUpdatesReplaceRows(false);
   lock_mode_.reset();
-  skip_locked_ = false;
+  skip_locked_ = inserts_many_rows_ = false;
   columns_changed_ = true;
   compared_entries_ = 0;
   cancel_pushed_idx_cond();

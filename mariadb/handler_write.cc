@@ -1,5 +1,6 @@
 // Writing rows, and the auto-increment counter.
 #include <algorithm>
+#include <utility>
 
 #include "mariadb/cairn_range_locks.h"
 #include "mariadb/engine.h"
@@ -19,6 +20,9 @@ namespace {
 // Rows after which the copy of ALTER TABLE is committed: large enough to cost nothing, small enough to
 // need little memory.
 constexpr uint64_t kCopyCommitRows = 10'000;
+
+// Rows of a statement from which on a look at the whole table, instead of a lock for each, is worth its time.
+constexpr ha_rows kManyRows = 100;
 
 // A table that the server makes in order to replace another one by it, not a temporary one of the user.
 bool IsCopyTarget(const cairn::TableDefinition& table) {
@@ -54,6 +58,9 @@ int ha_rocksdb::write_row(const uchar* record) {
   writer_->SetUniqueChecks(unchecked ? UniqueChecks::kOverwrite
                            : loads   ? UniqueChecks::kTrusted
                                      : UniqueChecks::kAll);
+  if (std::exchange(inserts_many_rows_, false)) {
+    transaction().ClaimIfEmpty(engine_table_->definition());
+  }
   const Status inserted = writer_->Insert(&transaction(), record);
   if (!inserted.ok()) return OperationError(inserted);
   NoteAutoIncrement(record);
@@ -129,8 +136,14 @@ int ha_rocksdb::CommitSequence() {
 
 // --- The copy of ALTER TABLE ---------------------------------------------------------------------------
 
-void ha_rocksdb::start_bulk_insert(ha_rows, uint) {
-  if (!IsCopyTarget(engine_table_->definition()) || copy_transaction_ != nullptr) return;
+// `rows`: 0 when the server does not know. A replica's transactions commit in a given order, and wait for each other.
+void ha_rocksdb::start_bulk_insert(ha_rows rows, uint) {
+  if (copy_transaction_ != nullptr) return;
+  if (!IsCopyTarget(engine_table_->definition())) {
+    inserts_many_rows_ = (rows == 0 || rows >= kManyRows) && own_transaction_ == nullptr &&
+                         !engine_table_->has_hidden_key() && !ha_thd()->slave_thread;
+    return;
+  }
   copy_transaction_ = std::make_unique<cairn::Transaction>(&cairn::RunningEngine()->database());
   copy_transaction_->Start(CopySettings(ha_thd()));
   writer_->SetTableIsNew(true);
@@ -138,6 +151,7 @@ void ha_rocksdb::start_bulk_insert(ha_rows, uint) {
 }
 
 int ha_rocksdb::end_bulk_insert() {
+  inserts_many_rows_ = false;
   if (copy_transaction_ == nullptr) return 0;
   const int error = CommitCopiedRows(Durability::kSync);
   copy_transaction_.reset();

@@ -29,6 +29,7 @@
 #include "engine/store/shared_sync.h"
 #include "engine/store/sort_directories.h"
 #include "engine/store/statistics_collector.h"
+#include "engine/store/table_claims.h"
 #include "engine/store/unfinished_commits.h"
 #include "engine/store/work_counters.h"
 #include "engine/store/write_stalls.h"
@@ -100,6 +101,7 @@ class Database {
   uint64_t bypass_memtable_bytes() const { return options_.bypass_memtable_bytes; }
   // Null: transactions lock with RocksDB's locks, key by key.
   RangeLockTable* range_locks() const { return range_locks_.get(); }
+  TableClaims& table_claims() { return table_claims_; }
   WriteStalls& write_stalls() const { return *write_stalls_; }
   MemoryAccounts& memory_accounts() const { return memory_accounts_; }
   // Seconds since the epoch, by the clock that dates snapshots.
@@ -190,6 +192,7 @@ class Database {
   LatencyHistogram commit_latency_;
   UnfinishedCommits unfinished_commits_;
   std::unique_ptr<RangeLockTable> range_locks_;
+  TableClaims table_claims_;
   SharedSync log_sync_;
   std::shared_ptr<WriteStalls> write_stalls_;
   std::shared_ptr<LogFailure> log_failure_;

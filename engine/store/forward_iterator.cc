@@ -10,7 +10,9 @@
 #include "memory/arena.h"
 #include "monitoring/statistics_impl.h"
 #include "rocksdb/perf_level.h"
+#include "table/internal_iterator.h"
 #include "table/iterator_wrapper.h"
+#include "table/merging_iterator.h"
 #include "util/stop_watch.h"
 
 namespace cairn {
@@ -18,6 +20,10 @@ namespace {
 
 using rocksdb::SequenceNumber;
 using rocksdb::Slice;
+
+// Versions of one key that are passed one by one in a memtable, where a search costs about as much as so many steps.
+constexpr uint64_t kMostMemtableVersions = 3;
+constexpr uint64_t kSeekInMemtable = 4;
 
 class ForwardIterator final : public rocksdb::Iterator {
  public:
@@ -28,11 +34,10 @@ class ForwardIterator final : public rocksdb::Iterator {
   bool Valid() const override { return general_ == nullptr ? valid_ : general_->Valid(); }
   Slice key() const override { return general_ == nullptr ? user_key_ : general_->key(); }
   Slice value() const override {
-    return general_ == nullptr ? internal_.value() : general_->value();
+    return general_ == nullptr ? source_->value() : general_->value();
   }
   rocksdb::Status status() const override {
-    if (general_ != nullptr) return general_->status();
-    return status_.ok() ? internal_.status() : status_;
+    return general_ == nullptr ? status_ : general_->status();
   }
 
   void Seek(const Slice& target) override;
@@ -57,7 +62,8 @@ class ForwardIterator final : public rocksdb::Iterator {
 
   rocksdb::Iterator* General();
   void GoOnWithGeneral(const Slice& key);
-  void SeekInternal(const Slice& user_key, SequenceNumber sequence, rocksdb::ValueType type);
+  void SetInternalKey(const Slice& user_key, SequenceNumber sequence, rocksdb::ValueType type);
+  bool ChooseSource();
   void FindVisible(bool pass_key);
   bool IsBehindEnd(const Slice& user_key);
   void PassVersion(bool same_key, SequenceNumber sequence, rocksdb::ValueType type);
@@ -67,16 +73,21 @@ class ForwardIterator final : public rocksdb::Iterator {
   const rocksdb::ReadOptions options_;
   const rocksdb::Comparator* const comparator_;
   rocksdb::Statistics* const statistics_;
-  rocksdb::SuperVersion* const version_;  // Held by internal_.
+  rocksdb::SuperVersion* const version_;
   const SequenceNumber sequence_;         // Of the newest versions that are visible.
   const uint64_t most_versions_;          // Of one key that are passed one by one.
   MemtableReads* const reads_;
   const SequenceNumber memtable_start_;  // What is newer lies in the active memtable.
-  rocksdb::Arena arena_;                 // Of internal_.
-  rocksdb::IteratorWrapper internal_;
-  std::unique_ptr<rocksdb::Iterator> general_;  // In the place of internal_ once it is there.
+  rocksdb::Arena arena_;                 // Of the two sources.
+  // The active memtable, which alone gets new versions, and all else. Where both have versions of a key, those of the
+  // former are newer.
+  rocksdb::IteratorWrapper memtable_;
+  rocksdb::IteratorWrapper older_;
+  rocksdb::IteratorWrapper* source_ = &older_;  // That has the next version.
+  bool memtable_counts_ = false;  // It has further versions that nothing tells to be behind the end.
+  std::unique_ptr<rocksdb::Iterator> general_;  // In the place of the sources once it is there.
   rocksdb::Status status_;
-  Slice user_key_;          // Of the current entry, where internal_ has it.
+  Slice user_key_;          // Of the current entry, where its source has it.
   std::string passed_key_;  // Whose further versions are passed over.
   std::string target_;
   Counts counts_;
@@ -100,9 +111,21 @@ ForwardIterator::ForwardIterator(rocksdb::DBImpl* database, rocksdb::ColumnFamil
       most_versions_(version_->mutable_cf_options.max_sequential_skip_in_iterations),
       reads_(reads),
       memtable_start_(version_->mem->GetEarliestSequenceNumber()) {
-  internal_.Set(database_->NewInternalIterator(options_, family_->cfd(), version_, &arena_,
-                                               sequence_, /*allow_unprepared_value=*/false));
+  const auto times = version_->GetSeqnoToTimeMapping();
+  const rocksdb::SliceTransform* const prefix = version_->mutable_cf_options.prefix_extractor.get();
+  memtable_.Set(version_->mem->NewIterator(options_, times, &arena_, prefix, /*for_flush=*/false));
+  rocksdb::MergeIteratorBuilder older(&family->cfd()->internal_comparator(), &arena_,
+                                      /*prefix_seek_mode=*/false, options_.iterate_upper_bound);
+  version_->imm->AddIterators(options_, times, prefix, &older, /*add_range_tombstone_iter=*/true,
+                              sequence_);
+  version_->current->AddIterators(options_, *family->cfd()->soptions(), &older,
+                                  /*allow_unprepared_value=*/false, sequence_);
+  rocksdb::InternalIterator* const merged = older.Finish();
+  older_.Set(merged != nullptr ? merged
+                               : rocksdb::NewEmptyInternalIterator<rocksdb::Slice>(&arena_));
   rocksdb::RecordTick(statistics_, rocksdb::NO_ITERATOR_CREATED);
+  // Deletions of ranges, which nobody here makes, concern what is older as well.
+  if (version_->mem->NumRangeDeletion() != 0) General();
 }
 
 ForwardIterator::~ForwardIterator() {
@@ -118,7 +141,9 @@ ForwardIterator::~ForwardIterator() {
     reads_->Add(memtable_start_, memtable.NumEntries(), memtable.GetDataSize(), counts_.in_memtable,
                 counts_.skipped_in_memtable);
   }
-  internal_.DeleteIter(/*is_arena_mode=*/true);
+  memtable_.DeleteIter(/*is_arena_mode=*/true);
+  older_.DeleteIter(/*is_arena_mode=*/true);
+  database_->CleanupIteratorSuperVersion(version_, options_.background_purge_on_iterator_cleanup);
 }
 
 // RocksDB's own iterator over the same versions.
@@ -141,11 +166,10 @@ void ForwardIterator::Prev() {
   if (general_->Valid()) general_->Prev();
 }
 
-void ForwardIterator::SeekInternal(const Slice& user_key, SequenceNumber sequence,
-                                   rocksdb::ValueType type) {
+void ForwardIterator::SetInternalKey(const Slice& user_key, SequenceNumber sequence,
+                                     rocksdb::ValueType type) {
   target_.assign(user_key.data(), user_key.size());
   rocksdb::PutFixed64(&target_, rocksdb::PackSequenceAndType(sequence, type));
-  internal_.Seek(target_);
 }
 
 void ForwardIterator::Seek(const Slice& target) {
@@ -160,12 +184,15 @@ void ForwardIterator::Seek(const Slice& target) {
   status_ = rocksdb::Status::OK();
   skipped_ = 0;
   const bool before = lower != nullptr && comparator_->Compare(target, *lower) < 0;
-  SeekInternal(before ? *lower : target, sequence_, rocksdb::kValueTypeForSeek);
+  SetInternalKey(before ? *lower : target, sequence_, rocksdb::kValueTypeForSeek);
+  memtable_.Seek(target_);
+  older_.Seek(target_);
+  memtable_counts_ = true;
   ++counts_.seeks;
   FindVisible(/*pass_key=*/false);
   if (general_ == nullptr && valid_) {
     ++counts_.seeks_found;
-    counts_.bytes += user_key_.size() + internal_.value().size();
+    counts_.bytes += user_key_.size() + source_->value().size();
   }
 }
 
@@ -179,39 +206,71 @@ void ForwardIterator::Next() {
   ++counts_.moves;
   skipped_ = 0;
   if (has_older_versions_) passed_key_.assign(user_key_.data(), user_key_.size());
-  internal_.Next();
+  source_->Next();
   FindVisible(/*pass_key=*/has_older_versions_);
   if (general_ == nullptr && valid_) {
     ++counts_.moves_found;
-    counts_.bytes += user_key_.size() + internal_.value().size();
+    counts_.bytes += user_key_.size() + source_->value().size();
   }
 }
 
 bool ForwardIterator::IsBehindEnd(const Slice& user_key) {
   return options_.iterate_upper_bound != nullptr &&
-         internal_.UpperBoundCheckResult() != rocksdb::IterBoundCheck::kInbound &&
+         source_->UpperBoundCheckResult() != rocksdb::IterBoundCheck::kInbound &&
          comparator_->Compare(user_key, *options_.iterate_upper_bound) >= 0;
+}
+
+// The source that has the next version, if any of them has one. With an error of either nobody knows what comes next.
+bool ForwardIterator::ChooseSource() {
+  if (!older_.Valid()) {
+    status_ = older_.status();
+    if (!status_.ok()) return false;
+    source_ = &memtable_;
+    if (memtable_.Valid()) return true;
+    status_ = memtable_.status();
+    return false;
+  }
+  source_ = &older_;
+  if (!memtable_counts_) return true;
+  if (!memtable_.Valid()) {
+    status_ = memtable_.status();
+    memtable_counts_ = false;
+    return status_.ok();
+  }
+  const Slice newer = rocksdb::ExtractUserKey(memtable_.key());
+  const int order = comparator_->Compare(newer, rocksdb::ExtractUserKey(older_.key()));
+  if (order <= 0) {
+    source_ = &memtable_;
+  } else if (options_.iterate_upper_bound != nullptr &&
+             comparator_->Compare(newer, *options_.iterate_upper_bound) >= 0) {
+    memtable_counts_ = false;
+  }
+  return true;
 }
 
 // Goes on behind a version that is not wanted; when there are many of one key, straight to the version that may be.
 void ForwardIterator::PassVersion(bool same_key, SequenceNumber sequence, rocksdb::ValueType type) {
   ++counts_.skipped;
-  const uint64_t passed = rocksdb::ExtractInternalKeyFooter(internal_.key()) >> 8;
-  counts_.skipped_in_memtable += passed > memtable_start_ ? 1 : 0;
+  const bool in_memtable = source_ == &memtable_;
+  counts_.skipped_in_memtable += in_memtable ? 1 : 0;
   passed_versions_ = same_key ? passed_versions_ + 1 : 0;
-  if (passed_versions_ <= most_versions_) return internal_.Next();
+  if (passed_versions_ <= (in_memtable ? kMostMemtableVersions : most_versions_)) {
+    return source_->Next();
+  }
   passed_versions_ = 0;
+  counts_.skipped_in_memtable += in_memtable ? kSeekInMemtable : 0;
   rocksdb::RecordTick(statistics_, rocksdb::NUMBER_OF_RESEEKS_IN_ITERATION);
-  SeekInternal(passed_key_, sequence, type);
+  SetInternalKey(passed_key_, sequence, type);
+  source_->Seek(target_);
 }
 
-// Stands on the newest visible version of the key where internal_ is, or of the first behind it that has one. With
+// Stands on the newest visible version of the key where the sources are, or of the first behind it that has one. With
 // `pass_key` the versions of passed_key_ are none.
 void ForwardIterator::FindVisible(bool pass_key) {
   valid_ = false;
   passed_versions_ = 0;
-  while (internal_.Valid()) {
-    const Slice entry = internal_.key();
+  while (ChooseSource()) {
+    const Slice entry = source_->key();
     if (entry.size() < rocksdb::kNumInternalBytes) {
       status_ = rocksdb::Status::Corruption("an entry's key is shorter than its version");
       return;
@@ -239,7 +298,7 @@ void ForwardIterator::FindVisible(bool pass_key) {
     } else if (type == rocksdb::kTypeValue) {
       user_key_ = user_key;
       has_older_versions_ = sequence != 0;
-      counts_.in_memtable += sequence > memtable_start_ ? 1 : 0;
+      counts_.in_memtable += source_ == &memtable_ ? 1 : 0;
       valid_ = true;
       return;
     } else if (type == rocksdb::kTypeDeletion || type == rocksdb::kTypeSingleDeletion) {

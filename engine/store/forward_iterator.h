@@ -1,11 +1,15 @@
 // An iterator for scans that go forward, which is nearly all of them, at half the cost of RocksDB's own.
 //
 // RocksDB's iterator keeps what few callers need: merge operands, wide columns, values in blob files, times of
-// writing, directions that change, figures of the thread. This one stands on the same internal iterator, which gives
+// writing, directions that change, figures of the thread. This one stands on the same internal iterators, which give
 // all versions of all keys in order, and picks the newest that is visible. As soon as it is asked for more (another
 // direction) or meets more (any other kind of entry), it puts RocksDB's own in its place, over the same versions.
 //
-// It depends on RocksDB's internal headers, and so on the pinned version: forward_iterator.cc and files_version.cc are the only such files.
+// The active memtable is kept apart from what is older. It is where the versions of a row pile up until the next flush:
+// they are passed by a search in it alone, where RocksDB's iterator searches all files again.
+//
+// It depends on RocksDB's internal headers, and so on the pinned version: forward_iterator.cc and files_version.cc are
+// the only such files.
 #pragma once
 
 #include <memory>

@@ -81,6 +81,8 @@ Status BulkLoad::FinishFiles() {
   const Index& primary = indexes_[table_->primary_position()];
   if (primary.files == nullptr || primary.files->empty()) return Status();
   CAIRN_RETURN_IF_ERROR(CheckOverlap(*primary.files));
+  // Who took the table for empty is to look again.
+  database_->table_claims().RevokeIndex(definition.indexes.front().id.index_number);
   CAIRN_RETURN_IF_ERROR(SortedFiles::Ingest(database_, sets));
   definition.counters->row_count.Forget();  // The rows came past the transactions.
   return Status();

@@ -31,7 +31,8 @@ constexpr uint64_t kKeptBatchBytes = 1 << 20;
 Transaction::Transaction(Database* database)
     : database_(database),
       batch_memory_(&database->memory_accounts(), MemoryPart::kWriteBatches),
-      lock_memory_(&database->memory_accounts(), MemoryPart::kRowLocks) {}
+      lock_memory_(&database->memory_accounts(), MemoryPart::kRowLocks),
+      claims_(database) {}
 
 Transaction::~Transaction() {
   if (prepared_) {
@@ -52,6 +53,7 @@ void Transaction::Start(const TransactionSettings& settings) {
     settings_.max_row_locks = settings.max_row_locks;
     if (settings_.lock_wait_timeout_ms != settings.lock_wait_timeout_ms) {
       settings_.lock_wait_timeout_ms = settings.lock_wait_timeout_ms;
+      const ClaimedTables::Held held = claims_.Hold();
       rocksdb_->SetLockTimeout(settings.lock_wait_timeout_ms);
       begun_with_.lock_wait_timeout_ms = settings.lock_wait_timeout_ms;
       facts_.SetTimeout(settings.lock_wait_timeout_ms);
@@ -142,8 +144,9 @@ void Transaction::Finish() {
   started_ = prepared_ = bypasses_memtable_ = in_statement_ = statement_wrote_ = false;
 }
 
-// RocksDB releases its own when the transaction ends there.
+// RocksDB releases its own when the transaction ends there. With claims_.Hold().
 void Transaction::ReleaseLocks() {
+  claims_.Drop();
   if (lock_owner_ != nullptr && range_locks_ != nullptr) range_locks_->UnlockAll(lock_owner_.get());
 }
 
@@ -154,6 +157,7 @@ Status Transaction::ReadApart() {
 
 Status Transaction::Rollback() {
   if (!started_) return Status();
+  const ClaimedTables::Held held = claims_.Hold();
   Status result;
   if (touched_) {
     facts_.SetState(TransactionState::kAwaitingRollback);
@@ -336,6 +340,15 @@ Status Transaction::LockAndRead(const ColumnFamily& family, std::string_view key
 // With RocksDB's locks.
 Status Transaction::LockAndReadOne(const ColumnFamily& family, std::string_view key, LockMode mode,
                                    rocksdb::PinnableSlice* value, LockWait wait) {
+  if (claims_.any()) {
+    const ClaimedTables::Cover cover = NoteClaimed(key, mode);
+    if (cover == ClaimedTables::Cover::kUnused) {
+      return value == nullptr ? Status() : Status(StatusCode::kNotFound);
+    }
+    if (cover == ClaimedTables::Cover::kNoted) {
+      return value == nullptr ? Status() : GetOwnWrite(family, key, value);
+    }
+  }
   if (lock_count_ >= settings_.max_row_locks) return TooManyLocks();
   // Whether the row changed since the snapshot matters only when reads repeat; the transaction has a
   // snapshot of its own only then.
@@ -346,9 +359,12 @@ Status Transaction::LockAndReadOne(const ColumnFamily& family, std::string_view 
   locking_family_ = &family;
   locking_key_ = key;
   if (wait == LockWait::kRefuse) rocksdb_->SetLockTimeout(0);
-  const rocksdb::Status locked =
-      rocksdb_->GetForUpdate(options, family.handle, ToSlice(key), value,
-                             /*exclusive=*/mode == LockMode::kExclusive, /*do_validate=*/true);
+  rocksdb::Status locked;
+  do {
+    locked =
+        rocksdb_->GetForUpdate(options, family.handle, ToSlice(key), value,
+                               /*exclusive=*/mode == LockMode::kExclusive, /*do_validate=*/true);
+  } while ((locked.ok() || locked.IsNotFound()) && GiveWay(family, key));
   if (wait == LockWait::kRefuse) rocksdb_->SetLockTimeout(settings_.lock_wait_timeout_ms);
   locking_family_ = nullptr;
   CountLocks();
@@ -361,6 +377,50 @@ Status Transaction::LockAndReadOne(const ColumnFamily& family, std::string_view 
   Status refused = FromRocksDb(locked);
   if (wait == LockWait::kWait) CountRefusedLock(refused);
   return refused;
+}
+
+// What somebody has claimed is not locked yet where he needs it: he gets his locks first.
+bool Transaction::GiveWay(const ColumnFamily& family, std::string_view key) {
+  TableClaims& claims = database_->table_claims();
+  if (!claims.any()) return false;
+  const std::shared_ptr<TableClaims::Claimant> claimant =
+      claims.ClaimantOf(TableClaims::IndexNumberOf(key));
+  if (claimant == nullptr) return false;
+  rocksdb_->UndoGetForUpdate(family.handle, ToSlice(key));
+  claims.Revoke(claimant);
+  return true;
+}
+
+void Transaction::ClaimIfEmpty(const TableDefinition& table) {
+  CAIRN_ASSERT(started_ && !prepared_);
+  if (range_locks_ != nullptr || !settings_.lock_rows || !settings_.autocommit ||
+      settings_.prepares_locks || reads_apart()) {
+    return;
+  }
+  touched_ = true;
+  if (claims_.ClaimIfEmpty(rocksdb_.get(), table)) return;
+  const ClaimedTables::Held held = claims_.Hold();
+  rocksdb_->SetLockTimeout(settings_.lock_wait_timeout_ms);
+}
+
+ClaimedTables::Cover Transaction::NoteClaimed(std::string_view key, LockMode mode) {
+  const ClaimedTables::Cover cover = claims_.Note(key, mode);
+  if (cover == ClaimedTables::Cover::kNone) {
+    rocksdb_->SetLockTimeout(settings_.lock_wait_timeout_ms);
+    CountLocks();
+  } else {
+    SetLockCount(lock_count_ + 1);
+  }
+  return cover;
+}
+
+Status Transaction::GetOwnWrite(const ColumnFamily& family, std::string_view key,
+                                rocksdb::PinnableSlice* value) {
+  value->Reset();
+  const rocksdb::Status read = rocksdb_->GetWriteBatch()->GetFromBatch(
+      family.handle, database_->options().db, ToSlice(key), value->GetSelf());
+  if (read.ok()) value->PinSelf();
+  return FromRocksDb(read);
 }
 
 bool Transaction::LocksRanges() const {
@@ -466,6 +526,8 @@ void Transaction::TakeBackLock(const ColumnFamily& family, std::string_view key)
     return CountLocks();
   }
   const uint64_t before = lock_count_;
+  const ClaimedTables::Held held = claims_.Hold();
+  if (claims_.Stand()) return;  // What is noted stays noted.
   rocksdb_->UndoGetForUpdate(family.handle, ToSlice(key));
   CountLocks();
   if (settings_.prepares_locks && lock_count_ < before) {
@@ -489,9 +551,13 @@ void Transaction::CountWrites() {
 }
 
 void Transaction::CountLocks() {
-  lock_count_ = range_locks_ != nullptr ? lock_owner_->locks().size() : rocksdb_->GetNumKeys();
-  lock_memory_.Set(lock_count_ * kRowLockBytes);
-  facts_.SetLockCount(lock_count_);
+  SetLockCount(range_locks_ != nullptr ? lock_owner_->locks().size() : rocksdb_->GetNumKeys());
+}
+
+void Transaction::SetLockCount(uint64_t count) {
+  lock_count_ = count;
+  lock_memory_.Set((count - claims_.noted_count()) * kRowLockBytes + claims_.noted_bytes());
+  facts_.SetLockCount(count);
 }
 
 Status Transaction::AfterWrite(const rocksdb::Status& written) {

@@ -25,6 +25,7 @@
 #include "engine/catalog/dictionary.h"
 #include "engine/store/database.h"
 #include "engine/store/memory_account.h"
+#include "engine/txn/claimed_tables.h"
 #include "engine/txn/lock_list.h"
 #include "engine/txn/row_count_changes.h"
 #include "engine/txn/savepoints.h"
@@ -180,6 +181,10 @@ class Transaction {
   // The current statement has no use for a row that it locked: releases the lock if nothing was written under it and no
   // earlier statement holds it. At SERIALIZABLE it stays, as the statement has seen that the row is of no use.
   void Unlock(const ColumnFamily& family, std::string_view key);
+  // The statement is about to insert many rows into a table. If that has none yet and nobody else holds a lock in it,
+  // they are not locked one by one, and not looked for in the table, until somebody else wants a lock there
+  // (claimed_tables.h). Nothing changes for others. Autocommitted statements alone do so.
+  void ClaimIfEmpty(const TableDefinition& table);
   // Takes back a lock under which nothing was seen, at any level.
   void TakeBackLock(const ColumnFamily& family, std::string_view key);
   // Whether locking reads lock ranges, by LockRange(), and read what is committed last.
@@ -230,6 +235,10 @@ class Transaction {
                      rocksdb::PinnableSlice* value, LockWait wait);
   Status LockAndReadOne(const ColumnFamily& family, std::string_view key, LockMode mode,
                         rocksdb::PinnableSlice* value, LockWait wait);
+  ClaimedTables::Cover NoteClaimed(std::string_view key, LockMode mode);
+  Status GetOwnWrite(const ColumnFamily& family, std::string_view key,
+                     rocksdb::PinnableSlice* value);
+  bool GiveWay(const ColumnFamily& family, std::string_view key);
   Status LockInTable(const KeySpan& range, LockMode mode, LockWait wait);
   Status CheckUnchanged(const ColumnFamily& family, std::string_view key);
   void ReleaseLocks();
@@ -265,6 +274,7 @@ class Transaction {
   // Tell what the transaction has written and locked by now.
   void CountWrites();
   void CountLocks();
+  void SetLockCount(uint64_t count);
   void Finish();
 
   struct AutoIncrementRaise {
@@ -293,6 +303,7 @@ class Transaction {
   const KeySpan* locking_span_ = nullptr;  // With range_locks_.
   MemoryCharge batch_memory_;
   MemoryCharge lock_memory_;
+  ClaimedTables claims_;
   LockList lock_list_;  // With TransactionSettings::prepares_locks; range_locks_ knows its own.
   RangeLockTable* range_locks_ = nullptr;              // Null: RocksDB's locks.
   std::unique_ptr<RangeLockTable::Owner> lock_owner_;  // With range_locks_.

@@ -74,10 +74,11 @@ void Transaction::KeepLocks() {
 
 Status Transaction::Commit(Durability durability) {
   if (!started_) return Status();
-  if (ordered_.has_value()) return FinishOrdered(durability);
-  if (!prepared_ && !has_writes() && auto_increment_raises_.empty()) {
+  if (!ordered_.has_value() && !prepared_ && !has_writes() && auto_increment_raises_.empty()) {
     return Rollback();  // Nothing to log, nothing to sync.
   }
+  const ClaimedTables::Held held = claims_.Hold();
+  if (ordered_.has_value()) return FinishOrdered(durability);
   Status result = prepared_ ? Status() : AddAutoIncrementMerges();
   const bool large = IsLarge();
   const bool logged = !rocksdb_->GetWriteOptions()->disableWAL;
@@ -123,6 +124,7 @@ void Transaction::WriteOutBypassed() {
 Status Transaction::AfterFailedCommit(Status failure) {
   if (prepared_) {
     KeepLocks();
+    claims_.ExchangeForLocks();
     LeaveUnfinished(database_, &rocksdb_, /*holder=*/nullptr);
     return failure.WithContext("the transaction stays prepared until it can be committed");
   }
@@ -134,6 +136,7 @@ Status Transaction::AfterFailedCommit(Status failure) {
 
 void Transaction::CommitOrdered() {
   if (!started_ || (!prepared_ && !has_writes())) return;
+  const ClaimedTables::Held held = claims_.Hold();
   ordered_.emplace();
   ordered_->large = IsLarge();
   ordered_->synced_by_others = prepared_ || rocksdb_->GetWriteOptions()->disableWAL;
@@ -184,6 +187,7 @@ Status Transaction::CommitPiece(Durability durability) {
 
 Status Transaction::Prepare(const TransactionId& id, Durability durability) {
   CAIRN_ASSERT(started_ && !prepared_);
+  const ClaimedTables::Held held = claims_.Hold();
   touched_ = true;
   CAIRN_RETURN_IF_ERROR(AddLockList());
   CAIRN_RETURN_IF_ERROR(SettleBypass());
@@ -202,7 +206,9 @@ Status Transaction::Prepare(const TransactionId& id, Durability durability) {
 
 void Transaction::Detach() {
   CAIRN_ASSERT(prepared_);
+  const ClaimedTables::Held held = claims_.Hold();
   KeepLocks();
+  claims_.ExchangeForLocks();
   LeavePrepared(&rocksdb_);
   Finish();
 }

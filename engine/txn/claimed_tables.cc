@@ -1,0 +1,156 @@
+#include "engine/txn/claimed_tables.h"
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+#include "engine/base/assert.h"
+#include "engine/base/bytes.h"
+#include "engine/store/index_range.h"
+
+namespace cairn {
+namespace {
+
+// To look for the locks in one table, RocksDB copies all that there are and stops everybody else meanwhile.
+constexpr uint64_t kMostLockBytes = 4 << 20;
+
+// A table that looks empty after so many deleted entries is not looked at any further.
+constexpr uint64_t kMostDeletedEntries = 1000;
+
+}  // namespace
+
+ClaimedTables::~ClaimedTables() {
+  const Held held = Hold();
+  Drop();
+}
+
+bool ClaimedTables::ClaimIfEmpty(rocksdb::Transaction* holder, const TableDefinition& table) {
+  if (database_->options().transaction.write_policy != rocksdb::TxnDBWritePolicy::WRITE_COMMITTED ||
+      database_->memory_accounts().Bytes(MemoryPart::kRowLocks) > kMostLockBytes ||
+      table.indexes.empty()) {
+    return false;
+  }
+  std::vector<uint32_t> numbers;
+  for (const IndexEntry& index : table.indexes) numbers.push_back(index.id.index_number);
+  TableClaims& claims = database_->table_claims();
+  if (claimant_ == nullptr) {
+    claimant_ = std::make_shared<TableClaims::Claimant>([this] { LockNoted(); });
+  }
+  const std::shared_ptr<TableClaims::Claimant> claimant = claimant_;
+  {
+    const std::lock_guard guard(claimant->mutex());
+    if (!indexes_.empty() && !Stand()) return false;  // Somebody came.
+    if (!claims.Claim(claimant, numbers)) {
+      if (indexes_.empty()) Forget();
+      return false;
+    }
+    holder_ = holder;
+    for (const IndexEntry& index : table.indexes) {
+      indexes_.push_back({index.id.index_number, index.family, {}});
+    }
+  }
+  // Rows that a transaction has written, and not yet committed, are locked; those that are committed can be seen.
+  const bool others = IsLockedByOthers(numbers) ||
+                      !std::all_of(table.indexes.begin(), table.indexes.end(),
+                                   [this](const IndexEntry& index) { return IsEmpty(index); });
+  const std::lock_guard guard(claimant->mutex());
+  if (others) ExchangeForLocks();
+  return !others && Stand();
+}
+
+bool ClaimedTables::IsLockedByOthers(const std::vector<uint32_t>& index_numbers) const {
+  const auto locks = database_->rocksdb()->GetLockStatusData();
+  return std::any_of(locks.begin(), locks.end(), [&index_numbers](const auto& lock) {
+    return std::find(index_numbers.begin(), index_numbers.end(),
+                     TableClaims::IndexNumberOf(lock.second.key)) != index_numbers.end();
+  });
+}
+
+bool ClaimedTables::IsEmpty(const IndexEntry& index) const {
+  const IndexRange range(*index.family, index.id.index_number);
+  rocksdb::ReadOptions options;
+  options.iterate_lower_bound = &range.lower();
+  options.iterate_upper_bound = &range.upper();
+  options.max_skippable_internal_keys = kMostDeletedEntries;
+  const std::unique_ptr<rocksdb::Iterator> entries(
+      database_->rocksdb()->NewIterator(options, index.family->handle));
+  entries->SeekToFirst();
+  return !entries->Valid() && entries->status().ok();
+}
+
+ClaimedTables::ClaimedIndex* ClaimedTables::Find(std::string_view key) {
+  const uint32_t number = TableClaims::IndexNumberOf(key);
+  const auto found =
+      std::find_if(indexes_.begin(), indexes_.end(),
+                   [number](const ClaimedIndex& index) { return index.number == number; });
+  return found == indexes_.end() ? nullptr : &*found;
+}
+
+ClaimedTables::Cover ClaimedTables::Note(std::string_view key, LockMode mode) {
+  const Held held = Hold();
+  ClaimedIndex* const index = Stand() ? Find(key) : nullptr;
+  if (index == nullptr) {
+    ExchangeForLocks();
+    return Cover::kNone;
+  }
+  noted_.push_back(static_cast<char>(mode));
+  AppendBigEndian(static_cast<uint32_t>(index - indexes_.data()), &noted_);
+  AppendBigEndian(static_cast<uint32_t>(key.size()), &noted_);
+  noted_.append(key);
+  ++noted_count_;
+  if (key <= index->highest) return Cover::kNoted;
+  index->highest.assign(key);
+  return Cover::kUnused;
+}
+
+// Nobody keeps a lock here: others may have taken one without knowing of the claim, and give it back when they see it.
+void ClaimedTables::LockNoted() {
+  holder_->SetLockTimeout(0);
+  ByteReader reader(noted_);
+  uint8_t mode = 0;
+  uint32_t index = 0;
+  uint32_t length = 0;
+  std::string_view key;
+  while (reader.ReadBigEndian(&mode) && reader.ReadBigEndian(&index) &&
+         reader.ReadBigEndian(&length) && reader.ReadBytes(length, &key)) {
+    LockKey(*indexes_[index].family, key, static_cast<LockMode>(mode));
+  }
+}
+
+void ClaimedTables::LockKey(const ColumnFamily& family, std::string_view key, LockMode mode) {
+  while (true) {
+    const rocksdb::Status locked = holder_->GetForUpdate(
+        rocksdb::ReadOptions(), family.handle, rocksdb::Slice(key.data(), key.size()),
+        static_cast<rocksdb::PinnableSlice*>(nullptr), mode == LockMode::kExclusive,
+        /*do_validate=*/false);
+    if (locked.ok()) return;
+    if (!locked.IsTimedOut()) {
+      database_->log().Write(Severity::kError,
+                             "locking a row of a claimed table: " + locked.ToString());
+      return;
+    }
+    std::this_thread::yield();
+  }
+}
+
+void ClaimedTables::Forget() {
+  claimant_.reset();
+  holder_ = nullptr;
+  indexes_.clear();
+  noted_ = std::string();
+  noted_count_ = 0;
+}
+
+void ClaimedTables::Drop() {
+  if (claimant_ == nullptr) return;
+  database_->table_claims().Drop(claimant_.get());
+  Forget();
+}
+
+void ClaimedTables::ExchangeForLocks() {
+  if (claimant_ == nullptr) return;
+  database_->table_claims().Exchange(claimant_.get());
+  Forget();
+}
+
+}  // namespace cairn
