@@ -272,7 +272,7 @@ class ha_rocksdb final : public handler {
   // ALTER TABLE's copy goes to a table that nobody else sees, so that it can be committed piece by piece.
   std::unique_ptr<cairn::Transaction> copy_transaction_;
   uint64_t copied_rows_ = 0;
-  bool inserts_many_rows_ = false;  // The statement says so; until the first of them.
+  uint64_t changed_rows_ = 0;  // By this statement.
   // Of a SEQUENCE: each change is committed at once, whatever becomes of the statement.
   std::unique_ptr<cairn::Transaction> own_transaction_;
   std::optional<cairn::LockMode> lock_mode_;

@@ -382,7 +382,8 @@ int ha_rocksdb::reset() {
   fetches_listed_rows_ = false;
   writer_->SetUpdatesReplaceRows(false);
   lock_mode_.reset();
-  skip_locked_ = inserts_many_rows_ = false;
+  skip_locked_ = false;
+  changed_rows_ = 0;
   columns_changed_ = true;
   compared_entries_ = 0;
   cancel_pushed_idx_cond();

@@ -1,6 +1,5 @@
 // Writing rows, and the auto-increment counter.
 #include <algorithm>
-#include <utility>
 
 #include "mariadb/cairn_range_locks.h"
 #include "mariadb/engine.h"
@@ -21,8 +20,8 @@ namespace {
 // need little memory.
 constexpr uint64_t kCopyCommitRows = 10'000;
 
-// Rows of a statement from which on a look at the whole table, instead of a lock for each, is worth its time.
-constexpr ha_rows kManyRows = 100;
+// Changed rows of a statement from which on a look at all locks, instead of a lock for each row, is worth its time.
+constexpr uint64_t kManyRows = 1000;
 
 // A table that the server makes in order to replace another one by it, not a temporary one of the user.
 bool IsCopyTarget(const cairn::TableDefinition& table) {
@@ -58,9 +57,6 @@ int ha_rocksdb::write_row(const uchar* record) {
   writer_->SetUniqueChecks(unchecked ? UniqueChecks::kOverwrite
                            : loads   ? UniqueChecks::kTrusted
                                      : UniqueChecks::kAll);
-  if (std::exchange(inserts_many_rows_, false)) {
-    transaction().ClaimIfEmpty(engine_table_->definition());
-  }
   const Status inserted = writer_->Insert(&transaction(), record);
   if (!inserted.ok()) return OperationError(inserted);
   NoteAutoIncrement(record);
@@ -122,8 +118,12 @@ int ha_rocksdb::delete_row(const uchar* record) {
 void ha_rocksdb::CountWrite(Work user_table, Work system_table) {
   shared_->CountChange();
   cairn::RunningEngine()->database().work().Count(is_system_table_ ? system_table : user_table);
-  if (copy_transaction_ == nullptr && own_transaction_ == nullptr) {
-    cairn::Session::Of(ha_thd()).NoteChange(engine_table_->definition());
+  if (copy_transaction_ != nullptr || own_transaction_ != nullptr) return;
+  cairn::Session& session = cairn::Session::Of(ha_thd());
+  session.NoteChange(engine_table_->definition());
+  // A replica's transactions commit in a given order, and wait for each other.
+  if (++changed_rows_ == kManyRows && !ha_thd()->slave_thread) {
+    session.transaction().Claim(engine_table_->definition());
   }
 }
 
@@ -136,14 +136,8 @@ int ha_rocksdb::CommitSequence() {
 
 // --- The copy of ALTER TABLE ---------------------------------------------------------------------------
 
-// `rows`: 0 when the server does not know. A replica's transactions commit in a given order, and wait for each other.
-void ha_rocksdb::start_bulk_insert(ha_rows rows, uint) {
-  if (copy_transaction_ != nullptr) return;
-  if (!IsCopyTarget(engine_table_->definition())) {
-    inserts_many_rows_ = (rows == 0 || rows >= kManyRows) && own_transaction_ == nullptr &&
-                         !engine_table_->has_hidden_key() && !ha_thd()->slave_thread;
-    return;
-  }
+void ha_rocksdb::start_bulk_insert(ha_rows, uint) {
+  if (!IsCopyTarget(engine_table_->definition()) || copy_transaction_ != nullptr) return;
   copy_transaction_ = std::make_unique<cairn::Transaction>(&cairn::RunningEngine()->database());
   copy_transaction_->Start(CopySettings(ha_thd()));
   writer_->SetTableIsNew(true);
@@ -151,7 +145,6 @@ void ha_rocksdb::start_bulk_insert(ha_rows rows, uint) {
 }
 
 int ha_rocksdb::end_bulk_insert() {
-  inserts_many_rows_ = false;
   if (copy_transaction_ == nullptr) return 0;
   const int error = CommitCopiedRows(Durability::kSync);
   copy_transaction_.reset();

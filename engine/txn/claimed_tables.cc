@@ -1,6 +1,7 @@
 #include "engine/txn/claimed_tables.h"
 
 #include <algorithm>
+#include <iterator>
 #include <thread>
 #include <utility>
 
@@ -14,6 +15,9 @@ namespace {
 // To look for the locks in one table, RocksDB copies all that there are and stops everybody else meanwhile.
 constexpr uint64_t kMostLockBytes = 4 << 20;
 
+// Of a note, before the key.
+constexpr size_t kNoteBytes = sizeof(uint8_t) + 2 * sizeof(uint32_t);
+
 // A table that looks empty after so many deleted entries is not looked at any further.
 constexpr uint64_t kMostDeletedEntries = 1000;
 
@@ -24,15 +28,17 @@ ClaimedTables::~ClaimedTables() {
   Drop();
 }
 
-bool ClaimedTables::ClaimIfEmpty(rocksdb::Transaction* holder, const TableDefinition& table) {
+bool ClaimedTables::Claim(rocksdb::Transaction* holder, const TableDefinition& table) {
   if (database_->options().transaction.write_policy != rocksdb::TxnDBWritePolicy::WRITE_COMMITTED ||
-      database_->memory_accounts().Bytes(MemoryPart::kRowLocks) > kMostLockBytes ||
-      table.indexes.empty()) {
+      database_->memory_accounts().Bytes(MemoryPart::kRowLocks) > kMostLockBytes) {
     return false;
   }
+  std::vector<ClaimedIndex> indexes;
   std::vector<uint32_t> numbers;
-  for (const IndexEntry& index : table.indexes) numbers.push_back(index.id.index_number);
-  TableClaims& claims = database_->table_claims();
+  for (const IndexEntry& index : table.indexes) {
+    indexes.push_back({index.id.index_number, index.family, false, {}});
+    numbers.push_back(index.id.index_number);
+  }
   if (claimant_ == nullptr) {
     claimant_ = std::make_shared<TableClaims::Claimant>([this] { LockNoted(); });
   }
@@ -40,34 +46,35 @@ bool ClaimedTables::ClaimIfEmpty(rocksdb::Transaction* holder, const TableDefini
   {
     const std::lock_guard guard(claimant->mutex());
     if (!indexes_.empty() && !Stand()) return false;  // Somebody came.
-    if (!claims.Claim(claimant, numbers)) {
+    if (!database_->table_claims().Claim(claimant, numbers)) {
       if (indexes_.empty()) Forget();
       return false;
     }
     holder_ = holder;
-    for (const IndexEntry& index : table.indexes) {
-      indexes_.push_back({index.id.index_number, index.family, {}});
-    }
   }
   // Rows that a transaction has written, and not yet committed, are locked; those that are committed can be seen.
-  const bool others = IsLockedByOthers(numbers) ||
-                      !std::all_of(table.indexes.begin(), table.indexes.end(),
-                                   [this](const IndexEntry& index) { return IsEmpty(index); });
+  const bool alone = LookAround(&indexes);
   const std::lock_guard guard(claimant->mutex());
-  if (others) ExchangeForLocks();
-  return !others && Stand();
+  if (!alone) ExchangeForLocks();
+  if (!alone || !Stand()) return false;
+  std::move(indexes.begin(), indexes.end(), std::back_inserter(indexes_));
+  return true;
 }
 
-bool ClaimedTables::IsLockedByOthers(const std::vector<uint32_t>& index_numbers) const {
-  const auto locks = database_->rocksdb()->GetLockStatusData();
-  return std::any_of(locks.begin(), locks.end(), [&index_numbers](const auto& lock) {
-    return std::find(index_numbers.begin(), index_numbers.end(),
-                     TableClaims::IndexNumberOf(lock.second.key)) != index_numbers.end();
-  });
+// Whether nobody else has a lock there; completes what is known of the indexes.
+bool ClaimedTables::LookAround(std::vector<ClaimedIndex>* indexes) const {
+  for (const auto& [family, lock] : database_->rocksdb()->GetLockStatusData()) {
+    ClaimedIndex* const index = Find(lock.key, indexes);
+    if (index == nullptr) continue;
+    if (lock.ids.size() != 1 || lock.ids.front() != holder_->GetID()) return false;
+    index->highest = std::max(index->highest, lock.key);
+  }
+  for (ClaimedIndex& index : *indexes) index.was_empty = IsEmpty(index);
+  return true;
 }
 
-bool ClaimedTables::IsEmpty(const IndexEntry& index) const {
-  const IndexRange range(*index.family, index.id.index_number);
+bool ClaimedTables::IsEmpty(const ClaimedIndex& index) const {
+  const IndexRange range(*index.family, index.number);
   rocksdb::ReadOptions options;
   options.iterate_lower_bound = &range.lower();
   options.iterate_upper_bound = &range.upper();
@@ -78,29 +85,38 @@ bool ClaimedTables::IsEmpty(const IndexEntry& index) const {
   return !entries->Valid() && entries->status().ok();
 }
 
-ClaimedTables::ClaimedIndex* ClaimedTables::Find(std::string_view key) {
+ClaimedTables::ClaimedIndex* ClaimedTables::Find(std::string_view key,
+                                                 std::vector<ClaimedIndex>* indexes) {
   const uint32_t number = TableClaims::IndexNumberOf(key);
   const auto found =
-      std::find_if(indexes_.begin(), indexes_.end(),
+      std::find_if(indexes->begin(), indexes->end(),
                    [number](const ClaimedIndex& index) { return index.number == number; });
-  return found == indexes_.end() ? nullptr : &*found;
+  return found == indexes->end() ? nullptr : &*found;
 }
 
 ClaimedTables::Cover ClaimedTables::Note(std::string_view key, LockMode mode) {
   const Held held = Hold();
-  ClaimedIndex* const index = Stand() ? Find(key) : nullptr;
+  ClaimedIndex* const index = Stand() ? Find(key, &indexes_) : nullptr;
   if (index == nullptr) {
     ExchangeForLocks();
     return Cover::kNone;
   }
+  last_noted_ = noted_.size();
   noted_.push_back(static_cast<char>(mode));
   AppendBigEndian(static_cast<uint32_t>(index - indexes_.data()), &noted_);
   AppendBigEndian(static_cast<uint32_t>(key.size()), &noted_);
   noted_.append(key);
   ++noted_count_;
-  if (key <= index->highest) return Cover::kNoted;
+  if (!index->was_empty) return Cover::kNoted;
+  if (key <= index->highest) return Cover::kOwn;
   index->highest.assign(key);
   return Cover::kUnused;
+}
+
+void ClaimedTables::TakeBack(std::string_view key) {
+  if (last_noted_ + kNoteBytes + key.size() != noted_.size() || !noted_.ends_with(key)) return;
+  noted_.resize(last_noted_);
+  --noted_count_;
 }
 
 // Nobody keeps a lock here: others may have taken one without knowing of the claim, and give it back when they see it.
@@ -138,7 +154,7 @@ void ClaimedTables::Forget() {
   holder_ = nullptr;
   indexes_.clear();
   noted_ = std::string();
-  noted_count_ = 0;
+  noted_count_ = last_noted_ = 0;
 }
 
 void ClaimedTables::Drop() {

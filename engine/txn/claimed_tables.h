@@ -28,16 +28,19 @@ class ClaimedTables {
   // Whether there are claims, or were and the transaction has not met their end.
   bool any() const { return claimant_ != nullptr; }
 
-  // Claims a table that has no rows and where nobody holds a lock. `holder` takes the locks when the claims end before
-  // the transaction does; its lock time-out is 0 then. Returns whether the table is claimed now.
-  bool ClaimIfEmpty(rocksdb::Transaction* holder, const TableDefinition& table);
+  // Claims a table where nobody but `holder` has a lock, which takes what is noted when the claims end before the
+  // transaction does; its lock time-out is 0 then. Returns whether the table is claimed now.
+  bool Claim(rocksdb::Transaction* holder, const TableDefinition& table);
 
   enum class Cover : uint8_t {
     kNone,    // To be locked; no claim is left, as a transaction that may wait must not have any.
-    kNoted,   // As good as locked. What is committed has no such key; what the transaction has written may.
-    kUnused,  // The same, and the transaction has written no such key either.
+    kNoted,   // As good as locked.
+    kOwn,     // The same; what is committed has no such key, what the transaction has written may.
+    kUnused,  // The same; neither has.
   };
   Cover Note(std::string_view key, LockMode mode);
+  // With Hold(): what was noted last is not to be locked, if it is this key.
+  void TakeBack(std::string_view key);
 
   // Of what is noted.
   size_t noted_count() const { return noted_count_; }
@@ -66,12 +69,13 @@ class ClaimedTables {
   struct ClaimedIndex {
     uint32_t number;
     const ColumnFamily* family;
-    std::string highest;  // Of the keys that were noted.
+    bool was_empty;       // There is nothing committed.
+    std::string highest;  // Of the keys that the transaction has locked or noted.
   };
 
-  ClaimedIndex* Find(std::string_view key);
-  bool IsEmpty(const IndexEntry& index) const;
-  bool IsLockedByOthers(const std::vector<uint32_t>& index_numbers) const;
+  static ClaimedIndex* Find(std::string_view key, std::vector<ClaimedIndex>* indexes);
+  bool IsEmpty(const ClaimedIndex& index) const;
+  bool LookAround(std::vector<ClaimedIndex>* indexes) const;
   void LockNoted();
   void LockKey(const ColumnFamily& family, std::string_view key, LockMode mode);
   void Forget();
@@ -83,6 +87,7 @@ class ClaimedTables {
   std::vector<ClaimedIndex> indexes_;
   std::string noted_;  // Of each key: mode, position in indexes_, length (two numbers of 4 bytes), bytes.
   size_t noted_count_ = 0;
+  size_t last_noted_ = 0;  // Where the last one begins in noted_.
 };
 
 }  // namespace cairn

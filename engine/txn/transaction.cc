@@ -341,13 +341,12 @@ Status Transaction::LockAndRead(const ColumnFamily& family, std::string_view key
 Status Transaction::LockAndReadOne(const ColumnFamily& family, std::string_view key, LockMode mode,
                                    rocksdb::PinnableSlice* value, LockWait wait) {
   if (claims_.any()) {
-    const ClaimedTables::Cover cover = NoteClaimed(key, mode);
-    if (cover == ClaimedTables::Cover::kUnused) {
-      return value == nullptr ? Status() : Status(StatusCode::kNotFound);
-    }
-    if (cover == ClaimedTables::Cover::kNoted) {
-      return value == nullptr ? Status() : GetOwnWrite(family, key, value);
-    }
+    using Cover = ClaimedTables::Cover;
+    const Cover cover = NoteClaimed(key, mode);
+    if (cover != Cover::kNone && value == nullptr) return Status();
+    if (cover == Cover::kNoted) return Get(family, key, View::kLatest, value);
+    if (cover == Cover::kOwn) return GetOwnWrite(family, key, value);
+    if (cover == Cover::kUnused) return Status(StatusCode::kNotFound);
   }
   if (lock_count_ >= settings_.max_row_locks) return TooManyLocks();
   // Whether the row changed since the snapshot matters only when reads repeat; the transaction has a
@@ -391,14 +390,14 @@ bool Transaction::GiveWay(const ColumnFamily& family, std::string_view key) {
   return true;
 }
 
-void Transaction::ClaimIfEmpty(const TableDefinition& table) {
+void Transaction::Claim(const TableDefinition& table) {
   CAIRN_ASSERT(started_ && !prepared_);
   if (range_locks_ != nullptr || !settings_.lock_rows || !settings_.autocommit ||
       settings_.prepares_locks || reads_apart()) {
     return;
   }
   touched_ = true;
-  if (claims_.ClaimIfEmpty(rocksdb_.get(), table)) return;
+  if (claims_.Claim(rocksdb_.get(), table)) return;
   const ClaimedTables::Held held = claims_.Hold();
   rocksdb_->SetLockTimeout(settings_.lock_wait_timeout_ms);
 }
@@ -526,8 +525,12 @@ void Transaction::TakeBackLock(const ColumnFamily& family, std::string_view key)
     return CountLocks();
   }
   const uint64_t before = lock_count_;
+  const size_t counted = claims_.noted_count();
   const ClaimedTables::Held held = claims_.Hold();
-  if (claims_.Stand()) return;  // What is noted stays noted.
+  if (claims_.Stand()) {
+    claims_.TakeBack(key);
+    return SetLockCount(lock_count_ - (counted - claims_.noted_count()));
+  }
   rocksdb_->UndoGetForUpdate(family.handle, ToSlice(key));
   CountLocks();
   if (settings_.prepares_locks && lock_count_ < before) {

@@ -181,10 +181,10 @@ class Transaction {
   // The current statement has no use for a row that it locked: releases the lock if nothing was written under it and no
   // earlier statement holds it. At SERIALIZABLE it stays, as the statement has seen that the row is of no use.
   void Unlock(const ColumnFamily& family, std::string_view key);
-  // The statement is about to insert many rows into a table. If that has none yet and nobody else holds a lock in it,
-  // they are not locked one by one, and not looked for in the table, until somebody else wants a lock there
-  // (claimed_tables.h). Nothing changes for others. Autocommitted statements alone do so.
-  void ClaimIfEmpty(const TableDefinition& table);
+  // The statement changes many rows of a table. If nobody else holds a lock in it, those that follow are not locked one
+  // by one until somebody else wants a lock there (claimed_tables.h), and not looked for in a table that has none.
+  // Nothing changes for others. Autocommitted statements alone do so. max_row_locks does not bound what is locked so.
+  void Claim(const TableDefinition& table);
   // Takes back a lock under which nothing was seen, at any level.
   void TakeBackLock(const ColumnFamily& family, std::string_view key);
   // Whether locking reads lock ranges, by LockRange(), and read what is committed last.

@@ -80,7 +80,7 @@ class ClaimedTablesTest : public testing::Test {
 
 TEST_F(ClaimedTablesTest, RowsOfAnEmptyTableAreNotLockedOneByOne) {
   const std::unique_ptr<Transaction> loader = Begin();
-  loader->ClaimIfEmpty(table_);
+  loader->Claim(table_);
   for (uint32_t row = 1; row <= 100; ++row) {
     ASSERT_TRUE(Insert(loader.get(), Key(row)).ok());
     ASSERT_TRUE(loader->Lock(family(), Key(row, kUniqueIndexNumber), LockMode::kExclusive).ok());
@@ -95,7 +95,7 @@ TEST_F(ClaimedTablesTest, RowsOfAnEmptyTableAreNotLockedOneByOne) {
 
 TEST_F(ClaimedTablesTest, TheTransactionFindsItsOwnRows) {
   const std::unique_ptr<Transaction> loader = Begin();
-  loader->ClaimIfEmpty(table_);
+  loader->Claim(table_);
   for (const uint32_t row : {5, 9, 3, 7}) ASSERT_TRUE(Insert(loader.get(), Key(row)).ok());
   for (const uint32_t row : {3, 9}) {
     EXPECT_EQ(Insert(loader.get(), Key(row)).code(), StatusCode::kDuplicateKey);
@@ -107,7 +107,7 @@ TEST_F(ClaimedTablesTest, TheTransactionFindsItsOwnRows) {
 
 TEST_F(ClaimedTablesTest, WhoComesMeetsTheRowsAndNothingElse) {
   const std::unique_ptr<Transaction> loader = Begin();
-  loader->ClaimIfEmpty(table_);
+  loader->Claim(table_);
   for (const uint32_t row : {1, 2, 3}) ASSERT_TRUE(Insert(loader.get(), Key(row)).ok());
 
   const std::unique_ptr<Transaction> other = Begin();
@@ -130,7 +130,7 @@ TEST_F(ClaimedTablesTest, WhoComesMeetsTheRowsAndNothingElse) {
 
 TEST_F(ClaimedTablesTest, WhatIsLockedInAnotherIndexOfTheTableCountsAsWell) {
   const std::unique_ptr<Transaction> loader = Begin();
-  loader->ClaimIfEmpty(table_);
+  loader->Claim(table_);
   ASSERT_TRUE(loader->Lock(family(), Key(1, kUniqueIndexNumber), LockMode::kExclusive).ok());
   const std::unique_ptr<Transaction> other = Begin();
   EXPECT_EQ(other->Lock(family(), Key(1, kUniqueIndexNumber), LockMode::kShared).code(),
@@ -139,45 +139,83 @@ TEST_F(ClaimedTablesTest, WhatIsLockedInAnotherIndexOfTheTableCountsAsWell) {
 
 TEST_F(ClaimedTablesTest, SharedLocksStayShared) {
   const std::unique_ptr<Transaction> loader = Begin();
-  loader->ClaimIfEmpty(table_);
+  loader->Claim(table_);
   ASSERT_TRUE(loader->Lock(family(), Key(1), LockMode::kShared).ok());
   const std::unique_ptr<Transaction> other = Begin();
   EXPECT_TRUE(other->Lock(family(), Key(1), LockMode::kShared).ok());
   EXPECT_EQ(other->Lock(family(), Key(1), LockMode::kExclusive).code(), StatusCode::kLockTimeout);
 }
 
-TEST_F(ClaimedTablesTest, OnlyAnEmptyTableWhereNobodyHasLocksIsClaimed) {
+TEST_F(ClaimedTablesTest, ATableWhereOthersHaveLocksIsNotClaimed) {
   const std::unique_ptr<Transaction> loader = Begin();
   {
     const std::unique_ptr<Transaction> other = Begin();
     ASSERT_TRUE(other->Lock(family(), Key(1, kUniqueIndexNumber), LockMode::kShared).ok());
-    loader->ClaimIfEmpty(table_);
+    loader->Claim(table_);
     EXPECT_FALSE(AnyClaims());
   }
   const std::unique_ptr<Transaction> other = Begin();
   ASSERT_TRUE(Insert(other.get(), Key(1)).ok());
-  loader->ClaimIfEmpty(table_);
+  loader->Claim(table_);
   EXPECT_FALSE(AnyClaims());
-  ASSERT_TRUE(other->Commit(Durability::kDelayed).ok());
-  loader->ClaimIfEmpty(table_);
-  EXPECT_FALSE(AnyClaims());
-  EXPECT_EQ(Insert(loader.get(), Key(1)).code(), StatusCode::kDuplicateKey);
-  loader->ClaimIfEmpty(TableOf({kIndexNumber + 10}));
+  loader->Claim(TableOf({kIndexNumber + 10}));
   EXPECT_TRUE(AnyClaims());
+}
+
+TEST_F(ClaimedTablesTest, RowsThatAreThereAreFound) {
+  const std::unique_ptr<Transaction> other = Begin();
+  ASSERT_TRUE(Insert(other.get(), Key(5)).ok());
+  ASSERT_TRUE(other->Commit(Durability::kDelayed).ok());
+  const std::unique_ptr<Transaction> loader = Begin();
+  loader->Claim(table_);
+  for (uint32_t row = 1; row <= 9; ++row) {
+    EXPECT_EQ(Insert(loader.get(), Key(row)).code(),
+              row == 5 ? StatusCode::kDuplicateKey : StatusCode::kOk);
+  }
+  EXPECT_EQ(Insert(loader.get(), Key(9)).code(), StatusCode::kDuplicateKey);
+  EXPECT_EQ(LocksInRocksDb(), 0u);
+}
+
+TEST_F(ClaimedTablesTest, LocksFromBeforeTheClaimStay) {
+  const std::unique_ptr<Transaction> loader = Begin();
+  for (const uint32_t row : {7, 8}) ASSERT_TRUE(Insert(loader.get(), Key(row)).ok());
+  loader->Claim(table_);
+  EXPECT_TRUE(AnyClaims());
+  for (const uint32_t row : {1, 2}) ASSERT_TRUE(Insert(loader.get(), Key(row)).ok());
+  for (const uint32_t row : {7, 1}) {
+    EXPECT_EQ(Insert(loader.get(), Key(row)).code(), StatusCode::kDuplicateKey);
+  }
+  EXPECT_EQ(LocksInRocksDb(), 2u);
+  for (const uint32_t row : {7, 1}) {
+    EXPECT_EQ(Insert(Begin().get(), Key(row)).code(), StatusCode::kLockTimeout);
+  }
+  EXPECT_EQ(LocksInRocksDb(), 4u);
+}
+
+TEST_F(ClaimedTablesTest, ALockThatIsTakenBackIsNotExchanged) {
+  const std::unique_ptr<Transaction> loader = Begin();
+  loader->Claim(table_);
+  ASSERT_TRUE(Insert(loader.get(), Key(1)).ok());
+  ASSERT_TRUE(loader->Lock(family(), Key(2), LockMode::kExclusive).ok());
+  loader->Unlock(family(), Key(2));
+  EXPECT_EQ(loader->lock_count(), 1u);
+  const std::unique_ptr<Transaction> other = Begin();
+  EXPECT_TRUE(Insert(other.get(), Key(2)).ok());
+  EXPECT_EQ(Insert(other.get(), Key(1)).code(), StatusCode::kLockTimeout);
 }
 
 TEST_F(ClaimedTablesTest, ATableIsClaimedByOneAlone) {
   const std::unique_ptr<Transaction> first = Begin();
   const std::unique_ptr<Transaction> second = Begin();
-  first->ClaimIfEmpty(table_);
+  first->Claim(table_);
   ASSERT_TRUE(Insert(first.get(), Key(1)).ok());
-  second->ClaimIfEmpty(table_);
+  second->Claim(table_);
   EXPECT_EQ(Insert(second.get(), Key(1)).code(), StatusCode::kLockTimeout);
 }
 
 TEST_F(ClaimedTablesTest, WhoLocksElsewhereHasNoClaimAnyMore) {
   const std::unique_ptr<Transaction> loader = Begin();
-  loader->ClaimIfEmpty(table_);
+  loader->Claim(table_);
   ASSERT_TRUE(Insert(loader.get(), Key(1)).ok());
   ASSERT_TRUE(loader->Lock(family(), Key(1, kIndexNumber + 10), LockMode::kExclusive).ok());
   EXPECT_FALSE(AnyClaims());
@@ -187,9 +225,9 @@ TEST_F(ClaimedTablesTest, WhoLocksElsewhereHasNoClaimAnyMore) {
 
 TEST_F(ClaimedTablesTest, SeveralTablesCanBeClaimed) {
   const std::unique_ptr<Transaction> loader = Begin();
-  loader->ClaimIfEmpty(table_);
+  loader->Claim(table_);
   ASSERT_TRUE(Insert(loader.get(), Key(1)).ok());
-  loader->ClaimIfEmpty(TableOf({kIndexNumber + 10}));
+  loader->Claim(TableOf({kIndexNumber + 10}));
   ASSERT_TRUE(Insert(loader.get(), Key(1, kIndexNumber + 10)).ok());
   ASSERT_TRUE(Insert(loader.get(), Key(2)).ok());
   EXPECT_EQ(LocksInRocksDb(), 0u);
@@ -202,13 +240,13 @@ TEST_F(ClaimedTablesTest, TransactionsOfSeveralStatementsClaimNothing) {
   TransactionSettings settings;
   settings.autocommit = false;
   transaction.Start(settings);
-  transaction.ClaimIfEmpty(table_);
+  transaction.Claim(table_);
   EXPECT_FALSE(AnyClaims());
 }
 
 TEST_F(ClaimedTablesTest, APreparedTransactionKeepsOthersAway) {
   const std::unique_ptr<Transaction> loader = Begin();
-  loader->ClaimIfEmpty(table_);
+  loader->Claim(table_);
   for (const uint32_t row : {1, 2}) ASSERT_TRUE(Insert(loader.get(), Key(row)).ok());
   ASSERT_TRUE(loader->Prepare(TransactionId{1, "load", ""}, Durability::kDelayed).ok());
   const std::unique_ptr<Transaction> other = Begin();
@@ -222,7 +260,7 @@ TEST_F(ClaimedTablesTest, APreparedTransactionKeepsOthersAway) {
 
 TEST_F(ClaimedTablesTest, ARollbackLeavesNothing) {
   const std::unique_ptr<Transaction> loader = Begin();
-  loader->ClaimIfEmpty(table_);
+  loader->Claim(table_);
   ASSERT_TRUE(Insert(loader.get(), Key(1)).ok());
   ASSERT_TRUE(loader->Rollback().ok());
   EXPECT_FALSE(AnyClaims());
@@ -235,7 +273,7 @@ TEST_F(ClaimedTablesTest, TheLimitOfLocksHoldsOnceRowsAreLocked) {
   TransactionSettings settings;
   settings.max_row_locks = 3;
   loader.Start(settings);
-  loader.ClaimIfEmpty(table_);
+  loader.Claim(table_);
   for (uint32_t row = 1; row <= 10; ++row) ASSERT_TRUE(Insert(&loader, Key(row)).ok());
   EXPECT_TRUE(Insert(Begin().get(), Key(11)).ok());
   EXPECT_EQ(Insert(&loader, Key(12)).code(), StatusCode::kLockLimit);
@@ -258,7 +296,7 @@ TEST_F(ClaimedTablesTest, NoRowIsInsertedTwiceByThreadsThatMeet) {
         TransactionSettings settings;
         settings.lock_wait_timeout_ms = 10'000;
         transaction.Start(settings);
-        if (number % 2 == 0) transaction.ClaimIfEmpty(TableOf({index}));
+        if (number % 2 == 0) transaction.Claim(TableOf({index}));
         std::vector<uint32_t> rows;
         for (uint32_t row = first; row < first + 10; ++row) {
           const Status done = Insert(&transaction, Key(row, index));
