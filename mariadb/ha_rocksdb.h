@@ -249,6 +249,10 @@ class ha_rocksdb final : public handler {
   int OperationError(const cairn::Status& status);
   int EnsureAutoIncrementLoaded();
   void NoteAutoIncrement(const uchar* record);
+  bool CounterIsPrimaryKey() const;
+  int ReadLargestAutoIncrement(uint64_t* largest);
+  uint64_t TakeHandedOutValue();
+  int NoteGivenValue(const uchar* record);
   int CommitCopiedRows(cairn::Durability durability);
   int CommitSequence();
   // Adds the rows read since the last call to the engine's counters.
@@ -272,7 +276,11 @@ class ha_rocksdb final : public handler {
   // ALTER TABLE's copy goes to a table that nobody else sees, so that it can be committed piece by piece.
   std::unique_ptr<cairn::Transaction> copy_transaction_;
   uint64_t copied_rows_ = 0;
-  uint64_t changed_rows_ = 0;  // By this statement.
+  uint64_t changed_rows_ = 0;            // By this statement.
+  bool counter_is_primary_key_ = false;  // And says all that is unique of a row.
+  // Auto-increment values that the counter has handed out to this handler and that no row has got yet.
+  uint64_t first_handed_out_ = 1;
+  uint64_t last_handed_out_ = 0;
   // Of a SEQUENCE: each change is committed at once, whatever becomes of the statement.
   std::unique_ptr<cairn::Transaction> own_transaction_;
   std::optional<cairn::LockMode> lock_mode_;

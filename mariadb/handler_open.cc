@@ -242,6 +242,7 @@ int ha_rocksdb::open(const char* name, int, uint) {
   // A scan runs over the primary key: an UPDATE that changes it must not meet its own rows again.
   key_used_on_scan = table->s->primary_key;
   ChoosePositions();
+  counter_is_primary_key_ = CounterIsPrimaryKey();
   return info(HA_STATUS_NO_LOCK | HA_STATUS_VARIABLE | HA_STATUS_CONST);
 }
 

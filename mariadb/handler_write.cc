@@ -46,9 +46,15 @@ int ha_rocksdb::write_row(const uchar* record) {
   if (unchecked || (loads && copy_transaction_ == nullptr)) {
     if (const int error = cairn::RefuseToReplaceUnchecked(ha_thd())) return error;
   }
+  uint64_t handed_out = 0;
   if (table->next_number_field != nullptr && record == table->record[0]) {
     if (const int error = update_auto_increment()) return error;
+    handed_out = TakeHandedOutValue();
   }
+  if (counter_is_primary_key_ && handed_out == 0) {
+    if (const int error = NoteGivenValue(record)) return error;
+  }
+  writer_->SetHandedOutKey(handed_out);
   writer_->AppendChecksums(cairn::SessionStoresChecksum(ha_thd()));
   writer_->AskPrefixFilters(cairn::SessionAsksPrefixFilters(ha_thd()));
   if (LoadsRows()) return LoadRow(record);
@@ -95,11 +101,15 @@ int ha_rocksdb::update_row(const uchar* old_record, const uchar* new_record) {
   writer_->AskPrefixFilters(cairn::SessionAsksPrefixFilters(ha_thd()));
   writer_->SetUniqueChecks(cairn::SessionBulkLoads(ha_thd()) ? UniqueChecks::kTrusted
                                                              : UniqueChecks::kAll);
-  const Status updated = writer_->Update(&transaction(), old_record, new_record, *hidden_key);
-  if (!updated.ok()) return OperationError(updated);
   Field* const counted = table->found_next_number_field;
   const bool has_new_value = counted != nullptr && new_record == table->record[0] &&
                              counted->cmp_offset(old_record - new_record) != 0;
+  if (counter_is_primary_key_ && (has_new_value || new_record != table->record[0])) {
+    if (const int error = NoteGivenValue(new_record)) return error;
+  }
+  writer_->SetHandedOutKey(0);
+  const Status updated = writer_->Update(&transaction(), old_record, new_record, *hidden_key);
+  if (!updated.ok()) return OperationError(updated);
   if (has_new_value) NoteAutoIncrement(new_record);
   CountWrite(Work::kRowsUpdated, Work::kSystemRowsUpdated);
   return own_transaction_ != nullptr ? CommitSequence() : EndChange();
@@ -170,30 +180,72 @@ int ha_rocksdb::EnsureAutoIncrementLoaded() {
   cairn::Engine* const engine = cairn::RunningEngine();
   auto stored = engine->dictionary().LoadAutoIncrement(engine_table_->definition());
   if (!stored.ok()) return cairn::HandlerError(stored.status());
-  uint64_t next = *stored;
-  if (next == 0) {
-    cairn::Transaction reader(&engine->database());
-    reader.Start(cairn::TransactionSettings());
-    cairn::Cursor cursor(engine_table_.get());
-    cairn::ColumnSet column(table->s->fields, false);
-    column[table->found_next_number_field->field_index] = true;
-    cairn::CursorAccess access;
-    access.index = table->s->next_number_index;
-    access.columns = &column;
-    // The record may hold a row that the server still needs.
-    std::string record(reinterpret_cast<const char*>(table->record[0]), table->s->reclength);
-    Status read = cursor.Open(&reader, access);
-    if (read.ok()) read = cursor.ReadLast(table->record[0]);
-    if (read.ok()) {
-      const longlong largest = table->found_next_number_field->val_int();
-      next = largest > 0 || (table->found_next_number_field->flags & UNSIGNED_FLAG)
-                 ? static_cast<uint64_t>(largest) + 1
-                 : 1;
-    }
-    memcpy(table->record[0], record.data(), record.size());
-    if (!read.ok() && read.code() != StatusCode::kEndOfRange) return cairn::HandlerError(read);
+  uint64_t largest = 0;
+  const int error = ReadLargestAutoIncrement(&largest);
+  if (error != 0 && *stored == 0) return error;
+  const uint64_t next = *stored != 0 ? *stored : largest + 1;
+  // What prepared transactions have written is not read; others may have written what the counter does not know.
+  if (error == 0 && !engine->prepared_locks().any_recovered()) {
+    counters.largest_given_value.store(largest, std::memory_order_release);
   }
   counters.next_auto_increment.store(std::max<uint64_t>(next, 1), std::memory_order_release);
+  return 0;
+}
+
+// The largest value of a row that is committed; 0: there is none above it.
+int ha_rocksdb::ReadLargestAutoIncrement(uint64_t* largest) {
+  cairn::Transaction reader(&cairn::RunningEngine()->database());
+  reader.Start(cairn::TransactionSettings());
+  cairn::Cursor cursor(engine_table_.get());
+  cairn::ColumnSet column(table->s->fields, false);
+  column[table->found_next_number_field->field_index] = true;
+  cairn::CursorAccess access;
+  access.index = table->s->next_number_index;
+  access.columns = &column;
+  // The record may hold a row that the server still needs.
+  std::string record(reinterpret_cast<const char*>(table->record[0]), table->s->reclength);
+  Status read = cursor.Open(&reader, access);
+  if (read.ok()) read = cursor.ReadLast(table->record[0]);
+  if (read.ok()) {
+    const longlong value = table->found_next_number_field->val_int();
+    const bool is_unsigned = (table->found_next_number_field->flags & UNSIGNED_FLAG) != 0;
+    *largest = value > 0 || is_unsigned ? static_cast<uint64_t>(value) : 0;
+  }
+  memcpy(table->record[0], record.data(), record.size());
+  return read.code() == StatusCode::kEndOfRange ? 0 : cairn::HandlerError(read);
+}
+
+// Then a value that the counter hands out is a primary key that no row has, as long as nobody chose it himself. Rows
+// that have expired may be there unseen.
+bool ha_rocksdb::CounterIsPrimaryKey() const {
+  if (table->found_next_number_field == nullptr || table->s->primary_key == MAX_KEY) return false;
+  const KEY& key = table->key_info[table->s->primary_key];
+  return key.user_defined_key_parts == 1 &&
+         key.key_part[0].field->field_index == table->found_next_number_field->field_index &&
+         table->found_next_number_field->cmp_type() == INT_RESULT &&
+         engine_table_->ttl_seconds() == 0;
+}
+
+// The value that update_auto_increment() has put into the record, if it comes from the counter and no row has had it
+// before: not the last one of the type, which is handed out for ever. Else 0.
+uint64_t ha_rocksdb::TakeHandedOutValue() {
+  if (!counter_is_primary_key_ || insert_id_for_cur_row == 0) return 0;
+  const uint64_t value = insert_id_for_cur_row;
+  if (value < first_handed_out_ || value > last_handed_out_) return 0;
+  first_handed_out_ = value + 1;
+  const auto in_record = static_cast<uint64_t>(table->found_next_number_field->val_int());
+  return value == in_record && value < table->found_next_number_field->get_max_int_value() ? value
+                                                                                           : 0;
+}
+
+// Somebody has chosen the value of a row himself; called before its key is locked.
+int ha_rocksdb::NoteGivenValue(const uchar* record) {
+  if (const int error = EnsureAutoIncrementLoaded()) return error;
+  Field* const field = table->found_next_number_field;
+  const longlong value = field->val_int(record + field->offset(table->record[0]));
+  if (value > 0 || (field->flags & UNSIGNED_FLAG)) {
+    engine_table_->definition().counters->RaiseLargestGivenValue(static_cast<uint64_t>(value));
+  }
   return 0;
 }
 
@@ -233,7 +285,8 @@ void ha_rocksdb::get_auto_increment(ulonglong offset, ulonglong increment,
     last = value + (*nb_reserved_values - 1) * increment;
   } while (!counter.compare_exchange_weak(next, last < largest ? last + 1 : largest,
                                           std::memory_order_relaxed));
-  *first_value = value;
+  *first_value = first_handed_out_ = value;
+  last_handed_out_ = last;
 }
 
 // Raises the counter above the value of a row that was written.

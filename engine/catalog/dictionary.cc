@@ -213,6 +213,7 @@ Result<std::shared_ptr<const TableDefinition>> Dictionary::CreateTable(
   CAIRN_ASSIGN_OR_RETURN(auto new_family_flags, PutNewFamilies(indexes, table->indexes, &batch));
   if (next_auto_increment.has_value()) {
     table->counters->next_auto_increment = *next_auto_increment;
+    table->counters->largest_given_value = 0;
     CAIRN_RETURN_IF_ERROR(FromRocksDb(
         batch.Merge(system, AutoIncrementKey(*table), EncodeAutoIncrement(*next_auto_increment))));
   }
@@ -453,6 +454,7 @@ Status Dictionary::TruncateTables(const std::vector<std::string>& names) {
     const auto& empty = emptied.emplace_back(std::make_shared<TableDefinition>(*table));
     empty->counters = std::make_shared<TableCounters>();
     empty->counters->next_auto_increment = 1;
+    empty->counters->largest_given_value = 0;
     empty->counters->next_hidden_key = 1;
     for (IndexEntry& index : empty->indexes) {
       index.id.index_number = index_number++;
@@ -501,7 +503,9 @@ Status Dictionary::SetAutoIncrement(const TableDefinition& table, uint64_t next_
       FromRocksDb(batch.Put(database_->system_family().handle, AutoIncrementKey(table),
                             EncodeAutoIncrement(next_value))));
   CAIRN_RETURN_IF_ERROR(Write(&batch));
-  table.counters->next_auto_increment = next_value;
+  const uint64_t before = table.counters->next_auto_increment.exchange(next_value);
+  // Rows may have values that are going to be handed out again.
+  table.counters->RaiseLargestGivenValue(before);
   return Status();
 }
 

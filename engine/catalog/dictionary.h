@@ -36,12 +36,22 @@ struct IndexEntry {
 // TRUNCATE. The next value to hand out is 0 while it must be found in the data first.
 struct TableCounters {
   std::atomic<uint64_t> next_auto_increment{0};
+  // Rows with larger auto-increment values have them from next_auto_increment, which hands out each value once. Others
+  // are told here before they are locked, whoever locks a value then knows whether a row may have it already. The
+  // largest number while nothing is known.
+  std::atomic<uint64_t> largest_given_value{UINT64_MAX};
   std::atomic<uint64_t> next_hidden_key{0};
   // When a transaction that changed rows was committed last, in seconds since the epoch; 0: never since the start.
   std::atomic<int64_t> changed_at{0};
   std::atomic<int64_t> analysed_us{0};  // When ANALYZE TABLE ran last, since the epoch.
   std::mutex initialise;                // Held while a counter is found in the data.
   RowCount row_count;
+
+  void RaiseLargestGivenValue(uint64_t value) {
+    uint64_t largest = largest_given_value.load(std::memory_order_relaxed);
+    while (largest < value && !largest_given_value.compare_exchange_weak(largest, value)) {
+    }
+  }
 };
 
 // Immutable but for the counters; shared by the dictionary and all who have the table open.

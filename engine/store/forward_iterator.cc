@@ -74,8 +74,8 @@ class ForwardIterator final : public rocksdb::Iterator {
   const rocksdb::Comparator* const comparator_;
   rocksdb::Statistics* const statistics_;
   rocksdb::SuperVersion* const version_;
-  const SequenceNumber sequence_;         // Of the newest versions that are visible.
-  const uint64_t most_versions_;          // Of one key that are passed one by one.
+  const SequenceNumber sequence_;  // Of the newest versions that are visible.
+  const uint64_t most_versions_;   // Of one key that are passed one by one.
   MemtableReads* const reads_;
   const SequenceNumber memtable_start_;  // What is newer lies in the active memtable.
   rocksdb::Arena arena_;                 // Of the two sources.
@@ -84,7 +84,8 @@ class ForwardIterator final : public rocksdb::Iterator {
   rocksdb::IteratorWrapper memtable_;
   rocksdb::IteratorWrapper older_;
   rocksdb::IteratorWrapper* source_ = &older_;  // That has the next version.
-  bool memtable_counts_ = false;  // It has further versions that nothing tells to be behind the end.
+  bool memtable_counts_ =
+      false;  // It has further versions that nothing tells to be behind the end.
   std::unique_ptr<rocksdb::Iterator> general_;  // In the place of the sources once it is there.
   rocksdb::Status status_;
   Slice user_key_;          // Of the current entry, where its source has it.

@@ -65,9 +65,14 @@ Status TableWriter::CheckPrimaryKey(Transaction* transaction, std::string_view k
   if (unique_checks_ == UniqueChecks::kTrusted) {
     return transaction->Lock(table_->primary().family(), key, LockMode::kExclusive);
   }
+  const ColumnFamily& family = table_->primary().family();
+  if (handed_out_key_ != 0) {
+    CAIRN_RETURN_IF_ERROR(
+        transaction->GetForUpdate(family, key, LockMode::kExclusive, /*value=*/nullptr));
+    if (KeyIsNew()) return Status();
+  }
   rocksdb::PinnableSlice existing;
-  const Status read =
-      transaction->GetForUpdate(table_->primary().family(), key, LockMode::kExclusive, &existing);
+  const Status read = transaction->GetForUpdate(family, key, LockMode::kExclusive, &existing);
   if (read.code() == StatusCode::kNotFound) return Status();
   if (!read.ok()) return read;
   if (transaction->HidesExpired(existing.ToStringView(), table_->ttl_seconds())) {
@@ -77,6 +82,12 @@ Status TableWriter::CheckPrimaryKey(Transaction* transaction, std::string_view k
   }
   duplicate_index_ = table_->primary_position();
   return Status(StatusCode::kDuplicateKey);
+}
+
+// Asked with the key locked: whoever has given it to a row himself has said so before he locked it.
+bool TableWriter::KeyIsNew() const {
+  const TableCounters& counters = *table_->definition().counters;
+  return counters.largest_given_value.load(std::memory_order_acquire) < handed_out_key_;
 }
 
 // Removes the entries of the expired row that CheckPrimaryKey found at `key`, so that none of them is put

@@ -45,6 +45,10 @@ class TableWriter {
   // An update keeps the time at which the row expires, unless a column says it or updates stand for the
   // insert of a new row (REPLACE).
   void SetUpdatesReplaceRows(bool replace) { updates_replace_rows_ = replace; }
+  // The auto-increment value of the rows that are inserted next, one call for each, which is their whole primary key and
+  // was handed out by the table's counter for this row; 0: it was not. A row that has it is looked for only if
+  // somebody else may have given it one (TableCounters::largest_given_value).
+  void SetHandedOutKey(uint64_t value) { handed_out_key_ = value; }
   // Nobody else reads or writes the table yet.
   void SetTableIsNew(bool is_new) { table_is_new_ = is_new; }
 
@@ -72,6 +76,7 @@ class TableWriter {
   Status LockNewEntries(Transaction* transaction, const uint8_t* record, const uint8_t* old_record,
                         uint64_t hidden_key);
   Status CheckPrimaryKey(Transaction* transaction, std::string_view key);
+  bool KeyIsNew() const;
   Status CheckUnique(Transaction* transaction, uint32_t position, const uint8_t* record,
                      const uint8_t* old_record, uint64_t hidden_key);
   Status CheckUniqueIndexes(Transaction* transaction, const uint8_t* record,
@@ -103,6 +108,7 @@ class TableWriter {
   std::string old_unique_key_;
   bool updates_replace_rows_ = false;
   bool table_is_new_ = false;
+  uint64_t handed_out_key_ = 0;
   // The expired row that CheckPrimaryKey found where a new one goes.
   bool meets_expired_row_ = false;
   std::string expired_value_;

@@ -85,7 +85,8 @@ class ClaimedTables {
   // Guarded by the claimant's mutex from here on, while it stands.
   rocksdb::Transaction* holder_ = nullptr;
   std::vector<ClaimedIndex> indexes_;
-  std::string noted_;  // Of each key: mode, position in indexes_, length (two numbers of 4 bytes), bytes.
+  std::string
+      noted_;  // Of each key: mode, position in indexes_, length (two numbers of 4 bytes), bytes.
   size_t noted_count_ = 0;
   size_t last_noted_ = 0;  // Where the last one begins in noted_.
 };

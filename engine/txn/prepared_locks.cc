@@ -96,6 +96,7 @@ Result<std::unique_ptr<PreparedLocks>> PreparedLocks::Take(Database* database,
   };
   std::vector<rocksdb::Transaction*> prepared;
   database->rocksdb()->GetAllPreparedTransactions(&prepared);
+  locks->any_recovered_ = !prepared.empty();
   std::map<std::string, LockList> lists;
   for (rocksdb::Transaction* transaction : prepared) {
     const std::string name = transaction->GetName();

@@ -26,6 +26,8 @@ class PreparedLocks {
   // use. Errors: those of RocksDB, kCorruption.
   static Result<std::unique_ptr<PreparedLocks>> Take(Database* database, RangeLockTable* table);
 
+  // Whether there were any, decided by now or not.
+  bool any_recovered() const { return any_recovered_; }
   // The transaction is decided.
   void Release(const TransactionId& id);
   // Hands over what locks the keys of a transaction until it is destroyed: null for one that holds its locks itself, or
@@ -35,6 +37,7 @@ class PreparedLocks {
  private:
   PreparedLocks() = default;
 
+  bool any_recovered_ = false;
   std::mutex mutex_;
   std::map<std::string, std::unique_ptr<rocksdb::Transaction>> holders_;  // By transaction name.
 };

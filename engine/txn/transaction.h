@@ -172,8 +172,8 @@ class Transaction {
   // kInterrupted when the thread's WaitObserver says so.
   Status Lock(const ColumnFamily& family, std::string_view key, LockMode mode,
               LockWait wait = LockWait::kWait);
-  // Locks a key and reads its latest version. With kNotFound the lock is held too. A lock that others hold is
-  // waited for, or gives kLockTimeout at once.
+  // Locks a key and reads its latest version, unless `value` is null. With kNotFound the lock is held too. A lock that
+  // others hold is waited for, or gives kLockTimeout at once.
   Status GetForUpdate(const ColumnFamily& family, std::string_view key, LockMode mode,
                       rocksdb::PinnableSlice* value, LockWait wait = LockWait::kWait);
   // The lock with which rows are read that the user does not ask to lock; none: a consistent read.

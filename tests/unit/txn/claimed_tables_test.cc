@@ -63,8 +63,7 @@ class ClaimedTablesTest : public testing::Test {
   // As a row is inserted. Errors: kDuplicateKey.
   Status Insert(Transaction* transaction, const std::string& key) {
     rocksdb::PinnableSlice value;
-    const Status read =
-        transaction->GetForUpdate(family(), key, LockMode::kExclusive, &value);
+    const Status read = transaction->GetForUpdate(family(), key, LockMode::kExclusive, &value);
     if (read.ok()) return Status(StatusCode::kDuplicateKey);
     if (read.code() != StatusCode::kNotFound) return read;
     return transaction->Put(family(), key, "row");
