@@ -30,6 +30,7 @@ void TableClaims::Drop(Claimant* claimant) {
   const std::lock_guard guard(mutex_);
   for (const uint32_t number : claimant->indexes_) claimants_.erase(number);
   claimant->indexes_.clear();
+  ended_.fetch_add(1, std::memory_order_release);
   claims_.store(claimants_.size(), std::memory_order_release);
 }
 
@@ -48,6 +49,16 @@ void TableClaims::Revoke(const std::shared_ptr<Claimant>& claimant) {
 void TableClaims::RevokeIndex(uint32_t index_number) {
   if (!any()) return;
   if (const std::shared_ptr<Claimant> claimant = ClaimantOf(index_number)) Revoke(claimant);
+}
+
+void TableClaims::RevokeAll() {
+  if (!any()) return;
+  std::vector<std::shared_ptr<Claimant>> all;
+  {
+    const std::lock_guard guard(mutex_);
+    for (const auto& [number, claimant] : claimants_) all.push_back(claimant);
+  }
+  for (const std::shared_ptr<Claimant>& claimant : all) Revoke(claimant);
 }
 
 }  // namespace cairn

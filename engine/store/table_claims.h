@@ -46,6 +46,9 @@ class TableClaims {
 
   // Costs a read of memory that hardly ever changes.
   bool any() const { return claims_.load(std::memory_order_acquire) != 0; }
+  // How many have ended. Who reads what he locks asks before: a claim may have ended, and its changes may have been
+  // committed, between his read and his look for claims.
+  uint64_t ended() const { return ended_.load(std::memory_order_acquire); }
   // That a key begins with (spec/on-disk-format.md, 2); 0, which no table has, for one that is too short.
   static uint32_t IndexNumberOf(std::string_view key) {
     return key.size() < sizeof(uint32_t) ? 0 : LoadBigEndian<uint32_t>(key.data());
@@ -62,11 +65,13 @@ class TableClaims {
   // Has what was noted locked and ends the claims, if they stand. The claimant's mutex is held, or taken.
   void Exchange(Claimant* claimant);
   void Revoke(const std::shared_ptr<Claimant>& claimant);
-  // The same for whoever has claimed an index.
+  // The same for whoever has claimed an index, and for all.
   void RevokeIndex(uint32_t index_number);
+  void RevokeAll();
 
  private:
-  std::atomic<size_t> claims_{0};  // As many as the map has.
+  std::atomic<size_t> claims_{0};   // As many as the map has.
+  std::atomic<uint64_t> ended_{0};  // Raised before claims_ says so.
   mutable std::mutex mutex_;
   std::unordered_map<uint32_t, std::shared_ptr<Claimant>> claimants_;  // By index number.
 };

@@ -81,9 +81,10 @@ Status BulkLoad::FinishFiles() {
   const Index& primary = indexes_[table_->primary_position()];
   if (primary.files == nullptr || primary.files->empty()) return Status();
   CAIRN_RETURN_IF_ERROR(CheckOverlap(*primary.files));
+  const Status ingested = SortedFiles::Ingest(database_, sets);
   // Who took the table for empty is to look again.
   database_->table_claims().RevokeIndex(definition.indexes.front().id.index_number);
-  CAIRN_RETURN_IF_ERROR(SortedFiles::Ingest(database_, sets));
+  if (!ingested.ok()) return ingested;
   definition.counters->row_count.Forget();  // The rows came past the transactions.
   return Status();
 }

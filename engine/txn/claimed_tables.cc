@@ -1,6 +1,7 @@
 #include "engine/txn/claimed_tables.h"
 
 #include <algorithm>
+#include <chrono>
 #include <iterator>
 #include <thread>
 #include <utility>
@@ -17,6 +18,9 @@ constexpr uint64_t kMostLockBytes = 4 << 20;
 
 // Of a note, before the key.
 constexpr size_t kNoteBytes = sizeof(uint8_t) + 2 * sizeof(uint32_t);
+
+// A lock that is about to be given back is gone long before.
+constexpr std::chrono::seconds kLongestGiveBack(60);
 
 // A table that looks empty after so many deleted entries is not looked at any further.
 constexpr uint64_t kMostDeletedEntries = 1000;
@@ -36,7 +40,8 @@ bool ClaimedTables::Claim(rocksdb::Transaction* holder, const TableDefinition& t
   std::vector<ClaimedIndex> indexes;
   std::vector<uint32_t> numbers;
   for (const IndexEntry& index : table.indexes) {
-    indexes.push_back({index.id.index_number, index.family, false, {}});
+    const bool locks_all = index.info.kind != IndexKind::kHiddenPrimary;
+    indexes.push_back({index.id.index_number, index.family, locks_all, {}});
     numbers.push_back(index.id.index_number);
   }
   if (claimant_ == nullptr) {
@@ -69,7 +74,7 @@ bool ClaimedTables::LookAround(std::vector<ClaimedIndex>* indexes) const {
     if (lock.ids.size() != 1 || lock.ids.front() != holder_->GetID()) return false;
     index->highest = std::max(index->highest, lock.key);
   }
-  for (ClaimedIndex& index : *indexes) index.was_empty = IsEmpty(index);
+  for (ClaimedIndex& index : *indexes) index.was_empty = index.was_empty && IsEmpty(index);
   return true;
 }
 
@@ -78,6 +83,7 @@ bool ClaimedTables::IsEmpty(const ClaimedIndex& index) const {
   rocksdb::ReadOptions options;
   options.iterate_lower_bound = &range.lower();
   options.iterate_upper_bound = &range.upper();
+  options.total_order_seek = true;  // A number alone is no prefix that a filter has seen.
   options.max_skippable_internal_keys = kMostDeletedEntries;
   const std::unique_ptr<rocksdb::Iterator> entries(
       database_->rocksdb()->NewIterator(options, index.family->handle));
@@ -134,13 +140,14 @@ void ClaimedTables::LockNoted() {
 }
 
 void ClaimedTables::LockKey(const ColumnFamily& family, std::string_view key, LockMode mode) {
+  const auto give_up = std::chrono::steady_clock::now() + kLongestGiveBack;
   while (true) {
     const rocksdb::Status locked = holder_->GetForUpdate(
         rocksdb::ReadOptions(), family.handle, rocksdb::Slice(key.data(), key.size()),
         static_cast<rocksdb::PinnableSlice*>(nullptr), mode == LockMode::kExclusive,
         /*do_validate=*/false);
     if (locked.ok()) return;
-    if (!locked.IsTimedOut()) {
+    if (!locked.IsTimedOut() || std::chrono::steady_clock::now() > give_up) {
       database_->log().Write(Severity::kError,
                              "locking a row of a claimed table: " + locked.ToString());
       return;

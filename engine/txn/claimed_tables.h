@@ -69,7 +69,8 @@ class ClaimedTables {
   struct ClaimedIndex {
     uint32_t number;
     const ColumnFamily* family;
-    bool was_empty;       // There is nothing committed.
+    bool
+        was_empty;  // There is nothing committed; where rows are written without a lock, nobody knows.
     std::string highest;  // Of the keys that the transaction has locked or noted.
   };
 

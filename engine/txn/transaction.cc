@@ -18,6 +18,11 @@ rocksdb::Slice ToSlice(std::string_view bytes) {
 constexpr uint64_t kBatchEntryBytes = 72;
 // And of a row lock: an entry in the table of locks and one in the transaction's list, each with the key.
 constexpr uint64_t kRowLockBytes = 288;
+// Whether RocksDB may hold the lock that it was asked for; a refusal says that it does not.
+bool MayBeLocked(const rocksdb::Status& locked) {
+  return !locked.IsTimedOut() && !locked.IsBusy() && !locked.IsExpired();
+}
+
 Status TooManyLocks() {
   return Status(StatusCode::kLockLimit,
                 "Failed to acquire lock due to rocksdb_max_row_locks limit");
@@ -340,6 +345,7 @@ Status Transaction::LockAndRead(const ColumnFamily& family, std::string_view key
 // With RocksDB's locks.
 Status Transaction::LockAndReadOne(const ColumnFamily& family, std::string_view key, LockMode mode,
                                    rocksdb::PinnableSlice* value, LockWait wait) {
+  if (lock_count_ >= settings_.max_row_locks) return TooManyLocks();
   if (claims_.any()) {
     using Cover = ClaimedTables::Cover;
     const Cover cover = NoteClaimed(key, mode);
@@ -348,7 +354,6 @@ Status Transaction::LockAndReadOne(const ColumnFamily& family, std::string_view 
     if (cover == Cover::kOwn) return GetOwnWrite(family, key, value);
     if (cover == Cover::kUnused) return Status(StatusCode::kNotFound);
   }
-  if (lock_count_ >= settings_.max_row_locks) return TooManyLocks();
   // Whether the row changed since the snapshot matters only when reads repeat; the transaction has a
   // snapshot of its own only then.
   rocksdb::ReadOptions options;
@@ -359,11 +364,13 @@ Status Transaction::LockAndReadOne(const ColumnFamily& family, std::string_view 
   locking_key_ = key;
   if (wait == LockWait::kRefuse) rocksdb_->SetLockTimeout(0);
   rocksdb::Status locked;
+  uint64_t claims_ended;
   do {
+    claims_ended = database_->table_claims().ended();
     locked =
         rocksdb_->GetForUpdate(options, family.handle, ToSlice(key), value,
                                /*exclusive=*/mode == LockMode::kExclusive, /*do_validate=*/true);
-  } while ((locked.ok() || locked.IsNotFound()) && GiveWay(family, key));
+  } while (MayBeLocked(locked) && GiveWay(family, key, claims_ended));
   if (wait == LockWait::kRefuse) rocksdb_->SetLockTimeout(settings_.lock_wait_timeout_ms);
   locking_family_ = nullptr;
   CountLocks();
@@ -378,15 +385,15 @@ Status Transaction::LockAndReadOne(const ColumnFamily& family, std::string_view 
   return refused;
 }
 
-// What somebody has claimed is not locked yet where he needs it: he gets his locks first.
-bool Transaction::GiveWay(const ColumnFamily& family, std::string_view key) {
+// What somebody has claimed is not locked yet where he needs it: he gets his locks first. The lock is given back, and
+// what was read under it is forgotten, if there is such a claim or was one that has ended since `claims_ended`.
+bool Transaction::GiveWay(const ColumnFamily& family, std::string_view key, uint64_t claims_ended) {
   TableClaims& claims = database_->table_claims();
-  if (!claims.any()) return false;
   const std::shared_ptr<TableClaims::Claimant> claimant =
-      claims.ClaimantOf(TableClaims::IndexNumberOf(key));
-  if (claimant == nullptr) return false;
+      claims.any() ? claims.ClaimantOf(TableClaims::IndexNumberOf(key)) : nullptr;
+  if (claimant == nullptr && claims.ended() == claims_ended) return false;
   rocksdb_->UndoGetForUpdate(family.handle, ToSlice(key));
-  claims.Revoke(claimant);
+  if (claimant != nullptr) claims.Revoke(claimant);
   return true;
 }
 
@@ -405,12 +412,18 @@ void Transaction::Claim(const TableDefinition& table) {
 ClaimedTables::Cover Transaction::NoteClaimed(std::string_view key, LockMode mode) {
   const ClaimedTables::Cover cover = claims_.Note(key, mode);
   if (cover == ClaimedTables::Cover::kNone) {
-    rocksdb_->SetLockTimeout(settings_.lock_wait_timeout_ms);
-    CountLocks();
+    EndClaims();
   } else {
     SetLockCount(lock_count_ + 1);
   }
   return cover;
+}
+
+// With claims_.Hold(), if they may stand.
+void Transaction::EndClaims() {
+  claims_.ExchangeForLocks();
+  rocksdb_->SetLockTimeout(settings_.lock_wait_timeout_ms);
+  CountLocks();
 }
 
 Status Transaction::GetOwnWrite(const ColumnFamily& family, std::string_view key,
@@ -524,13 +537,16 @@ void Transaction::TakeBackLock(const ColumnFamily& family, std::string_view key)
     range_locks_->UnlockKey(lock_owner_.get(), RangeOfKey(family.id, key));
     return CountLocks();
   }
-  const uint64_t before = lock_count_;
-  const size_t counted = claims_.noted_count();
-  const ClaimedTables::Held held = claims_.Hold();
-  if (claims_.Stand()) {
-    claims_.TakeBack(key);
-    return SetLockCount(lock_count_ - (counted - claims_.noted_count()));
+  if (claims_.any()) {
+    const ClaimedTables::Held held = claims_.Hold();
+    if (claims_.Stand()) {
+      const size_t noted = claims_.noted_count();
+      claims_.TakeBack(key);
+      return SetLockCount(lock_count_ - (noted - claims_.noted_count()));
+    }
+    EndClaims();
   }
+  const uint64_t before = lock_count_;
   rocksdb_->UndoGetForUpdate(family.handle, ToSlice(key));
   CountLocks();
   if (settings_.prepares_locks && lock_count_ < before) {
@@ -549,7 +565,7 @@ rocksdb::WriteBatchWithIndex& Transaction::BatchForWrite() {
 
 void Transaction::CountWrites() {
   const rocksdb::WriteBatch& batch = *rocksdb_->GetWriteBatch()->GetWriteBatch();
-  batch_memory_.Set(batch.GetDataSize() + batch.Count() * kBatchEntryBytes);
+  batch_memory_.Set(batch.GetDataSize() + batch.Count() * kBatchEntryBytes + claims_.noted_bytes());
   facts_.SetWriteCount(batch.Count());
 }
 
@@ -559,7 +575,7 @@ void Transaction::CountLocks() {
 
 void Transaction::SetLockCount(uint64_t count) {
   lock_count_ = count;
-  lock_memory_.Set((count - claims_.noted_count()) * kRowLockBytes + claims_.noted_bytes());
+  lock_memory_.Set((count - claims_.noted_count()) * kRowLockBytes);
   facts_.SetLockCount(count);
 }
 

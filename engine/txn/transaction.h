@@ -183,7 +183,7 @@ class Transaction {
   void Unlock(const ColumnFamily& family, std::string_view key);
   // The statement changes many rows of a table. If nobody else holds a lock in it, those that follow are not locked one
   // by one until somebody else wants a lock there (claimed_tables.h), and not looked for in a table that has none.
-  // Nothing changes for others. Autocommitted statements alone do so. max_row_locks does not bound what is locked so.
+  // Nothing changes for others. Autocommitted statements alone do so.
   void Claim(const TableDefinition& table);
   // Takes back a lock under which nothing was seen, at any level.
   void TakeBackLock(const ColumnFamily& family, std::string_view key);
@@ -238,7 +238,8 @@ class Transaction {
   ClaimedTables::Cover NoteClaimed(std::string_view key, LockMode mode);
   Status GetOwnWrite(const ColumnFamily& family, std::string_view key,
                      rocksdb::PinnableSlice* value);
-  bool GiveWay(const ColumnFamily& family, std::string_view key);
+  void EndClaims();
+  bool GiveWay(const ColumnFamily& family, std::string_view key, uint64_t claims_ended);
   Status LockInTable(const KeySpan& range, LockMode mode, LockWait wait);
   Status CheckUnchanged(const ColumnFamily& family, std::string_view key);
   void ReleaseLocks();

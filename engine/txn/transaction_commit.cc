@@ -77,13 +77,16 @@ Status Transaction::Commit(Durability durability) {
   if (!ordered_.has_value() && !prepared_ && !has_writes() && auto_increment_raises_.empty()) {
     return Rollback();  // Nothing to log, nothing to sync.
   }
-  const ClaimedTables::Held held = claims_.Hold();
   if (ordered_.has_value()) return FinishOrdered(durability);
   Status result = prepared_ ? Status() : AddAutoIncrementMerges();
   const bool large = IsLarge();
   const bool logged = !rocksdb_->GetWriteOptions()->disableWAL;
-  if (result.ok()) result = CommitToRocksDb(durability == Durability::kSync);
-  if (!result.ok()) result = AfterFailedCommit(std::move(result));
+  {
+    const ClaimedTables::Held held = claims_.Hold();
+    if (result.ok()) result = CommitToRocksDb(durability == Durability::kSync);
+    if (!result.ok()) result = AfterFailedCommit(std::move(result));
+    ReleaseLocks();
+  }
   WriteOutBypassed();
   if (large) rocksdb_.reset();
   Finish();
@@ -105,6 +108,8 @@ Status Transaction::CommitToRocksDb(bool sync) {
   std::vector<rocksdb::ColumnFamilyHandle*> families;
   if (bypasses_memtable_) families = ChangedFamilies(*database_, rocksdb_->GetWriteBatch());
   const Status committed = FromRocksDb(rocksdb_->Commit());
+  // Others may have taken a table for empty; rows that were not locked are in nobody's way.
+  if (!settings_.lock_rows) database_->table_claims().RevokeAll();
   if (committed.ok()) bypassed_families_ = std::move(families);
   const auto took =
       std::chrono::duration_cast<std::chrono::microseconds>(steady_clock::now() - begin);
@@ -112,10 +117,9 @@ Status Transaction::CommitToRocksDb(bool sync) {
   return committed;
 }
 
-// Others need not wait for that, and get the locks first.
+// Others need not wait for that: the locks are released.
 void Transaction::WriteOutBypassed() {
   if (bypassed_families_.empty()) return;
-  ReleaseLocks();
   WriteOut(*database_, bypassed_families_);
   bypassed_families_.clear();
 }
@@ -148,7 +152,11 @@ void Transaction::CommitOrdered() {
 Status Transaction::FinishOrdered(Durability durability) {
   const OrderedCommit ordered = std::move(*ordered_);
   Status result = ordered.status;
-  if (!result.ok()) result = AfterFailedCommit(std::move(result));
+  if (!result.ok()) {
+    const ClaimedTables::Held held = claims_.Hold();
+    result = AfterFailedCommit(std::move(result));
+    ReleaseLocks();
+  }
   WriteOutBypassed();
   if (ordered.large) rocksdb_.reset();
   Finish();
@@ -166,6 +174,7 @@ Status Transaction::EndPiece(Durability durability) {
 }
 
 Status Transaction::CommitPiece(Durability durability) {
+  const ClaimedTables::Held held = claims_.Hold();
   CAIRN_RETURN_IF_ERROR(AddAutoIncrementMerges());
   const Status committed = CommitToRocksDb(durability == Durability::kSync);
   if (!committed.ok()) {

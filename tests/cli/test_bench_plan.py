@@ -2,11 +2,12 @@
 
 import json
 from dataclasses import replace
+from fnmatch import fnmatchcase
 
 import pytest
 from click.testing import CliRunner
 
-from cairn.bench import catalog, machine, plan, settings
+from cairn.bench import catalog, floors, machine, plan, settings
 from cairn.bench.engines import Setup
 from cairn.bench.machine import Needs
 from cairn.bench.settings import Settings
@@ -57,9 +58,37 @@ def test_a_name_that_nothing_has_is_an_error():
         chosen("load", "oltp_nothing")
 
 
+def test_the_floors_can_be_asked_for_and_each_has_a_case():
+    cases = chosen(*floors.CASES)
+    for floor in floors.FLOORS:
+        workload, _, figure = floor.pattern.partition("/")
+        if workload.startswith("sysbench-"):
+            assert any(fnmatchcase(case, floor.pattern) for case in cases), floor
+        elif workload != "*":
+            assert any(case.startswith(f"{workload}/") for case in cases), floor
+    for case in cases:
+        assert case.startswith(("load/", "tpcc/")) or floors.find(
+            *case.split("/", 1), engine="innodb"
+        )
+
+
 def test_a_quick_bench_takes_less_than_five_minutes():
     parts = plan.choose(QUICK, ())
     assert sum(part.seconds(engines=3, rounds=3) for part in parts) < 300
+
+
+def test_the_floors_can_be_asked_for_and_each_has_a_case():
+    cases = chosen(*floors.CASES)
+    for floor in floors.FLOORS:
+        workload, _, figure = floor.pattern.partition("/")
+        if workload.startswith("sysbench-"):
+            assert any(fnmatchcase(case, floor.pattern) for case in cases), floor
+        elif workload != "*":
+            assert any(case.startswith(f"{workload}/") for case in cases), floor
+    for case in cases:
+        assert case.startswith(("load/", "tpcc/")) or floors.find(
+            *case.split("/", 1), engine="innodb"
+        )
 
 
 def test_a_quick_bench_takes_more_setups_only_when_they_are_named():

@@ -38,6 +38,7 @@ class Wish:
 
     names: tuple[str, ...]
     quick: bool
+    floors: bool
     lists: bool
     engines: str
     rounds: int
@@ -51,10 +52,14 @@ class Wish:
     warehouses: int | None
     output: Path | None
 
+    def cases(self) -> tuple[str, ...]:
+        """What is to run; nothing: everything."""
+        return (*floors.CASES, *self.names) if self.floors else self.names
+
     def settings(self) -> Settings:
         return Settings(
             quick=self.quick,
-            names=self.names,
+            names=self.cases(),
             threads=tuple(sysbench.thread_counts(self.threads)) if self.threads else None,
             seconds=self.seconds,
             rows=self.rows,
@@ -77,7 +82,7 @@ class Wish:
 def run(wish: Wish) -> int:
     """Runs what is wished for; the exit status: 1 when engines disagree or anything fails."""
     settings = wish.settings()
-    parts = planning.choose(catalog.workloads(settings), wish.names)
+    parts = planning.choose(catalog.workloads(settings), wish.cases())
     if wish.lists:
         _list(parts, wish)
         return 0

@@ -34,6 +34,7 @@ def bench() -> None:
 @bench.command("run")
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @click.option("--quick", is_flag=True, help="A meaningful part, in less than 5 minutes.")
+@click.option("--floors", is_flag=True, help="What the project has promised ratios for.")
 @click.option("--list", "lists", is_flag=True, help="List the names and the time they take.")
 @click.option("--engines", default="cairn,innodb,stock", show_default=True, metavar="LIST")
 @click.option("--rounds", type=click.IntRange(1), default=3, show_default=True)

@@ -267,15 +267,37 @@ TEST_F(ClaimedTablesTest, ARollbackLeavesNothing) {
   EXPECT_TRUE(Insert(other.get(), Key(1)).ok());
 }
 
-TEST_F(ClaimedTablesTest, TheLimitOfLocksHoldsOnceRowsAreLocked) {
+TEST_F(ClaimedTablesTest, WhatIsNotedCountsAsLocked) {
   Transaction loader(database_.get());
   TransactionSettings settings;
   settings.max_row_locks = 3;
   loader.Start(settings);
   loader.Claim(table_);
-  for (uint32_t row = 1; row <= 10; ++row) ASSERT_TRUE(Insert(&loader, Key(row)).ok());
-  EXPECT_TRUE(Insert(Begin().get(), Key(11)).ok());
-  EXPECT_EQ(Insert(&loader, Key(12)).code(), StatusCode::kLockLimit);
+  for (uint32_t row = 1; row <= 3; ++row) ASSERT_TRUE(Insert(&loader, Key(row)).ok());
+  EXPECT_EQ(Insert(&loader, Key(4)).code(), StatusCode::kLockLimit);
+  EXPECT_TRUE(AnyClaims());
+}
+
+TEST_F(ClaimedTablesTest, ATableWhereRowsAreWrittenWithoutLocksIsNotTakenForEmpty) {
+  table_.indexes[0].info.kind = IndexKind::kHiddenPrimary;
+  const std::unique_ptr<Transaction> loader = Begin();
+  loader->Claim(table_);
+  ASSERT_TRUE(loader->Put(family(), Key(1), "row").ok());
+  EXPECT_EQ(Insert(loader.get(), Key(1)).code(), StatusCode::kDuplicateKey);
+}
+
+TEST_F(ClaimedTablesTest, WhoWritesWithoutLocksEndsClaimsWhenHeCommits) {
+  const std::unique_ptr<Transaction> loader = Begin();
+  loader->Claim(table_);
+  Transaction other(database_.get());
+  TransactionSettings settings;
+  settings.lock_rows = false;
+  other.Start(settings);
+  ASSERT_TRUE(Insert(&other, Key(1)).ok());
+  EXPECT_TRUE(AnyClaims());
+  ASSERT_TRUE(other.Commit(Durability::kDelayed).ok());
+  EXPECT_FALSE(AnyClaims());
+  EXPECT_EQ(Insert(loader.get(), Key(1)).code(), StatusCode::kDuplicateKey);
 }
 
 // Each row goes to the first who locks it, whoever has claimed the table by then.
