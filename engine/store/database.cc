@@ -228,6 +228,12 @@ const ColumnFamily* Database::Adopt(rocksdb::ColumnFamilyHandle* handle) {
   family->reverse = IsReverseColumnFamily(family->name);
   write_stalls_->AddFamily(family->name, handle);
   AdoptPrefixExtractor(*family);
+  uint64_t active = 1;
+  uint64_t waiting = 1;
+  family->opened_without_memtable =
+      db_->GetIntProperty(handle, rocksdb::DB::Properties::kNumEntriesActiveMemTable, &active) &&
+      db_->GetIntProperty(handle, rocksdb::DB::Properties::kNumEntriesImmMemTables, &waiting) &&
+      active + waiting == 0;
   const ColumnFamily* adopted = family.get();
   families_.emplace(family->name, std::move(family));
   return adopted;
@@ -281,7 +287,8 @@ std::vector<const ColumnFamily*> Database::Families() const {
 }
 
 std::unique_ptr<rocksdb::Iterator> Database::NewIterator(const ColumnFamily& family,
-                                                         const rocksdb::ReadOptions& options) {
+                                                         rocksdb::ReadOptions options) {
+  options.ignore_range_deletions = !family.may_have_range_deletions.load(std::memory_order_relaxed);
   // With the other policies it takes more than a sequence number to know what is visible.
   if (options_.transaction.write_policy != rocksdb::TxnDBWritePolicy::WRITE_COMMITTED) {
     return std::unique_ptr<rocksdb::Iterator>(db_->NewIterator(options, family.handle));
@@ -451,6 +458,10 @@ Status Database::RefreshStatistics() {
     if (family == nullptr || family->id == system_family_->id) continue;
     const Status refreshed = file_statistics_->Refresh(db_.get(), family->handle);
     if (result.ok()) result = refreshed;
+    // As long as they are not there they never will be.
+    if (family->opened_without_memtable && !file_statistics_->MayHaveRangeDeletions(id)) {
+      family->may_have_range_deletions.store(false, std::memory_order_relaxed);
+    }
   }
   return result;
 }

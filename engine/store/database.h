@@ -46,6 +46,9 @@ struct ColumnFamily {
   bool reverse = false;  // Keys sort in descending order.
   mutable PrefixExtractor prefix_extractor;
   mutable MemtableReads memtable_reads;
+  // Nobody here deletes ranges of keys, and to look for such deletions costs every read; but another program may have.
+  bool opened_without_memtable = false;  // All that others have written was in files.
+  mutable std::atomic<bool> may_have_range_deletions{true};
 };
 
 struct DatabaseOptions {
@@ -121,7 +124,7 @@ class Database {
   // An iterator over a family, for scans that mostly go forward. It shows the state of options.snapshot or, without
   // one, of now; what `options` points at outlives it.
   std::unique_ptr<rocksdb::Iterator> NewIterator(const ColumnFamily& family,
-                                                 const rocksdb::ReadOptions& options);
+                                                 rocksdb::ReadOptions options);
 
   // Writes all memtables to files and waits for it.
   Status FlushMemtables();

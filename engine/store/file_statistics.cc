@@ -93,7 +93,9 @@ Status FileStatistics::Refresh(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* fam
   std::map<IndexId, IndexStatistics> sums;
   std::map<IndexId, uint64_t> disk_bytes;
   bool complete = true;
+  bool range_deletions = false;
   for (const auto& [path, properties] : files) {
+    range_deletions = range_deletions || properties->num_range_deletions != 0;
     const auto entries = ReadFileStatistics(*properties);
     if (!entries.ok()) {
       log_->Write(Severity::kWarning, "statistics in the file " + path +
@@ -121,6 +123,8 @@ Status FileStatistics::Refresh(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* fam
   } else {
     incomplete_.insert(family_id);
   }
+  with_range_deletions_.erase(family_id);
+  if (range_deletions) with_range_deletions_.insert(family_id);
   const auto first = sums_.lower_bound(IndexId{family_id, 0});
   auto last = first;
   for (; last != sums_.end() && last->first.column_family == family_id; ++last) {
@@ -135,6 +139,11 @@ Status FileStatistics::Refresh(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* fam
   sums_.erase(first, last);
   sums_.merge(sums);
   return Status();
+}
+
+bool FileStatistics::MayHaveRangeDeletions(uint32_t column_family) const {
+  std::lock_guard lock(mutex_);
+  return !counted_at_.contains(column_family) || with_range_deletions_.contains(column_family);
 }
 
 std::optional<IndexStatistics> FileStatistics::Find(IndexId id) const {

@@ -36,8 +36,11 @@ class FileStatistics {
   void MarkStale(uint32_t column_family);
   std::vector<uint32_t> StaleFamilies() const;
 
-  // Sums up the files of a family. Unreadable properties are logged and count as missing.
+  // Sums up the files of a family. Unreadable statistics are logged and count as missing.
   Status Refresh(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family);
+
+  // Whether a file of a family had a deletion of a range of keys when they were last counted, or was not counted yet.
+  bool MayHaveRangeDeletions(uint32_t column_family) const;
 
   // The sums of an index, while they are those of all its files: not when files have changed since, and not
   // while files without the property are among them.
@@ -61,6 +64,7 @@ class FileStatistics {
   std::set<IndexId> changed_;
   std::set<uint32_t> stale_;       // Families.
   std::set<uint32_t> incomplete_;  // Families with files that have no statistics.
+  std::set<uint32_t> with_range_deletions_;
 };
 
 // The statistics in a file's properties; nothing when it has none. Errors: those of DecodeIndexStatistics.

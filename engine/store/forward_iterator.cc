@@ -117,7 +117,8 @@ ForwardIterator::ForwardIterator(rocksdb::DBImpl* database, rocksdb::ColumnFamil
   memtable_.Set(version_->mem->NewIterator(options_, times, &arena_, prefix, /*for_flush=*/false));
   rocksdb::MergeIteratorBuilder older(&family->cfd()->internal_comparator(), &arena_,
                                       /*prefix_seek_mode=*/false, options_.iterate_upper_bound);
-  version_->imm->AddIterators(options_, times, prefix, &older, /*add_range_tombstone_iter=*/true,
+  version_->imm->AddIterators(options_, times, prefix, &older,
+                              /*add_range_tombstone_iter=*/!options_.ignore_range_deletions,
                               sequence_);
   version_->current->AddIterators(options_, *family->cfd()->soptions(), &older,
                                   /*allow_unprepared_value=*/false, sequence_);

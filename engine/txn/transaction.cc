@@ -14,6 +14,12 @@ rocksdb::Slice ToSlice(std::string_view bytes) {
   return rocksdb::Slice(bytes.data(), bytes.size());
 }
 
+rocksdb::ReadOptions ReadOptionsFor(const ColumnFamily& family) {
+  rocksdb::ReadOptions options;
+  options.ignore_range_deletions = !family.may_have_range_deletions.load(std::memory_order_relaxed);
+  return options;
+}
+
 // What RocksDB keeps of an entry of a batch beside its bytes: a node of the batch's index.
 constexpr uint64_t kBatchEntryBytes = 72;
 // And of a row lock: an entry in the table of locks and one in the transaction's list, each with the key.
@@ -272,7 +278,7 @@ Status Transaction::SetView(View view, rocksdb::ReadOptions* options, bool* merg
 Status Transaction::Get(const ColumnFamily& family, std::string_view key, View view,
                         rocksdb::PinnableSlice* value) {
   database_->work().Count(Work::kPointReads);
-  rocksdb::ReadOptions options;
+  rocksdb::ReadOptions options = ReadOptionsFor(family);
   bool merges_writes;
   CAIRN_RETURN_IF_ERROR(SetView(view, &options, &merges_writes));
   return FromRocksDb(merges_writes
@@ -283,7 +289,7 @@ Status Transaction::Get(const ColumnFamily& family, std::string_view key, View v
 void Transaction::GetMany(const ColumnFamily& family, size_t count, const rocksdb::Slice* keys,
                           View view, rocksdb::PinnableSlice* values, rocksdb::Status* outcomes) {
   database_->work().Count(Work::kPointReads, count);
-  rocksdb::ReadOptions options;
+  rocksdb::ReadOptions options = ReadOptionsFor(family);
   bool merges_writes;
   const Status set = SetView(view, &options, &merges_writes);
   if (!set.ok()) {
@@ -356,7 +362,7 @@ Status Transaction::LockAndReadOne(const ColumnFamily& family, std::string_view 
   }
   // Whether the row changed since the snapshot matters only when reads repeat; the transaction has a
   // snapshot of its own only then.
-  rocksdb::ReadOptions options;
+  rocksdb::ReadOptions options = ReadOptionsFor(family);
   options.fill_cache = settings_.fill_block_cache;
   if (value != nullptr) database_->work().Count(Work::kPointReads);
   touched_ = true;
