@@ -452,14 +452,16 @@ Status Database::UpdateFamilyOptions(std::string_view text) {
 
 Status Database::RefreshStatistics() {
   Status result;
-  for (const uint32_t id : file_statistics_->StaleFamilies()) {
-    const ColumnFamily* const family = FindFamily(id);
-    // One whose creation is not finished comes later.
-    if (family == nullptr || family->id == system_family_->id) continue;
+  const std::vector<uint32_t> stale = file_statistics_->StaleFamilies();
+  for (const ColumnFamily* family : Families()) {
+    if (family->id == system_family_->id) continue;
+    const bool is_stale = std::find(stale.begin(), stale.end(), family->id) != stale.end();
+    // Looked at once since the start, also when nothing has changed.
+    if (!is_stale && file_statistics_->CountedAt(family->id).has_value()) continue;
     const Status refreshed = file_statistics_->Refresh(db_.get(), family->handle);
     if (result.ok()) result = refreshed;
     // As long as they are not there they never will be.
-    if (family->opened_without_memtable && !file_statistics_->MayHaveRangeDeletions(id)) {
+    if (family->opened_without_memtable && !file_statistics_->MayHaveRangeDeletions(family->id)) {
       family->may_have_range_deletions.store(false, std::memory_order_relaxed);
     }
   }

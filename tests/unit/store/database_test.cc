@@ -160,7 +160,6 @@ TEST(Database, DeletionsOfRangesAreLookedForWhereTheyMayBe) {
     ASSERT_TRUE(database->FlushMemtables().ok());
   }
   const std::unique_ptr<Database> database = disk.Open();
-  database->file_statistics().MarkStale(database->default_family().id);
   ASSERT_TRUE(database->RefreshStatistics().ok());
   EXPECT_TRUE(database->default_family().may_have_range_deletions);
   EXPECT_EQ(count(database.get()), 1u);
