@@ -252,6 +252,10 @@ class ha_rocksdb final : public handler {
   bool CounterIsPrimaryKey() const;
   int ReadLargestAutoIncrement(uint64_t* largest);
   uint64_t TakeHandedOutValue();
+  void ForgetHandedOutValues() {
+    first_handed_out_ = 1;
+    last_handed_out_ = 0;
+  }
   int NoteGivenValue(const uchar* record);
   int CommitCopiedRows(cairn::Durability durability);
   int CommitSequence();

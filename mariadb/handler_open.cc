@@ -182,6 +182,7 @@ double ha_rocksdb::read_time(uint index, uint ranges, ha_rows rows) {
 // Joins the dictionary's definition with the server's and makes what works on it. Called again when the
 // table's index numbers changed under an open handler.
 int ha_rocksdb::BindTable() {
+  ForgetHandedOutValues();
   cairn::Engine* const engine = cairn::RunningEngine();
   lock_shared_ha_data();
   shared_ = static_cast<cairn::SharedTable*>(get_ha_share_ptr());
@@ -385,6 +386,7 @@ int ha_rocksdb::reset() {
   lock_mode_.reset();
   skip_locked_ = false;
   changed_rows_ = 0;
+  ForgetHandedOutValues();
   columns_changed_ = true;
   compared_entries_ = 0;
   cancel_pushed_idx_cond();

@@ -205,7 +205,11 @@ int ha_rocksdb::ReadLargestAutoIncrement(uint64_t* largest) {
   // The record may hold a row that the server still needs.
   std::string record(reinterpret_cast<const char*>(table->record[0]), table->s->reclength);
   Status read = cursor.Open(&reader, access);
-  if (read.ok()) read = cursor.ReadLast(table->record[0]);
+  const bool descends = table->s->next_number_keypart == 0 &&
+                        (table->key_info[access.index].key_part[0].key_part_flag & HA_REVERSE_SORT);
+  if (read.ok()) {
+    read = descends ? cursor.ReadFirst(table->record[0]) : cursor.ReadLast(table->record[0]);
+  }
   if (read.ok()) {
     const longlong value = table->found_next_number_field->val_int();
     const bool is_unsigned = (table->found_next_number_field->flags & UNSIGNED_FLAG) != 0;

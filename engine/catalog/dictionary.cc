@@ -503,9 +503,11 @@ Status Dictionary::SetAutoIncrement(const TableDefinition& table, uint64_t next_
       FromRocksDb(batch.Put(database_->system_family().handle, AutoIncrementKey(table),
                             EncodeAutoIncrement(next_value))));
   CAIRN_RETURN_IF_ERROR(Write(&batch));
-  const uint64_t before = table.counters->next_auto_increment.exchange(next_value);
   // Rows may have values that are going to be handed out again.
-  table.counters->RaiseLargestGivenValue(before);
+  TableCounters& counters = *table.counters;
+  const std::lock_guard loading(counters.initialise);
+  counters.RaiseLargestGivenValue(counters.next_auto_increment.load());
+  counters.RaiseLargestGivenValue(counters.next_auto_increment.exchange(next_value));
   return Status();
 }
 

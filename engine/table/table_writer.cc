@@ -66,13 +66,15 @@ Status TableWriter::CheckPrimaryKey(Transaction* transaction, std::string_view k
     return transaction->Lock(table_->primary().family(), key, LockMode::kExclusive);
   }
   const ColumnFamily& family = table_->primary().family();
-  if (handed_out_key_ != 0) {
-    CAIRN_RETURN_IF_ERROR(
-        transaction->GetForUpdate(family, key, LockMode::kExclusive, /*value=*/nullptr));
-    if (KeyIsNew()) return Status();
-  }
   rocksdb::PinnableSlice existing;
-  const Status read = transaction->GetForUpdate(family, key, LockMode::kExclusive, &existing);
+  // Asked before as well, since nobody takes back what he has said.
+  const bool looks_new = handed_out_key_ != 0 && KeyIsNew();
+  Status read =
+      transaction->GetForUpdate(family, key, LockMode::kExclusive, looks_new ? nullptr : &existing);
+  if (looks_new && read.ok()) {
+    if (KeyIsNew()) return Status();
+    read = transaction->Get(family, key, Transaction::View::kLatest, &existing);
+  }
   if (read.code() == StatusCode::kNotFound) return Status();
   if (!read.ok()) return read;
   if (transaction->HidesExpired(existing.ToStringView(), table_->ttl_seconds())) {
@@ -84,7 +86,7 @@ Status TableWriter::CheckPrimaryKey(Transaction* transaction, std::string_view k
   return Status(StatusCode::kDuplicateKey);
 }
 
-// Asked with the key locked: whoever has given it to a row himself has said so before he locked it.
+// Final with the key locked: whoever has given it to a row himself has said so before he locked it.
 bool TableWriter::KeyIsNew() const {
   const TableCounters& counters = *table_->definition().counters;
   return counters.largest_given_value.load(std::memory_order_acquire) < handed_out_key_;

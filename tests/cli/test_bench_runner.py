@@ -203,6 +203,7 @@ def test_a_small_bench_runs_on_all_engines(tmp_path, monkeypatch):
     wish = bench.Wish(
         names=("sysbench-durable/oltp_point_select", "sysbench-durable/join_*", "load/indexed"),
         quick=True,
+        floors=False,
         lists=False,
         engines="cairn,innodb,stock",
         rounds=1,

@@ -30,6 +30,25 @@ TEST_F(TableWriterTest, DuplicatePrimaryKeyIsRefusedAndLeavesNothing) {
   EXPECT_FALSE(transaction.has_writes());
 }
 
+// A row that should not be there shows whether anybody looks for it.
+TEST_F(TableWriterTest, AKeyThatTheCounterHandedOutIsLookedForOnlyWhereSomebodyMayHaveGivenIt) {
+  InsertCommitted({1, "a", 10, "x"});
+  TableCounters& counters = *table().definition().counters;
+  Transaction transaction(database_.get());
+  transaction.Start(Explicit(IsolationLevel::kReadCommitted));
+  writer_->SetHandedOutKey(1);
+  for (const uint64_t given : {UINT64_MAX, uint64_t{7}, uint64_t{1}}) {  // The first: unknown.
+    counters.largest_given_value = given;
+    EXPECT_EQ(Insert(transaction, {1, "b", 20, "y"}).code(), StatusCode::kDuplicateKey);
+  }
+  counters.largest_given_value = 0;
+  writer_->SetHandedOutKey(0);
+  EXPECT_EQ(Insert(transaction, {1, "b", 20, "y"}).code(), StatusCode::kDuplicateKey);
+  writer_->SetHandedOutKey(1);
+  EXPECT_TRUE(Insert(transaction, {1, "b", 20, "y"}).ok());
+  EXPECT_EQ(transaction.lock_count(), 2u);  // With that of the unique value.
+}
+
 TEST_F(TableWriterTest, DuplicateUniqueValueIsRefusedAndNullsAreNot) {
   InsertCommitted({1, "a", 10, "x"});
   InsertCommitted({2, "a", nullptr, "x"});
