@@ -160,7 +160,7 @@ void ClaimedTables::Forget() {
   claimant_.reset();
   holder_ = nullptr;
   indexes_.clear();
-  noted_ = std::string();
+  std::string().swap(noted_);  // An assignment would keep the buffer.
   noted_count_ = last_noted_ = 0;
 }
 

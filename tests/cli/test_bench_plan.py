@@ -77,20 +77,6 @@ def test_a_quick_bench_takes_less_than_five_minutes():
     assert sum(part.seconds(engines=3, rounds=3) for part in parts) < 300
 
 
-def test_the_floors_can_be_asked_for_and_each_has_a_case():
-    cases = chosen(*floors.CASES)
-    for floor in floors.FLOORS:
-        workload, _, figure = floor.pattern.partition("/")
-        if workload.startswith("sysbench-"):
-            assert any(fnmatchcase(case, floor.pattern) for case in cases), floor
-        elif workload != "*":
-            assert any(case.startswith(f"{workload}/") for case in cases), floor
-    for case in cases:
-        assert case.startswith(("load/", "tpcc/")) or floors.find(
-            *case.split("/", 1), engine="innodb"
-        )
-
-
 def test_a_quick_bench_takes_more_setups_only_when_they_are_named():
     asked = catalog.workloads(Settings(quick=True, names=("sysbench-relaxed*/oltp_insert",)))
     names = [workload.name for workload in asked]

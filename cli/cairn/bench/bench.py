@@ -11,6 +11,7 @@ from cairn.bench import (
     about,
     catalog,
     engines,
+    floors,
     machine,
     markdown,
     page,
