@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/store/auto_increment_merge.h"
+#include "engine/store/block_look_ahead.h"
 #include "engine/store/comparator.h"
 #include "engine/store/option_text.h"
 
@@ -119,6 +120,7 @@ rocksdb::ColumnFamilyOptions ColumnFamilyOptionSource::For(std::string_view name
   options.merge_operator = name == kSystemColumnFamily ? MakeAutoIncrementMerge() : nullptr;
   options.compaction_filter_factory = filter_factory_;
   options.table_properties_collector_factories = collector_factories_;
+  options.table_factory = LookAheadInBlocks(options.table_factory);
   return options;
 }
 

@@ -33,9 +33,7 @@ class ForwardIterator final : public rocksdb::Iterator {
 
   bool Valid() const override { return general_ == nullptr ? valid_ : general_->Valid(); }
   Slice key() const override { return general_ == nullptr ? user_key_ : general_->key(); }
-  Slice value() const override {
-    return general_ == nullptr ? source_->value() : general_->value();
-  }
+  Slice value() const override { return general_ == nullptr ? value_ : general_->value(); }
   rocksdb::Status status() const override {
     return general_ == nullptr ? status_ : general_->status();
   }
@@ -89,6 +87,7 @@ class ForwardIterator final : public rocksdb::Iterator {
   std::unique_ptr<rocksdb::Iterator> general_;  // In the place of the sources once it is there.
   rocksdb::Status status_;
   Slice user_key_;          // Of the current entry, where its source has it.
+  Slice value_;             // Likewise.
   std::string passed_key_;  // Whose further versions are passed over.
   std::string target_;
   Counts counts_;
@@ -194,7 +193,7 @@ void ForwardIterator::Seek(const Slice& target) {
   FindVisible(/*pass_key=*/false);
   if (general_ == nullptr && valid_) {
     ++counts_.seeks_found;
-    counts_.bytes += user_key_.size() + source_->value().size();
+    counts_.bytes += user_key_.size() + value_.size();
   }
 }
 
@@ -212,7 +211,7 @@ void ForwardIterator::Next() {
   FindVisible(/*pass_key=*/has_older_versions_);
   if (general_ == nullptr && valid_) {
     ++counts_.moves_found;
-    counts_.bytes += user_key_.size() + source_->value().size();
+    counts_.bytes += user_key_.size() + value_.size();
   }
 }
 
@@ -299,6 +298,7 @@ void ForwardIterator::FindVisible(bool pass_key) {
       PassVersion(same_key, sequence_, rocksdb::kValueTypeForSeek);
     } else if (type == rocksdb::kTypeValue) {
       user_key_ = user_key;
+      value_ = source_->value();
       has_older_versions_ = sequence != 0;
       counts_.in_memtable += source_ == &memtable_ ? 1 : 0;
       valid_ = true;

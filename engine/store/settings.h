@@ -17,7 +17,7 @@ struct StoreSettings {
   std::string log_directory;  // Of the write-ahead log; empty: `directory`.
   bool create_if_missing = true;
   uint64_t block_cache_bytes = 512 << 20;
-  uint64_t block_bytes = 4096;
+  uint64_t block_bytes = 8192;
   bool cache_index_and_filter_blocks = true;
   uint64_t write_buffer_bytes = 0;  // Of all memtables together; 0: no limit.
   int max_open_files = -1;          // -1: all.

@@ -29,7 +29,11 @@ MAY_INCLUDE: dict[str, set[str]] = {
 WITHOUT_ROCKSDB = {"base", "codec"}
 
 # The files that know RocksDB from within, and the folders of its sources.
-KNOW_ROCKSDB_FROM_WITHIN = {"engine/store/files_version.cc", "engine/store/forward_iterator.cc"}
+KNOW_ROCKSDB_FROM_WITHIN = {
+    "engine/store/block_look_ahead.cc",
+    "engine/store/files_version.cc",
+    "engine/store/forward_iterator.cc",
+}
 ROCKSDB_INTERNALS = ("db/", "memory/", "monitoring/", "table/", "util/")
 
 # Headers of the system and of libraries that engine/ may include besides the standard library's.
