@@ -21,7 +21,7 @@ ABOUT = {
     "plugins": {"cairn": {"file": "build/release/ha_rocksdb.so", "sha256": "ab" * 32}},
 }
 ENGINES = {"cairn": "Cairn", "innodb": "InnoDB", "stock": "stock plug-in"}
-SETUP = {"memory_bytes": 512 << 20, "durable": True, "binary_log": False}
+SETUP = {"memory_bytes": 512 << 20, "durability": "synced", "binary_log": False}
 
 
 def series(name: str, better: bool = True, **values: list[float]) -> Series:

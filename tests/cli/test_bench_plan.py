@@ -3,18 +3,21 @@
 import json
 from dataclasses import replace
 from fnmatch import fnmatchcase
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from cairn.bench import catalog, floors, machine, plan, settings
-from cairn.bench.engines import Setup
+from cairn.bench.engines import Engine, Setup
 from cairn.bench.machine import Needs
 from cairn.bench.settings import Settings
 from cairn.errors import CairnError
 from cairn.main import cli
 
 ALL = catalog.workloads(Settings())
+INNODB = Engine("innodb", "InnoDB", "InnoDB", None)
+ROCKSDB = Engine("cairn", "Cairn", "ROCKSDB", Path("ha_rocksdb.so"))
 QUICK = catalog.workloads(Settings(quick=True))
 
 
@@ -70,6 +73,22 @@ def test_the_floors_can_be_asked_for_and_each_has_a_case():
         assert case.startswith(("load/", "tpcc/")) or floors.find(
             *case.split("/", 1), engine="innodb"
         )
+
+
+def test_nothing_is_promised_against_an_engine_that_does_less():
+    assert floors.find("sysbench-written", "oltp_insert/2", engine="stock") is None
+    assert floors.find("sysbench-relaxed", "oltp_insert/2", engine="stock") == 1.15
+
+
+def test_relaxed_commits_are_as_safe_with_every_engine():
+    durability = {workload.name: workload.setup.durability for workload in ALL}
+    assert durability["sysbench-durable"].flush_log_at_commit == 1
+    # With 2 the stock plug-in does what all do with 0.
+    assert durability["sysbench-relaxed"].flush_log_at_commit == 0
+    assert durability["sysbench-written"].flush_log_at_commit == 2
+    relaxed = Setup(64 << 20, durability["sysbench-relaxed"])
+    assert "--innodb-flush-log-at-trx-commit=0" in INNODB.options(relaxed)
+    assert "--rocksdb-flush-log-at-trx-commit=0" in ROCKSDB.options(relaxed)
 
 
 def test_a_quick_bench_takes_less_than_five_minutes():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -20,15 +21,37 @@ _IDLE_INNODB = ("--innodb-buffer-pool-size=8M", "--innodb-log-file-size=8M")
 _LEAST_INNODB_LOG = 96 * MIB
 
 
+class Durability(StrEnum):
+    """How safe a transaction is once its commit is acknowledged."""
+
+    # On the disk, in the engine's log and the binary log.
+    SYNCED = "synced"
+    # With the operating system, which a crash of the server does not touch; synced each second.
+    # The stock plug-in keeps it in the process all the same, as with BUFFERED.
+    WRITTEN = "written"
+    # In the server's memory; written and synced each second.
+    BUFFERED = "buffered"
+
+    @property
+    def flush_log_at_commit(self) -> int:
+        """The value of innodb_flush_log_at_trx_commit and of rocksdb_flush_log_at_trx_commit."""
+        return {Durability.SYNCED: 1, Durability.WRITTEN: 2, Durability.BUFFERED: 0}[self]
+
+    def title(self) -> str:
+        return {
+            Durability.SYNCED: "each commit is synced",
+            Durability.WRITTEN: "each commit is written, synced each second",
+            Durability.BUFFERED: "commits are written and synced each second",
+        }[self]
+
+
 @dataclass(frozen=True)
 class Setup:
     """What the servers of all engines get alike."""
 
     # The cache of the engine under test: InnoDB's buffer pool, RocksDB's block cache.
     memory_bytes: int
-    # A commit is on the disk before it is acknowledged, in the engine's log and the binary log;
-    # otherwise it is only written, and synced each second.
-    durable: bool = True
+    durability: Durability = Durability.SYNCED
     binary_log: bool = False
 
 
@@ -43,7 +66,7 @@ class Engine:
 
     def options(self, setup: Setup) -> tuple[str, ...]:
         """The options of a server for this engine, the same for all but for what it is named."""
-        flush = 1 if setup.durable else 2
+        flush = setup.durability.flush_log_at_commit
         if self.library is None:
             own: tuple[str, ...] = (
                 f"--innodb-buffer-pool-size={setup.memory_bytes}",
@@ -76,7 +99,7 @@ def _binary_log(setup: Setup) -> tuple[str, ...]:
         "--log-bin=binlog",
         "--server-id=1",
         "--binlog-format=ROW",
-        f"--sync-binlog={int(setup.durable)}",
+        f"--sync-binlog={int(setup.durability is Durability.SYNCED)}",
     )
 
 

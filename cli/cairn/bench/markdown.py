@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from cairn.bench import floors
+from cairn.bench.engines import Durability
 from cairn.bench.results import CPU, Ratio, Results, Series, WorkloadResult
 from cairn.report import duration
 
@@ -78,7 +79,7 @@ def summary(results: Results, heading: str = "") -> str:
 def circumstances(workload: WorkloadResult) -> str:
     """The setup of the servers and the time that all took, as a sentence."""
     setup = workload.setup
-    commits = "each commit is synced" if setup["durable"] else "commits are synced each second"
+    commits = Durability(setup["durability"]).title()
     binary_log = "on" if setup["binary_log"] else "off"
     return (
         f"Cache of {setup['memory_bytes'] // MIB:,} MiB, {commits}, binary log {binary_log}; "

@@ -12,7 +12,7 @@ from pathlib import Path
 from cairn import files
 from cairn import sysbench as program
 from cairn.bench import disk_size, idle, records, slow_machine, throttle
-from cairn.bench.engines import MIB, BenchServer, Engine, Setup
+from cairn.bench.engines import MIB, BenchServer, Durability, Engine, Setup
 from cairn.bench.machine import Machine, Needs
 from cairn.bench.records import Request
 from cairn.bench.results import CPU
@@ -85,11 +85,11 @@ class Insert(Workload):
         self.scale = scale
         self.slowness = Slowness(throttle.NONE, memory_bytes)
         # As most who insert much have it, and as this benchmark is run elsewhere.
-        self.setup = Setup(cache_bytes, durable=False)
+        self.setup = Setup(cache_bytes, Durability.BUFFERED)
         limit = f", {self.slowness.title()}" if self.slowness else ""
         self.title = (
             f"the insert benchmark, {scale.tables} tables of {scale.rows:,} rows, "
-            f"synced each second{limit}"
+            f"{self.setup.durability.title()}{limit}"
         )
         self._machines: dict[str, SlowMachine] = {}
         self._done: dict[str, int] = {}  # By engine: how many steps its tables have behind them.
