@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from cairn.bench import catalog, floors, machine, plan, settings
+from cairn.bench import catalog, floors, machine, plan, settings, sysbench
 from cairn.bench.engines import Engine, Setup
 from cairn.bench.machine import Needs
 from cairn.bench.settings import Settings
@@ -73,6 +73,16 @@ def test_the_floors_can_be_asked_for_and_each_has_a_case():
         assert case.startswith(("load/", "tpcc/")) or floors.find(
             *case.split("/", 1), engine="innodb"
         )
+
+
+def test_durable_writes_are_promised_for_every_script_that_writes():
+    asked = chosen(*floors.CASES)
+    for script in sysbench.WRITING:
+        if not script.startswith("oltp_"):
+            continue  # bulk_insert hardly ever commits.
+        assert f"sysbench-durable-binlog/{script}/16" in asked
+        assert floors.find("sysbench-durable-binlog", f"{script}/16", "innodb") == 1.5
+        assert floors.find("sysbench-durable-binlog", f"{script}/16", "stock") == 1.3
 
 
 def test_nothing_is_promised_against_an_engine_that_does_less():

@@ -35,9 +35,7 @@ FLOORS = (
     *_both("sysbench-relaxed/oltp_delete/2", 1.0, 1.15),
     *_both("sysbench-relaxed/oltp_read_write/2", 0.9, 1.3),
     *_both("sysbench-relaxed/oltp_write_only/2", 0.9, 1.3),
-    *_both("sysbench-durable-binlog/oltp_update_*/16", 1.5, 1.3),
-    *_both("sysbench-durable-binlog/oltp_insert/16", 1.5, 1.3),
-    *_both("sysbench-durable-binlog/oltp_write_only/16", 1.5, 1.3),
+    *_both("sysbench-durable-binlog/oltp_*/16", 1.5, 1.3),
     # As loads are, without any setting: 0.8 and 0.6 of the time.
     *_both("load/plain/seconds", 1.25, 1.67),
     # The slow disk of docs/benchmarks.md, with the limits that are the default.
@@ -56,9 +54,7 @@ CASES = (
     "sysbench-durable/in_list_100",
     "sysbench-durable/full_scan",
     "sysbench-relaxed/oltp_*/2",
-    "sysbench-durable-binlog/oltp_update_*/16",
-    "sysbench-durable-binlog/oltp_insert/16",
-    "sysbench-durable-binlog/oltp_write_only/16",
+    "sysbench-durable-binlog/oltp_*/16",
     "load/plain",
     "tpcc",
 )
