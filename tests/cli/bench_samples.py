@@ -33,10 +33,10 @@ def series(name: str, better: bool = True, **values: list[float]) -> Series:
     return Series(name, "1/s" if better else "s", better, runs)
 
 
-def workload(*figures: Series, **more: object) -> WorkloadResult:
+def workload(*figures: Series, name: str = "load", **more: object) -> WorkloadResult:
     variables = {"common": {"version": "10.11"}, "different": {}}
     parts = {"setup": SETUP, "variables": variables} | more
-    return WorkloadResult("load", "loading", list(figures), **parts)
+    return WorkloadResult(name, "loading", list(figures), **parts)
 
 
 def results(*workloads: WorkloadResult) -> Results:

@@ -69,6 +69,9 @@ def test_the_floors_can_be_asked_for_and_each_has_a_case():
             assert any(fnmatchcase(case, floor.pattern) for case in cases), floor
         elif workload != "*":
             assert any(case.startswith(f"{workload}/") for case in cases), floor
+    for own in floors.OWN_FLOORS:
+        workload = own.pattern.partition("/")[0]
+        assert any(case.startswith(f"{workload}/") for case in cases), own
     for case in cases:
         assert case.startswith(("load/", "tpcc/")) or floors.find(
             *case.split("/", 1), engine="innodb"

@@ -36,6 +36,24 @@ def test_a_table_has_medians_ratios_and_floors(promised):
     assert cpu.rows[0][-1] == "1.00 (1.00–1.00)"
 
 
+@pytest.mark.parametrize(
+    ("dips", "text"),
+    [
+        ([0.8, 0.5, 0.9], "0.5 met (worst round 0.50)"),
+        ([0.8, 0.49, 0.9], "0.5 MISSED (worst round 0.49)"),
+    ],
+)
+def test_a_floor_of_cairns_own_is_for_every_round(dips, text):
+    dip = series("worst 10 s by the median", cairn=dips, innodb=[0.1] * 3, stock=[0.1] * 3)
+    found = results(workload(READS, dip, name="tpcc"))
+    table, _ = markdown.tables(found, found.workloads[0])
+    assert table.head[-1] == "floor of Cairn's own"
+    assert [row[-1] for row in table.rows] == ["", text]
+    assert text in markdown.summary(found)
+    cell = f'<td class="missed">{text}' if "MISSED" in text else f"<td>{text}"
+    assert cell in page.render(found, [])
+
+
 def test_the_page_in_markdown_says_on_what_and_how():
     text = markdown.page(FOUND, ["load-ratios.png"])
     for part in ("A <processor>", "0123456789ab", "sysbench 1.0.20", "Cache of 512 MiB", "rounds"):

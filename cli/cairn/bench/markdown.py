@@ -8,7 +8,7 @@ from statistics import median
 
 from cairn.bench import floors
 from cairn.bench.engines import Durability
-from cairn.bench.results import CPU, Ratio, Results, Series, WorkloadResult
+from cairn.bench.results import CPU, OURS, Ratio, Results, Series, WorkloadResult
 from cairn.report import duration
 
 MIB = 1 << 20
@@ -112,7 +112,13 @@ def tables(results: Results, workload: WorkloadResult) -> Iterator[Table]:
     head = ["figure", "unit", *results.engines.values()]
     for other in results.others:
         head += [f"Cairn / {results.engines[other]}", "floor"]
-    yield Table(head, [_compared(results, workload, series) for series in workload.series])
+    rows = [_compared(results, workload, series) for series in workload.series]
+    own = [_own_floor_text(workload, series) for series in workload.series]
+    if any(own):
+        head.append(f"floor of {results.engines[OURS]}'s own")
+        for row, text in zip(rows, own, strict=True):
+            row.append(text)
+    yield Table(head, rows)
     found = [series.detail(CPU, "µs") for series in workload.series]
     head = ["server's processor time", "unit", *results.engines.values()]
     head += [f"{results.engines[other]} / Cairn" for other in results.others]
@@ -158,6 +164,17 @@ def _floor_text(workload: WorkloadResult, series: Series, other: str, ratio: Rat
         return ""
     # What reads as the floor meets it.
     return f"{least:g} {'met' if round(ratio.median, 2) >= least else MISSED}"
+
+
+def _own_floor_text(workload: WorkloadResult, series: Series) -> str:
+    """The floor of Cairn's own figure, and whether the worst round meets it; empty without one."""
+    least = floors.find_own(workload.name, series.name)
+    values = series.values(OURS)
+    if least is None or not values:
+        return ""
+    worst = min(values)
+    met = "met" if round(worst, 2) >= least else MISSED
+    return f"{least:g} {met} (worst round {worst:.2f})"
 
 
 def _aligned(table: Table) -> list[str]:
