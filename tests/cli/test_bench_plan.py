@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from cairn.bench import catalog, floors, machine, plan, settings, sysbench
+from cairn.bench import catalog, floors, machine, plan, queries, settings, sysbench
 from cairn.bench.engines import Engine, Setup
 from cairn.bench.machine import Needs
 from cairn.bench.settings import Settings
@@ -54,6 +54,14 @@ def test_a_name_chooses_what_it_says(pattern, name):
 def test_threads_are_a_part_of_a_name_only_where_they_are_said():
     assert chosen("sysbench-durable/oltp_insert/16") == {"sysbench-durable/oltp_insert/16"}
     assert len(chosen("sysbench-durable/oltp_insert")) == 5
+
+
+@pytest.mark.parametrize("kind", ["range", "secondary_covered", "secondary_rows"])
+def test_ranges_have_from_ten_to_ten_thousand_rows_by_either_index(kind):
+    wanted = [f"{kind}_{rows}" for rows in (10, 100, 1000, 10_000)]
+    spans = {query.name: query.span for query in queries.QUERIES if query.name in wanted}
+    assert spans == dict(zip(wanted, (10, 100, 1000, 10_000), strict=True))
+    assert {f"sysbench-durable/{name}/1" for name in wanted} <= chosen()
 
 
 def test_a_name_that_nothing_has_is_an_error():

@@ -49,16 +49,18 @@ def _in_list(count: int) -> Query:
 
 
 _BY_K = f"FROM {TABLE} FORCE INDEX (k) WHERE k BETWEEN ? AND ?"
+# How many rows a range has, by whichever index.
+RANGES = (10, 100, 1_000, 10_000)
 JOINED_ROWS = 10_000
 
 QUERIES = (
     *(
         Query(f"range_{count}", f"SELECT c FROM {TABLE} WHERE id BETWEEN ? AND ?", count)
-        for count in (10, 100, 1_000, 10_000)
+        for count in RANGES
     ),
     *(_in_list(count) for count in (10, 100, 1_000)),
-    *(Query(f"secondary_covered_{n}", f"SELECT id, k {_BY_K}", n) for n in (100, 10_000)),
-    *(Query(f"secondary_rows_{n}", f"SELECT c {_BY_K}", n) for n in (100, 10_000)),
+    *(Query(f"secondary_covered_{count}", f"SELECT id, k {_BY_K}", count) for count in RANGES),
+    *(Query(f"secondary_rows_{count}", f"SELECT c {_BY_K}", count) for count in RANGES),
     Query("full_scan", f"SELECT COUNT(*), SUM(k), SUM(LENGTH(c)) FROM {TABLE}"),
     Query("order_desc_100", f"SELECT id, c FROM {TABLE} WHERE id <= ? ORDER BY id DESC LIMIT 100"),
     Query(
