@@ -64,6 +64,22 @@ def test_ranges_have_from_ten_to_ten_thousand_rows_by_either_index(kind):
     assert {f"sysbench-durable/{name}/1" for name in wanted} <= chosen()
 
 
+def test_statements_of_ours_run_with_as_many_clients_as_scripts():
+    counts = {name.rpartition("/")[2] for name in chosen("sysbench-durable/in_list_*")}
+    assert counts == {"1", "2", "4", "8", "16"}
+    asked = catalog.workloads(Settings(threads=(3, 5)))
+    assert chosen("sysbench-durable-large/join_10000", workloads=asked) == {
+        "sysbench-durable-large/join_10000/3",
+        "sysbench-durable-large/join_10000/5",
+    }
+
+
+def test_full_scans_by_a_crowd_are_expected_to_take_longer():
+    (part,) = plan.choose(ALL, ("sysbench-durable-large/full_scan",))
+    one, *_, sixteen = (case.seconds for case in part.cases)
+    assert sixteen > one + 10
+
+
 def test_a_name_that_nothing_has_is_an_error():
     with pytest.raises(CairnError, match="Nothing is called oltp_nothing"):
         chosen("load", "oltp_nothing")

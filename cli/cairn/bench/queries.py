@@ -25,6 +25,11 @@ class Query:
     text: str
     span: int = 0  # The first two ? are the ends of a range of so many numbers.
 
+    @property
+    def reads_all(self) -> bool:
+        """Whether it reads the whole table: there is nothing to choose."""
+        return "?" not in self.text
+
     def sample(self, cursor: Any, rows: int) -> str:
         """A checksum of the answers for a few choices of numbers, always the same ones."""
         chance = random.Random(self.name)
