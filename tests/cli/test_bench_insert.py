@@ -4,8 +4,10 @@ import pytest
 
 from cairn.bench import throttle
 from cairn.bench.engines import Engine
+from cairn.bench.insert import figures as step_figures
 from cairn.bench.insert import workload
-from cairn.bench.insert.workload import CHANGE, LOAD, STEPS, Insert, Scale, Step
+from cairn.bench.insert.steps import CHANGE, LOAD, STEPS, Scale, Step
+from cairn.bench.insert.workload import Insert
 from cairn.bench.records import Request
 from cairn.bench.settings import Settings
 from cairn.bench.slow_machine import SlowMachine, Slowness
@@ -19,7 +21,7 @@ def request(ended_s, kind="insert", rows=50, duration_s=0.01):
 
 
 def figures(step, requests):
-    return {each.name: each for each in workload.measure(step, requests, SCALE, 1.0)}
+    return {each.name: each for each in step_figures.measure(step, requests, SCALE, 1.0)}
 
 
 def test_a_step_at_full_speed_lasts_until_its_last_insert():
@@ -43,7 +45,7 @@ def test_a_step_with_a_rate_counts_queries_and_tells_whether_the_rate_was_kept()
 
 def test_a_step_without_statements_is_an_error():
     with pytest.raises(CairnError, match=r"l\.i0"):
-        workload.measure(LOAD, [], SCALE, 0.0)
+        step_figures.measure(LOAD, [], SCALE, 0.0)
 
 
 class Recording(Insert):

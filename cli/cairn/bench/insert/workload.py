@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -13,9 +13,9 @@ from cairn import files
 from cairn import sysbench as program
 from cairn.bench import disk_size, idle, records, slow_machine, throttle
 from cairn.bench.engines import MIB, BenchServer, Durability, Engine, Setup
+from cairn.bench.insert.figures import measure
+from cairn.bench.insert.steps import CHANGE, INDEX, LOAD, STEPS, Scale, Step
 from cairn.bench.machine import Machine, Needs
-from cairn.bench.records import Request
-from cairn.bench.results import CPU
 from cairn.bench.settings import Settings
 from cairn.bench.slow_machine import SlowMachine, Slowness
 from cairn.bench.workload import Case, Facts, Measurement, Outcome, Workload
@@ -25,7 +25,6 @@ SCRIPT = Path(__file__).parent / "insert.lua"
 SEED = 20_260_101
 GRACE_S = 120.0
 START_S = 5.0
-_S = 1_000_000  # Microseconds.
 
 INDEXES = {
     "market": "price, customerid",
@@ -34,46 +33,10 @@ INDEXES = {
 }
 COLUMNS = "transactionid, dateandtime, cashregisterid, customerid, productid, price, data"
 
-# A row with the entries of its indexes in InnoDB, whose pages are half empty where inserts split
-# them; and how many rows a second of the slowest engine takes, about.
-ROW_BYTES = 320
+# How many rows a second of the slowest engine takes, about.
 LOADED_PER_S = 45_000
 INDEXED_PER_S = 150_000
 CHANGED_PER_S = 8_000
-
-
-@dataclass(frozen=True)
-class Scale:
-    """How large the tables are, how many clients ask and how long."""
-
-    tables: int
-    rows: int  # Of each table.
-    queries: int  # Clients that ask, for each table.
-    seconds: float  # Of a step that has a rate.
-
-    @property
-    def changed_rows(self) -> int:
-        """How many rows of a table l.i1 inserts, and deletes."""
-        return max(self.rows // 5, 1)
-
-    @property
-    def data_bytes(self) -> int:
-        return self.tables * self.rows * ROW_BYTES
-
-
-@dataclass(frozen=True)
-class Step:
-    """One step at full speed (`rate` is 0) or beside queries."""
-
-    name: str
-    rate: int = 0  # Rows that each table gets, and loses, each second.
-    batch: int = 50  # Rows of one statement, which is one transaction.
-
-
-LOAD = Step("l.i0", batch=100)
-INDEX = Step("l.x")
-CHANGE = Step("l.i1")
-STEPS = (LOAD, INDEX, CHANGE, *(Step(f"q{rate}", rate) for rate in (100, 500, 1000)))
 
 
 class Insert(Workload):
@@ -278,83 +241,6 @@ class Insert(Workload):
                 f"{step.name} fails on {server.engine.title} (exit status {status}):\n"
                 f"{output[-1500:]}"
             )
-
-
-def measure(
-    step: Step, requests: Sequence[Request], scale: Scale, cpu_s: float
-) -> list[Measurement]:
-    """The figures of a step: rates each second, stalls, longest response times.
-
-    `cpu_s` is the processor time that the server has used for all of it.
-    """
-    if not requests:
-        raise CairnError(f"{step.name} has run without a single statement.")
-    begin = records.begin_us(requests)
-    inserts = [request for request in requests if request.kind == "insert"]
-    if not step.rate:
-        return _figures(f"{step.name} inserts", "rows/s", inserts, begin, None, cpu_s)
-    queries = [request for request in requests if request.kind == "query"]
-    found = _figures(f"{step.name} queries", "1/s", queries, begin, scale.seconds, cpu_s)
-    rate = sum(request.rows for request in inserts) / scale.seconds
-    reached = rate / (step.rate * scale.tables)
-    longest = Measurement(
-        f"{step.name} longest insert",
-        "ms",
-        records.percentile_ms(inserts, 100),
-        higher_is_better=False,
-        points=_numbered(_longest(inserts, begin, int(scale.seconds))),
-        details={"share_of_rate": reached, "p95_ms": records.percentile_ms(inserts, 95)},
-    )
-    return [*found, longest]
-
-
-def _figures(
-    name: str,
-    unit: str,
-    requests: Sequence[Request],
-    begin: int,
-    seconds: float | None,
-    cpu_s: float,
-) -> list[Measurement]:
-    """Rate, stalls and longest response of requests; without `seconds`, until the last of them."""
-    if not requests:
-        raise CairnError(f"{name}: there are none.")
-    span = seconds or max(requests[-1].ended_us - begin, 1) / _S
-    # A last second that is cut short would look like a stall.
-    whole = max(1, int(span))
-    rates = records.rows_per_step(requests, begin, whole, 1.0)
-    longest = _longest(requests, begin, whole)
-    rows = sum(request.rows for request in requests)
-    return [
-        Measurement(
-            name,
-            unit,
-            rows / span,
-            points=_numbered(rates),
-            details={
-                "p95_ms": records.percentile_ms(requests, 95),
-                "seconds": span,
-                CPU: 1e6 * cpu_s / rows,
-            },
-        ),
-        Measurement(f"{name}: stalls", "s", float(records.stalls(rates)), higher_is_better=False),
-        Measurement(
-            f"{name}: longest",
-            "ms",
-            records.percentile_ms(requests, 100),
-            higher_is_better=False,
-            points=_numbered(longest),
-        ),
-    ]
-
-
-def _longest(requests: Sequence[Request], begin: int, seconds: int) -> list[float]:
-    return records.longest_per_step(requests, begin, seconds, 1.0)
-
-
-def _numbered(values: Sequence[float]) -> tuple[tuple[float, float], ...]:
-    """Points of a series with one value for each second."""
-    return tuple((float(second), float(value)) for second, value in enumerate(values, 1))
 
 
 # ---- the workloads -----------------------------------------------------------------------------
