@@ -11,6 +11,7 @@ from cairn.bench.insert.workload import Insert
 from cairn.bench.records import Request
 from cairn.bench.settings import Settings
 from cairn.bench.slow_machine import SlowMachine, Slowness
+from cairn.bench.workload import Outcome
 from cairn.errors import CairnError
 
 SCALE = Scale(tables=1, rows=1000, queries=1, seconds=4)
@@ -21,7 +22,8 @@ def request(ended_s, kind="insert", rows=50, duration_s=0.01):
 
 
 def figures(step, requests):
-    return {each.name: each for each in step_figures.measure(step, requests, SCALE, 1.0)}
+    outcome = step_figures.measure(step, requests, SCALE, 1.0)
+    return {each.name: each for each in outcome.measurements}
 
 
 def test_a_step_at_full_speed_lasts_until_its_last_insert():
@@ -33,14 +35,54 @@ def test_a_step_at_full_speed_lasts_until_its_last_insert():
     assert found["l.i1 inserts"].details["server_cpu_us"] == pytest.approx(1e6 / 150)
 
 
-def test_a_step_with_a_rate_counts_queries_and_tells_whether_the_rate_was_kept():
-    queries = [request(10.01 + i / 10, kind="query", rows=1) for i in range(10)]
-    inserts = [request(10.5), request(11.5), request(12.5, duration_s=0.7)]
-    found = figures(Step("q50", rate=50), [*queries, *inserts])
+QUERIES = [request(10.01 + i / 10, kind="query", rows=1) for i in range(10)]
+# Of the second one the delete takes long, the third comes too late, the fourth catches up.
+WRITES = [
+    request(10.1),
+    request(11.1),
+    request(12.0, kind="delete", duration_s=0.9),
+    request(13.5, duration_s=0.4),
+    request(13.6),
+]
+
+
+def test_a_step_with_a_rate_has_the_queries_and_what_was_written_beside_them():
+    found = figures(Step("q50", rate=50), [*QUERIES, *WRITES])
     assert found["q50 queries"].value == 10 / 4
     assert found["q50 queries: stalls"].value == 3
-    assert found["q50 longest insert"].value == 700.0
-    assert found["q50 longest insert"].details["share_of_rate"] == 150 / 4 / 50
+    writes = found["q50 writes"]
+    assert (writes.value, writes.unit) == (50.0, "rows/s")
+    assert writes.points == ((1.0, 50.0), (2.0, 50.0), (3.0, 0.0), (4.0, 100.0))
+    assert writes.details["share_of_rate"] == 1.0
+    assert found["q50 writes: stalls"].value == 1
+    longest = found["q50 writes: longest"]
+    assert longest.value == 900.0
+    assert longest.points == ((1.0, 10.0), (2.0, 900.0), (3.0, 0.0), (4.0, 400.0))
+
+
+def test_a_second_with_less_than_the_rate_is_a_stall_of_the_writer():
+    # More than a tenth of the usual: beside queries that would be none.
+    found = figures(Step("q100", rate=100), [*QUERIES, *(request(10.1 + i / 2) for i in range(7))])
+    assert found["q100 writes"].points[-1] == (4.0, 50.0)
+    assert found["q100 writes: stalls"].value == 1
+
+
+def test_writers_that_do_not_keep_their_pace_are_told():
+    def notes(writes):
+        requests = [*QUERIES, *writes]
+        return step_figures.measure(Step("q50", rate=50), requests, SCALE, 1.0).notes
+
+    assert notes(WRITES) == []
+    assert notes(WRITES[:-1]) == []  # One statement that is still under way.
+    assert notes(WRITES[:2]) == ["q50: 25 rows a second were written instead of 50"]
+    # What comes after the time is over was not written beside the queries.
+    late = [*WRITES[:2], request(14.5), request(14.6)]
+    assert notes(late) == ["q50: 25 rows a second were written instead of 50"]
+
+
+def test_a_step_with_a_rate_and_without_a_writer_is_an_error():
+    with pytest.raises(CairnError, match="q50 writes: there are none"):
+        figures(Step("q50", rate=50), QUERIES)
 
 
 def test_a_step_without_statements_is_an_error():
@@ -59,7 +101,7 @@ class Recording(Insert):
 
     def _step(self, step, server, number):
         self.ran.append(step.name)
-        return []
+        return Outcome([], notes=[f"{step.name} was slow"])
 
     def _contents(self, server, *, everything):
         return {"everything": everything}
@@ -81,6 +123,7 @@ def test_a_step_runs_those_before_it_and_a_new_round_begins_anew(tmp_path):
     outcome = cases["q100"].run(server, 1)
     assert steps.ran[3:] == ["q100"]
     assert outcome.facts == {"everything": False}
+    assert outcome.notes == ["q100 was slow"]
     cases["l.i1"].run(server, 2)
     assert steps.ran[4:] == ["l.i0", "l.x", "l.i1"]
     assert [step.name for step in STEPS] == list(cases)

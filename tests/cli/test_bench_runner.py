@@ -59,6 +59,7 @@ class Fake(Workload):
     facts_of = {}
     answers_of = {}
     problems_of = {}
+    notes_of = {}
 
     @property
     def cases(self):
@@ -68,7 +69,8 @@ class Fake(Workload):
         def run(server, number):
             FakeServer.journal.append(f"{name} {server.engine.key}")
             facts = {"answer": self.answers_of.get(server.engine.key, 42)}
-            return Outcome([Measurement(name, "1/s", number)], facts)
+            notes = self.notes_of.get(server.engine.key, [])
+            return Outcome([Measurement(name, "1/s", number)], facts, notes)
 
         return run
 
@@ -140,6 +142,14 @@ def test_problems_of_the_data_fail(run):
     workload = Fake()
     workload.problems_of = {"b": ["a row is lost"]}
     assert run(workload).failures == ["B: a row is lost"]
+
+
+def test_what_was_odd_about_a_run_is_noted_and_no_failure(run):
+    workload = Fake()
+    workload.notes_of = {"b": ["it was slow"]}
+    result = run(workload, rounds=1)
+    assert result.notes == ["B in round 1: it was slow"] * 2
+    assert result.failures == []
 
 
 def test_a_server_that_fails_does_not_end_the_bench(run, monkeypatch):

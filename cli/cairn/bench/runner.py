@@ -176,6 +176,7 @@ class PartRun:
             self._wait_until_idle(f"{case.name} on {title} in round {number}")
             outcome = case.run(server, number)
             self._record(server, outcome)
+            self._result.notes += [f"{title} in round {number}: {text}" for text in outcome.notes]
             facts[case.name][title] = outcome.facts
             progress.end(case.seconds, runs=1)
 

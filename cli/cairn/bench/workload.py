@@ -42,6 +42,8 @@ class Outcome:
     # What must be equal between the engines in the same round; empty where a run is limited by
     # time, since then the faster engine has done more.
     facts: Facts = field(default_factory=dict)
+    # What was odd about the run, as sentences; it is no failure.
+    notes: Sequence[str] = ()
 
 
 @dataclass(frozen=True)

@@ -100,7 +100,10 @@ local function write()
     end
     batch = math.min(batch, wanted - client.inserted)
   end
+  local statement = insert_statement(client.next, batch)
   if sysbench.opt.insert_rate > 0 then
+    -- Not before: other threads may still have been connecting.
+    client.begun = client.begun or Recorder.now()
     -- A writer that is late does not wait until it has caught up.
     local due = client.begun + client.inserted / sysbench.opt.insert_rate * S
     local early = due - Recorder.now()
@@ -108,7 +111,7 @@ local function write()
       Recorder.sleep(early)
     end
   end
-  timed("insert", batch, insert_statement(client.next, batch))
+  timed("insert", batch, statement)
   client.next = client.next + batch
   client.inserted = client.inserted + batch
   if sysbench.opt.deletes then
@@ -181,7 +184,6 @@ function thread_init()
     client.oldest = extreme("MIN", 1)
   end
   recorder = Recorder.open(sysbench.opt.records, sysbench.tid)
-  client.begun = Recorder.now()
 end
 
 function thread_done()

@@ -162,17 +162,16 @@ class Insert(Workload):
         with self._machines[key].limited():
             for earlier in STEPS[done:place]:
                 self._step(earlier, server, number)
-            measurements = self._step(STEPS[place], server, number)
+            outcome = self._step(STEPS[place], server, number)
         self._done[key] = place + 1
         # How far a step with a rate comes depends on the engine.
         facts = self._contents(server, everything=not STEPS[place].rate)
-        if place + 1 == len(STEPS):
-            measurements = [*measurements, *disk_size.measure(server)]
-        return Outcome(measurements, facts)
+        sizes = disk_size.measure(server) if place + 1 == len(STEPS) else []
+        return replace(outcome, measurements=[*outcome.measurements, *sizes], facts=facts)
 
-    def _step(self, step: Step, server: BenchServer, number: int) -> list[Measurement]:
+    def _step(self, step: Step, server: BenchServer, number: int) -> Outcome:
         if step is INDEX:
-            return [self._create_indexes(server)]
+            return Outcome([self._create_indexes(server)])
         if step is LOAD:
             self._sysbench(server, step, "tables", limit_s=GRACE_S)
         directory = files.fresh_directory(server.directory / "records")
