@@ -94,11 +94,22 @@ def test_ratios_are_drawn_with_a_name_for_each_figure():
     assert plots.png(plot).startswith(b"\x89PNG")
 
 
+def figure_over_time(name: str, seconds: list[float]) -> Series:
+    points = tuple((second, 100.0 + second) for second in seconds)
+    return Series(name, "1/s", True, {"cairn": [Run(1.0, points)], "innodb": [Run(2.0)]})
+
+
 def test_long_runs_are_drawn_over_time():
-    points = tuple((float(second), 100.0 + second) for second in range(plots.LEAST_POINTS))
-    long = Series("reads", "1/s", True, {"cairn": [Run(1.0, points)], "innodb": [Run(2.0)]})
-    names = [plot.name for plot in plots.draw(results(workload(long)))]
-    assert names == ["load-ratios", "load-reads"]
+    short = figure_over_time("short", [float(second) for second in range(1, 11)])
+    steps = figure_over_time("new_orders/4", [10.0, 20.0, 30.0])
+    names = [plot.name for plot in plots.draw(results(workload(short, steps)))]
+    assert names == ["load-ratios", "load-new_orders-4"]
+
+
+def test_names_of_pictures_are_addresses_of_files():
+    found = results(workload(figure_over_time("q100 writes: longest", [10.0, 20.0])))
+    (_, plot) = plots.draw(found)
+    assert plot.name == "load-q100-writes-longest"
 
 
 def test_nothing_is_drawn_of_one_engine():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
@@ -15,7 +16,7 @@ _ROW_PX = 26
 _FRAME_PX = 110  # Title, labels of the axis, legend.
 _TIME_HEIGHT = 320
 # Shorter runs are not drawn over time.
-LEAST_POINTS = 20
+LEAST_S = 20
 # By engine, Cairn first; those who see no red can tell them apart as well.
 COLORS = ("#1769aa", "#c2410c", "#15803d")
 
@@ -35,7 +36,7 @@ def draw(results: Results) -> Iterator[Plot]:
         if any(series.ratio(other) for series in workload.series for other in results.others):
             yield _ratios(results, workload)
         for series in workload.series:
-            if _longest(series) >= LEAST_POINTS:
+            if _longest_s(series) >= LEAST_S:
                 yield _over_time(results, workload, series)
 
 
@@ -128,12 +129,15 @@ def _over_time(results: Results, workload: WorkloadResult, series: Series) -> Pl
     for engine, label in results.engines.items():
         run = _median_run(series.runs.get(engine, []))
         chart.add(label, list(run.points) if run else [])
-    name = f"{workload.name}-{series.name}".replace("/", "-").replace(" ", "-")
+    # What comes before a colon would be the scheme of an address.
+    name = re.sub(r"[^\w.]+", "-", f"{workload.name}-{series.name}")
     return Plot(workload.name, name, chart.render(is_unicode=True))
 
 
-def _longest(series: Series) -> int:
-    return max((len(run.points) for runs in series.runs.values() for run in runs), default=0)
+def _longest_s(series: Series) -> float:
+    """How long the longest run of a figure was that has a course over time; 0 where none has."""
+    runs = (run for each in series.runs.values() for run in each)
+    return max((run.points[-1][0] for run in runs if run.points), default=0.0)
 
 
 def _median_run(runs: Sequence[Run]) -> Run | None:
