@@ -105,10 +105,12 @@ CONDITIONS = (
     Condition(
         "3.3.2.11",
         "2,100 orders of each district are delivered",
-        """SELECT COUNT(*) FROM (SELECT o_d_id, COUNT(*) AS all_ FROM orders WHERE o_w_id = {w}
-          GROUP BY o_d_id) AS o
-        JOIN (SELECT no_d_id, COUNT(*) AS new FROM new_orders WHERE no_w_id = {w}
-          GROUP BY no_d_id) AS n ON no_d_id = o_d_id WHERE all_ - new <> 2100""",
+        """SELECT COUNT(*) FROM district
+        LEFT JOIN (SELECT o_d_id, COUNT(*) AS all_ FROM orders WHERE o_w_id = {w}
+          GROUP BY o_d_id) AS o ON o_d_id = d_id
+        LEFT JOIN (SELECT no_d_id, COUNT(*) AS new FROM new_orders WHERE no_w_id = {w}
+          GROUP BY no_d_id) AS n ON no_d_id = d_id
+        WHERE d_w_id = {w} AND COALESCE(all_, 0) - COALESCE(new, 0) <> 2100""",
         after_load_only=True,
     ),
     Condition(
