@@ -1,18 +1,23 @@
 """The order in which a bench runs, and how it fails."""
 
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from bench_samples import ABOUT
+from click.testing import CliRunner
 
 from cairn import plugin, prefix
 from cairn.bench import bench, idle, runner
-from cairn.bench.engines import Engine, Setup
+from cairn.bench.engines import KEYS, Engine, Setup
 from cairn.bench.idle import Work
+from cairn.bench.machine import Needs
 from cairn.bench.plan import Part, Plan
 from cairn.bench.results import load
 from cairn.bench.workload import Case, Measurement, Outcome, Workload
 from cairn.errors import CairnError
+from cairn.main import cli
 
 ENGINES = tuple(Engine(key, key.upper(), "InnoDB", None) for key in ("a", "b", "c"))
 
@@ -164,6 +169,80 @@ def test_variables_are_divided_into_common_and_different(run):
     variables = run(Fake()).variables
     assert variables["common"] == {"version": "10.11", "datadir": "…/data"}
     assert variables["different"] == {}
+
+
+# ---- the command -------------------------------------------------------------------------------
+
+
+class Refused(Fake):
+    """No machine has what it needs."""
+
+    name = "refused"
+
+    def needs(self):
+        return Needs(disk_bytes=1 << 60)
+
+
+@pytest.fixture
+def bench_run(run, monkeypatch, tmp_path):
+    """Runs ./cairn bench with these workloads; gives its exit status, output and results."""
+    engines = tuple(replace(engine, key=key) for engine, key in zip(ENGINES, KEYS, strict=True))
+    monkeypatch.setattr(bench, "DIRECTORY", tmp_path / "bench")
+    monkeypatch.setattr(bench, "_obtain", lambda wish: None)
+    monkeypatch.setattr(bench.engines, "choose", lambda keys, mariadb: engines)
+    monkeypatch.setattr(bench.about, "collect", lambda *_: ABOUT)
+
+    def run_it(*workloads):
+        monkeypatch.setattr(bench.catalog, "workloads", lambda settings: workloads)
+        results = tmp_path / "results"
+        arguments = ["bench", "run", "--rounds=1", f"--output={results}"]
+        done = CliRunner().invoke(cli, arguments)
+        return done.exit_code, done.output, load(results / "results.json")
+
+    return run_it
+
+
+def test_a_bench_whose_engines_agree_ends_well(bench_run):
+    status, output, found = bench_run(Fake())
+    assert status == 0, output
+    assert "FAILED" not in output
+    assert [series.name for _, series in found.figures()] == ["one", "two"]
+
+
+@pytest.mark.parametrize("difference", ["facts_of", "answers_of", "problems_of"])
+def test_a_bench_whose_engines_differ_fails_loudly(bench_run, difference):
+    workload = Fake()
+    setattr(workload, difference, {"stock": ["a row is lost"]})
+    status, output, found = bench_run(workload)
+    assert status == 1
+    assert "fake FAILED" in output
+    assert "The bench has failed: its figures mean nothing" in output
+    assert found.failed
+
+
+def test_a_workload_that_the_machine_cannot_run_is_told_and_the_others_run(bench_run):
+    status, output, found = bench_run(Refused(), Fake())
+    assert status == 0, output
+    assert "refused was not run: it needs 1,099,511,627,776 MiB of disk" in output
+    refused, ran = found.workloads
+    assert "of disk" in refused.skipped and refused.series == []
+    assert len(ran.series) == 2 and ran.skipped is None
+    assert not any("refused" in line for line in FakeServer.journal)
+
+
+def test_a_refusal_does_not_hide_a_failure(bench_run):
+    differing = Fake()
+    differing.answers_of = {"stock": 41}
+    status, output, _ = bench_run(differing, Refused())
+    assert status == 1
+    assert "refused was not run" in output and "fake FAILED" in output
+
+
+def test_a_bench_that_could_run_nothing_fails(bench_run):
+    status, output, found = bench_run(Refused())
+    assert status == 1
+    assert "Nothing of it could be run on this machine" in output
+    assert not found.failed
 
 
 # ---- idle --------------------------------------------------------------------------------------

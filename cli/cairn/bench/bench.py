@@ -81,7 +81,7 @@ class Wish:
 
 
 def run(wish: Wish) -> int:
-    """Runs what is wished for; the exit status: 1 when engines disagree or anything fails."""
+    """Runs what is wished for; the exit status: 1 when anything fails, or nothing can run."""
     settings = wish.settings()
     parts = planning.choose(catalog.workloads(settings), wish.cases())
     if wish.lists:
@@ -193,6 +193,7 @@ def write(found: Results, output: Path) -> None:
 
 
 def _conclude(found: Results) -> int:
+    """Says what was left out and what went wrong, last of all; returns the exit status."""
     for workload in found.workloads:
         if workload.skipped:
             say(f"  {workload.name} was not run: {workload.skipped}.")
@@ -200,5 +201,8 @@ def _conclude(found: Results) -> int:
             say(f"  {workload.name} FAILED: {text}")
     if found.failed:
         say("The bench has failed: its figures mean nothing until that is explained.")
+        return 1
+    if found.workloads and all(workload.skipped for workload in found.workloads):
+        say("Nothing of it could be run on this machine.")
         return 1
     return 0
