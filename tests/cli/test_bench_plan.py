@@ -74,6 +74,21 @@ def test_statements_of_ours_run_with_as_many_clients_as_scripts():
     }
 
 
+def test_what_statements_of_ours_read_is_larger_than_memory_where_the_name_says_so():
+    sizes = {
+        workload.name: (
+            workload.scale.permuted_rows * sysbench.ROW_BYTES,
+            workload.setup.memory_bytes + sysbench.SERVER_BYTES,
+        )
+        for workload in ALL
+        if isinstance(workload, sysbench.Sysbench)
+    }
+    read, memory = sizes["sysbench-durable-large"]
+    assert read > 1.5 * memory
+    read, memory = sizes["sysbench-durable"]
+    assert read < 0.5 * memory
+
+
 def test_full_scans_by_a_crowd_are_expected_to_take_longer():
     (part,) = plan.choose(ALL, ("sysbench-durable-large/full_scan",))
     one, *_, sixteen = (case.seconds for case in part.cases)

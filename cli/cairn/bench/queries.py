@@ -1,7 +1,8 @@
 """The statements that the bench adds to sysbench's own: each is one kind of reading.
 
-They read the table `permuted`, made from the rows of sbtest1: `id` and `k` both hold the numbers
-from 1 to its row count, each once, so that a range of n numbers is a range of n rows by either.
+They read the table `permuted`, made from the rows of sysbench's tables: `id` and `k` both hold the
+numbers from 1 to its row count, each once, so that a range of n numbers is a range of n rows by
+either.
 """
 
 from __future__ import annotations
@@ -74,24 +75,28 @@ QUERIES = (
     ),
     Query(
         "join_10000",
-        f"SELECT STRAIGHT_JOIN COUNT(*), SUM(LENGTH(i.c)) FROM {TABLE} o JOIN sbtest1 i "
+        f"SELECT STRAIGHT_JOIN COUNT(*), SUM(LENGTH(i.c)) FROM {TABLE} o JOIN {TABLE} i "
         "ON i.id = o.k WHERE o.id BETWEEN ? AND ?",
         JOINED_ROWS,
     ),
 )
 
 
-def create(cursor: Any, rows: int, engine: str) -> None:
-    """Makes the table from sbtest1, which has the ids from 1 to `rows`."""
+def create(cursor: Any, tables: int, rows: int, engine: str) -> None:
+    """Makes the table from so many of sysbench's, each of which has the ids from 1 to `rows`."""
     cursor.execute(
         f"CREATE TABLE {TABLE} (id INT PRIMARY KEY, k INT NOT NULL, c CHAR(120) NOT NULL, "
         f"pad CHAR(60) NOT NULL, KEY k (k)) ENGINE={engine}"
     )
-    for first in range(1, rows + 1, _BATCH):
-        cursor.execute(
-            f"INSERT INTO {TABLE} SELECT id, (id * {_STEP}) MOD {rows} + 1, c, pad FROM sbtest1 "
-            f"WHERE id BETWEEN {first} AND {min(rows, first + _BATCH - 1)}"
-        )
+    for number in range(tables):
+        copied = f"id + {number * rows}"
+        for first in range(1, rows + 1, _BATCH):
+            cursor.execute(
+                f"INSERT INTO {TABLE} "
+                f"SELECT {copied}, (({copied}) * {_STEP}) MOD {tables * rows} + 1, c, pad "
+                f"FROM sbtest{number + 1} "
+                f"WHERE id BETWEEN {first} AND {min(rows, first + _BATCH - 1)}"
+            )
 
 
 # Rows in one transaction of a copy: neither engine likes one of millions.

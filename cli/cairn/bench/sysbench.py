@@ -67,11 +67,21 @@ class Scale:
     rows: int
     seconds: float
     threads: tuple[int, ...]
+    # Statements of ours read one table: it has the rows of so many.
+    permuted_tables: int = 1
+
+    @property
+    def permuted_rows(self) -> int:
+        return self.permuted_tables * self.rows
+
+    @property
+    def all_rows(self) -> int:
+        return self.tables * self.rows + self.permuted_rows
 
     @property
     def data_bytes(self) -> int:
-        """What the tables take in InnoDB, about; `permuted` is one more."""
-        return (self.tables + 1) * self.rows * ROW_BYTES
+        """What the tables take in InnoDB, about."""
+        return self.all_rows * ROW_BYTES
 
 
 QUICK_SCALE = Scale(tables=4, rows=50_000, seconds=2, threads=(2,))
@@ -119,12 +129,12 @@ class Sysbench(Workload):
 
     def _late_s(self, query: Query | None, threads: int) -> float:
         """How long what runs when the time is over goes on, about; nothing but for full scans."""
-        scanned = threads * self.scale.rows if query is not None and query.reads_all else 0
+        scanned = threads * self.scale.permuted_rows if query is not None and query.reads_all else 0
         return scanned / ROWS_SCANNED_PER_S
 
     @property
     def prepare_s(self) -> float:
-        return START_S + (self.scale.tables + 1) * self.scale.rows / ROWS_PREPARED_PER_S
+        return START_S + self.scale.all_rows / ROWS_PREPARED_PER_S
 
     def needs(self) -> Needs:
         data = self.scale.data_bytes
@@ -163,7 +173,8 @@ class Sysbench(Workload):
         seeded = ("--threads=1", "--events=1", "--time=0", f"--rand-seed={SEED}", "run")
         self._sysbench(server, (str(TABLES), *self._size(), *seeded), 60 + 20 * self.prepare_s)
         with server.connect(database=program.DATABASE) as connection, connection.cursor() as cursor:
-            queries.create(cursor, self.scale.rows, server.engine.sql_name)
+            scale = self.scale
+            queries.create(cursor, scale.permuted_tables, scale.rows, server.engine.sql_name)
             for table in self._tables():
                 cursor.execute(f"ANALYZE TABLE {table}")
                 cursor.fetchall()
@@ -187,7 +198,7 @@ class Sysbench(Workload):
                 found[f"checksum of {table}"] = cursor.fetchone()[1]
             for query in queries.QUERIES:
                 if query.name in self._names:
-                    answer = query.sample(cursor, self.scale.rows)
+                    answer = query.sample(cursor, self.scale.permuted_rows)
                     found[f"answers of {query.name}"] = answer
         return found
 
@@ -218,7 +229,7 @@ class Sysbench(Workload):
         arguments = (
             str(STATEMENT),
             f"--statement={query.text}",
-            f"--rows={self.scale.rows}",
+            f"--rows={self.scale.permuted_rows}",
             f"--span={query.span}",
             *self._length(threads, number),
             "run",
@@ -260,11 +271,13 @@ class Sysbench(Workload):
 
     def _put_back(self, server: BenchServer) -> None:
         """Inserts what oltp_delete has taken, so that the next round meets full tables."""
+        rows = self.scale.rows
         with server.connect(database=program.DATABASE) as connection, connection.cursor() as cursor:
             for table in self._tables()[:-1]:
                 cursor.execute(
-                    f"INSERT INTO {table} (id, k, c, pad) SELECT p.id, p.k, p.c, p.pad "
-                    f"FROM {queries.TABLE} p LEFT JOIN {table} t ON t.id = p.id WHERE t.id IS NULL"
+                    f"INSERT INTO {table} (id, k, c, pad) "
+                    f"SELECT p.id, 1 + p.k MOD {rows}, p.c, p.pad FROM {queries.TABLE} p "
+                    f"LEFT JOIN {table} t ON t.id = p.id WHERE t.id IS NULL AND p.id <= {rows}"
                 )
 
     # ---- sysbench -------------------------------------------------------------------------------
@@ -347,6 +360,10 @@ def _workload(
     settings: Settings, durability: Durability, *, binary_log: bool, large: bool
 ) -> Sysbench:
     scale = _scale(settings, large=large)
+    only_writing = binary_log or durability is not Durability.SYNCED
+    if large and not only_writing:
+        # One table alone would fit into memory.
+        scale = replace(scale, permuted_tables=scale.tables)
     memory = settings.memory_bytes or (512 * MIB if large else _roomy(scale))
     words = [
         _WORDS[durability],
@@ -354,7 +371,6 @@ def _workload(
         *(["large"] if large else []),
     ]
     all_reading = (*READING, *(query.name for query in queries.QUERIES))
-    only_writing = binary_log or durability is not Durability.SYNCED
     names = WRITING if only_writing else (*all_reading, *WRITING)
     if settings.quick and not settings.names:
         names = tuple(name for name in names if name in QUICK)
