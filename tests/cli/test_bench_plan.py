@@ -224,6 +224,7 @@ def message(*arguments: str) -> str:
 def test_wrong_options_are_refused_with_what_is_allowed():
     assert "cairn, innodb, stock" in message("--list", "--engines=oracle")
     assert "such as 1,4,16" in message("--list", "--threads=four")
+    assert "leave --quick out" in message("--list", "--floors", "--quick")
 
 
 def test_the_list_shows_names_and_times():

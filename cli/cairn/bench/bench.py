@@ -58,6 +58,10 @@ class Wish:
         return (*floors.CASES, *self.names) if self.floors else self.names
 
     def settings(self) -> Settings:
+        if self.floors and self.quick:
+            raise CairnError(
+                "--floors is about full sizes: leave --quick out; --rounds and --seconds shorten."
+            )
         return Settings(
             quick=self.quick,
             names=self.cases(),
