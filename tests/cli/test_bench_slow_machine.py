@@ -7,8 +7,10 @@ from contextlib import contextmanager
 import pytest
 from bench_machine import machine
 
-from cairn.bench import memory_group, slow_machine, slow_volume, throttle
+from cairn.bench import catalog, memory_group, slow_machine, slow_volume, throttle
+from cairn.bench.engines import Engine
 from cairn.bench.memory_group import MemoryGroup
+from cairn.bench.settings import Settings
 from cairn.bench.slow_machine import SlowMachine, Slowness
 from cairn.bench.slow_volume import Volume
 from cairn.bench.throttle import Limits
@@ -108,6 +110,25 @@ def steps(monkeypatch, tmp_path, fails=False):
     monkeypatch.setattr(throttle, "interface", lambda: told)
     volume = Volume(tmp_path, "7:3")
     yield told, SlowMachine(Slowness(LIMITS, 320 << 20), tmp_path, volume, told)
+
+
+@pytest.mark.parametrize("name", ["sysbench-durable-large", "insert-large", "tpcc"])
+def test_checkouts_do_not_share_groups(monkeypatch, tmp_path, name):
+    names = []
+
+    @contextmanager
+    def limited(name, _):
+        names.append(name)
+        yield MemoryGroup(tmp_path)
+
+    monkeypatch.setattr(memory_group, "limited", limited)
+    wished = Settings(iops=0, mb_per_s=0)
+    (workload,) = (each for each in catalog.workloads(wished) if each.name == name)
+    for checkout in ("one", "other"):
+        monkeypatch.setattr(memory_group, "VAR", tmp_path / checkout)
+        with workload.place(Engine("cairn", "Cairn", "ROCKSDB", tmp_path), tmp_path):
+            pass
+    assert len(set(names)) == 2
 
 
 def test_limits_hold_in_the_block_only_and_memory_shrinks_at_full_speed(monkeypatch, tmp_path):

@@ -7,12 +7,14 @@ that the user owns.
 from __future__ import annotations
 
 import os
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from cairn.errors import CairnError
+from cairn.paths import VAR
 
 _V1 = Path("/sys/fs/cgroup/memory")
 _V2 = Path("/sys/fs/cgroup")
@@ -42,6 +44,11 @@ class MemoryGroup:
             with suppress(OSError, ValueError):
                 return int((self.directory / name).read_text(encoding="ascii"))
         return None
+
+
+def name_of(server: str) -> str:
+    """The name of a server's group, which no other checkout uses; a killed run may have left it."""
+    return f"cairn-bench-{server}-{zlib.crc32(os.fsencode(VAR)):08x}"
 
 
 def can_be_made() -> bool:

@@ -7,7 +7,6 @@ while something is measured: loading and checking under them would take hours.
 from __future__ import annotations
 
 import os
-import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -20,7 +19,6 @@ from cairn.bench.memory_group import MemoryGroup
 from cairn.bench.slow_volume import Volume
 from cairn.bench.throttle import Limits
 from cairn.errors import CairnError
-from cairn.paths import VAR
 
 MIB = 1 << 20
 
@@ -109,7 +107,7 @@ def made(name: str, slowness: Slowness, directory: Path, size_bytes: int) -> Ite
         volume = group = None
         data = directory / "data"
         if slowness:
-            group = stack.enter_context(memory_group.limited(_group_name(name), 0))
+            group = stack.enter_context(memory_group.limited(memory_group.name_of(name), 0))
         if slowness.disk:
             volume = stack.enter_context(slow_volume.mounted(name, size_bytes))
             data = volume.mount_point / "data"
@@ -145,8 +143,3 @@ def cache_options(engine: Engine, cache_bytes: int) -> tuple[str, ...]:
         f"--rocksdb-db-write-buffer-size={memtables}",
         f"--rocksdb-default-cf-options=write_buffer_size={memtables // 2}",
     )
-
-
-def _group_name(name: str) -> str:
-    """Of a group that other checkouts do not use, and that a killed run of this one has left."""
-    return f"cairn-bench-{name}-{zlib.crc32(os.fsencode(VAR)):08x}"

@@ -158,7 +158,7 @@ class Sysbench(Workload):
             yield directory / "data"
             return
         limit = self.setup.memory_bytes + SERVER_BYTES
-        with memory_group.limited(f"cairn-bench-{engine.key}", limit) as group:
+        with memory_group.limited(memory_group.name_of(f"sysbench-{engine.key}"), limit) as group:
             self._groups[engine.key] = group
             yield directory / "data"
 
