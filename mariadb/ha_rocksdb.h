@@ -134,6 +134,8 @@ class ha_rocksdb final : public handler {
   ha_rows multi_range_read_info_const(uint index, RANGE_SEQ_IF* sequence, void* parameter,
                                       uint ranges, uint* buffer_bytes, uint* mode,
                                       Cost_estimate* cost) override;
+  ha_rows multi_range_read_info(uint index, uint ranges, uint keys, uint key_parts,
+                                uint* buffer_bytes, uint* mode, Cost_estimate* cost) override;
   int multi_range_read_init(RANGE_SEQ_IF* sequence, void* parameter, uint ranges, uint mode,
                             HANDLER_BUFFER* buffer) override;
   int multi_range_read_next(range_id_t* range) override;
@@ -144,6 +146,7 @@ class ha_rocksdb final : public handler {
   void position(const uchar* record) override;
   int cmp_ref(const uchar* position, const uchar* other) override;
   Item* idx_cond_push(uint index, Item* condition) override;
+  bool rowid_filter_push(Rowid_filter* filter) override;
   void column_bitmaps_signal() override { columns_changed_ = true; }
 
   // Writing.
@@ -178,6 +181,16 @@ class ha_rocksdb final : public handler {
    public:
     explicit PushedCondition(ha_rocksdb* handler) : handler_(handler) {}
     Verdict Check() override;
+
+   private:
+    ha_rocksdb* const handler_;
+  };
+
+  // Lets the server say whether a row's position passes the filter that it made from another index.
+  class PushedFilter final : public cairn::RowFilter {
+   public:
+    explicit PushedFilter(ha_rocksdb* handler) : handler_(handler) {}
+    Verdict Check(std::string_view primary_key) override;
 
    private:
     ha_rocksdb* const handler_;
@@ -235,10 +248,18 @@ class ha_rocksdb final : public handler {
   bool AreAlike(const uchar* old_record, const uchar* new_record) const;
   bool UpdatesInOrder() const;
   bool WantsPlainRows() const;
+  bool FetchesTogether(uint index) const;
+  int ReadNextOfRanges(range_id_t* range);
+  int FetchListedRows();
+  bool TakeRange();
   void TakeListedRows();
+  bool EncodeRange(const KEY_MULTI_RANGE& wanted);
+  cairn::Status GatherListedRange(bool begins);
+  int GatherListedRows();
   int ReadListedRow(size_t row, uchar* record);
   int ReadPendingRange(range_id_t* range);
   void ChoosePositions();
+  void SetPosition(std::string_view primary_key);
   bool PrimaryKeyIsInEveryRecord() const;
   // Takes back the server's belief that indexes hold columns that they do not give back.
   void CorrectCoveredColumns();
@@ -292,6 +313,7 @@ class ha_rocksdb final : public handler {
   cairn::ColumnSet columns_;     // Wanted by the statement.
   bool columns_changed_ = true;  // The server's column sets may differ from columns_.
   PushedCondition pushed_condition_{this};
+  PushedFilter pushed_filter_{this};
   std::string search_key_;
   std::string
       range_prefix_;       // All rows of the range that is read next start with it; empty: unknown.
@@ -299,13 +321,16 @@ class ha_rocksdb final : public handler {
   // Parts of a search key that is a complete primary key; beyond reach when a BLOB part makes search keys
   // less than that.
   uint32_t whole_key_parts_ = UINT32_MAX;
-  // The rows that a list of primary keys names, some at a time, with the server's names of their ranges.
+  // The rows of a list of ranges, some at a time, with the server's names of their ranges.
   cairn::RowBatch listed_rows_;
   std::array<range_id_t, cairn::RowBatch::kMostRows> listed_ranges_{};
-  size_t listed_row_ = 0;  // The next to be read.
+  size_t listed_row_ = 0;           // The next to be read.
+  size_t listed_rows_at_once_ = 0;  // Of a secondary index.
+  cairn::Status listed_error_;      // What comes behind them, if not ok.
   bool fetches_listed_rows_ = false;
-  bool listed_range_is_pending_ =
-      false;  // mrr_cur_range is not read yet, and no whole primary key.
+  bool listed_range_is_open_ = false;     // The cursor has not gathered all of mrr_cur_range yet.
+  bool listed_ranges_ended_ = false;      // The server has no more.
+  bool listed_range_is_pending_ = false;  // mrr_cur_range is to be read in the server's way.
   // Not counted yet: to count each by itself would be felt in a scan.
   uint64_t rows_read_ = 0;
   uint64_t covered_reads_ = 0;

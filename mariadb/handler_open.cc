@@ -153,6 +153,8 @@ ulong ha_rocksdb::index_flags(uint index, uint part, bool all_parts) const {
   // The primary key's entries are the rows: whatever is asked for comes from there.
   if (is_primary) return flags | HA_CLUSTERED_INDEX | HA_KEYREAD_ONLY;
   flags |= HA_DO_INDEX_COND_PUSHDOWN;
+  // To make the filter, a locking statement would lock rows that it may not want.
+  if (!lock_mode_.has_value()) flags |= HA_DO_RANGE_FILTER_PUSHDOWN;
   const uint first = all_parts ? 0 : part;
   for (uint i = first; i <= part && i < key.ext_key_parts; ++i) {
     const KEY_PART_INFO& key_part = key.key_part[i];

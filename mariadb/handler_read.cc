@@ -9,6 +9,7 @@
 #include "mariadb/error.h"
 #include "mariadb/ha_rocksdb.h"
 #include "mariadb/variables.h"
+#include "rowid_filter.h"
 
 using cairn::Cursor;
 using cairn::Status;
@@ -82,6 +83,25 @@ Item* ha_rocksdb::idx_cond_push(uint index, Item* condition) {
   return nullptr;
 }
 
+ha_rocksdb::PushedFilter::Verdict ha_rocksdb::PushedFilter::Check(std::string_view primary_key) {
+  if (thd_killed(handler_->ha_thd())) return Verdict::kAbort;
+  if (!handler_->rowid_filter_is_active) return Verdict::kMayBeWanted;
+  if (handler_->positions_are_images_) {
+    handler_->position(handler_->table->record[0]);
+  } else {
+    handler_->SetPosition(primary_key);
+  }
+  return handler_->pushed_rowid_filter->check(reinterpret_cast<char*>(handler_->ref))
+             ? Verdict::kMayBeWanted
+             : Verdict::kSkip;
+}
+
+// The server fills the filter before it reads through the index that it joins by.
+bool ha_rocksdb::rowid_filter_push(Rowid_filter* filter) {
+  pushed_rowid_filter = filter;
+  return false;
+}
+
 // Binds the cursor to an index, or to other columns when the server changed its mind about them.
 int ha_rocksdb::PrepareCursor(uint32_t index) {
   const bool rebind = !cursor_->is_open() || cursor_->index() != index;
@@ -133,6 +153,10 @@ int ha_rocksdb::PrepareCursor(uint32_t index) {
   access.ask_prefix_filters = cairn::SessionAsksPrefixFilters(ha_thd());
   if (pushed_idx_cond != nullptr && pushed_idx_cond_keyno == index)
     access.condition = &pushed_condition_;
+  if (pushed_rowid_filter != nullptr && rowid_filter_is_active && !lock_mode_.has_value() &&
+      index != engine_table_->primary_position()) {
+    access.filter = &pushed_filter_;
+  }
   if (cursor_->is_suspended() && cursor_->index() == index) {
     return cairn::HandlerError(cursor_->Resume(&transaction(), access));
   }
@@ -491,7 +515,11 @@ int ha_rocksdb::index_next_same(uchar* record, const uchar* key, uint key_bytes)
 }
 
 int ha_rocksdb::ReadListedRow(size_t row, uchar* record) {
-  return ReadWith(active_index, [&] { return cursor_->ReadFetched(listed_rows_, row, record); });
+  const bool is_gathered = active_index != engine_table_->primary_position();
+  return ReadWith(active_index, [&] {
+    return is_gathered ? cursor_->ReadGathered(listed_rows_, row, record)
+                       : cursor_->ReadFetched(listed_rows_, row, record);
+  });
 }
 
 int ha_rocksdb::rnd_init(bool) {
@@ -531,7 +559,12 @@ void ha_rocksdb::position(const uchar* record) {
     bzero(ref, ref_length);
     return;
   }
-  const std::string_view bytes = key->substr(cairn::kIndexNumberBytes);
+  SetPosition(*key);
+}
+
+// Where positions are no images.
+void ha_rocksdb::SetPosition(std::string_view primary_key) {
+  const std::string_view bytes = primary_key.substr(cairn::kIndexNumberBytes);
   memcpy(ref, bytes.data(), bytes.size());
   if (engine_table_->has_hidden_key()) return;
   bzero(ref + bytes.size(), ref_length - bytes.size());

@@ -74,8 +74,8 @@ Status Cursor::BindColumns() {
   if (current_index().has_virtual_part && entry_plan_ == nullptr) {
     CAIRN_RETURN_IF_ERROR(BindVirtualColumns());
   }
-  if (access.condition != nullptr) {
-    // A pushed condition reads what the index holds.
+  if (access.condition != nullptr || (access.filter != nullptr && entry_plan_ == nullptr)) {
+    // They read what the index holds.
     ColumnSet covered(access.columns->size());
     for (uint32_t i = 0; i < covered.size(); ++i) covered[i] = current_index().codec->Covers(i);
     CAIRN_RETURN_IF_ERROR(
@@ -378,9 +378,8 @@ Status Cursor::AsEndOfRange(Status status) const {
                                                 : std::move(status);
 }
 
-// Fills the record from the iterator's entry or the first suitable one behind it. kNotFound: none left.
-Status Cursor::Fetch(Direction direction, bool exact, uint8_t* record) {
-  const bool is_primary = access_.index == table_->primary_position();
+// Leaves the current row. Errors: kIndexTooNew.
+Status Cursor::BeginFetch(Direction direction) {
   has_primary_key_ = on_entry_ = row_locked_ = false;
   place_ = Place::kNone;
   last_direction_ = direction;
@@ -392,6 +391,13 @@ Status Cursor::Fetch(Direction direction, bool exact, uint8_t* record) {
       transaction_->SnapshotNumber() < built_at) {
     return Status(StatusCode::kIndexTooNew);
   }
+  return Status();
+}
+
+// Fills the record from the iterator's entry or the first suitable one behind it. kNotFound: none left.
+Status Cursor::Fetch(Direction direction, bool exact, uint8_t* record) {
+  const bool is_primary = access_.index == table_->primary_position();
+  CAIRN_RETURN_IF_ERROR(BeginFetch(direction));
   while (true) {
     if (iterator_->asks_filters() && LeftCommonPrefix()) {
       if (!iterator_->Valid()) CAIRN_RETURN_IF_ERROR(iterator_->status());
@@ -447,7 +453,10 @@ Status Cursor::WalkForward(bool exact, uint8_t* record) {
       return Status(StatusCode::kEndOfRange);
     }
     Status fetched = is_primary ? FetchPrimaryEntry(record) : FetchSecondaryEntry(record);
-    if (fetched.code() == StatusCode::kNotFound) continue;
+    if (fetched.code() == StatusCode::kNotFound) {
+      if (IsBehindRange(Direction::kForward)) return Status(StatusCode::kEndOfRange);
+      continue;
+    }
     on_entry_ = fetched.code() != StatusCode::kEndOfRange;
     return fetched;
   }
@@ -490,9 +499,10 @@ Status Cursor::FetchPrimaryEntry(uint8_t* record) {
 // Whether the pushed condition, if there is one, wants the row of the entry where the iterator stands. Errors: kNotFound
 // (it does not), kEndOfRange (nor those of entries behind it), kInterrupted.
 Status Cursor::CheckCondition(uint8_t* record) {
-  if (access_.condition == nullptr) return Status();
+  if (condition_plan_ == nullptr) return Status();
   CAIRN_RETURN_IF_ERROR(current_index().codec->Decode(*condition_plan_, iterator_->key(),
                                                       iterator_->value(), record));
+  if (access_.condition == nullptr) return Status();
   switch (access_.condition->Check()) {
     case IndexCondition::Verdict::kMatch:
       return Status();
@@ -501,6 +511,22 @@ Status Cursor::CheckCondition(uint8_t* record) {
     case IndexCondition::Verdict::kEndOfRange:
       return Status(StatusCode::kEndOfRange);
     case IndexCondition::Verdict::kAbort:
+      return Status(StatusCode::kInterrupted);
+  }
+  return Status();
+}
+
+// Whether the row of the entry whose condition was just checked may be wanted. Errors: kNotFound (it is not),
+// kInterrupted.
+Status Cursor::CheckFilter(std::string_view primary_key) {
+  // Who reads backward may know an end that the cursor does not, and would run past it in search of a wanted row.
+  if (access_.filter == nullptr || last_direction_ == Direction::kBackward) return Status();
+  switch (access_.filter->Check(primary_key)) {
+    case RowFilter::Verdict::kMayBeWanted:
+      return Status();
+    case RowFilter::Verdict::kSkip:
+      return Status(StatusCode::kNotFound);
+    case RowFilter::Verdict::kAbort:
       return Status(StatusCode::kInterrupted);
   }
   return Status();
@@ -516,6 +542,7 @@ Status Cursor::FetchSecondaryEntry(uint8_t* record) {
   }
   CAIRN_RETURN_IF_ERROR(codec.ExtractPrimaryKey(iterator_->key(), &primary_key_));
   has_primary_key_ = true;
+  CAIRN_RETURN_IF_ERROR(CheckFilter(primary_key_));
   if (WasGivenEarly()) return Status(StatusCode::kNotFound);
   const Status fetched = FetchRow(record);
   // Compactions remove an expired row and its entries at different times.
@@ -665,9 +692,17 @@ Status Cursor::Read(std::string_view prefix, Start start, uint8_t* record, const
   const bool exact = start == Start::kExact || start == Start::kLastExact;
   const bool forward =
       start == Start::kExact || start == Start::kAtOrAfter || start == Start::kAfter;
+  CAIRN_RETURN_IF_ERROR(SeekTo(prefix, start, range));
+  return Fetch(forward ? Direction::kForward : Direction::kBackward, exact, record);
+}
+
+// Puts the iterator where a Read starts to look. Errors: kNotFound when nothing can be there, those of locks.
+Status Cursor::SeekTo(std::string_view prefix, Start start, const ReadRange& range) {
+  const bool exact = start == Start::kExact || start == Start::kLastExact;
+  const bool forward =
+      start == Start::kExact || start == Start::kAtOrAfter || start == Start::kAfter;
   const bool behind =
       start == Start::kAfter || start == Start::kLastExact || start == Start::kAtOrBefore;
-  const Direction direction = forward ? Direction::kForward : Direction::kBackward;
   exact_prefix_.assign(prefix);
   // All entries of an index start with its number.
   const size_t common_bytes = std::max(range.common_bytes, kIndexNumberBytes);
@@ -683,7 +718,7 @@ Status Cursor::Read(std::string_view prefix, Start start, uint8_t* record, const
     if (forward) return Status(StatusCode::kNotFound);
     EnsureIterator();
     iterator_->SeekToLast();
-    return Fetch(direction, exact, record);
+    return Status();
   }
   EnsureIteratorFor({target_, common_prefix_, exact && range.prefix_is_key});
   if (forward) {
@@ -691,7 +726,7 @@ Status Cursor::Read(std::string_view prefix, Start start, uint8_t* record, const
   } else {
     iterator_->SeekBefore(target_);
   }
-  return Fetch(direction, exact, record);
+  return Status();
 }
 
 Status Cursor::ReadFirst(uint8_t* record, const ReadRange& range) {

@@ -38,6 +38,16 @@ class IndexCondition {
   virtual Verdict Check() = 0;
 };
 
+// Which rows of a table a statement may want, as far as their primary keys tell.
+class RowFilter {
+ public:
+  virtual ~RowFilter() = default;
+  enum class Verdict { kMayBeWanted, kSkip, kAbort };
+  // `primary_key` starts with the index number. The columns of the index through which the row was found stand in the
+  // record that the cursor was given.
+  virtual Verdict Check(std::string_view primary_key) = 0;
+};
+
 // How a statement reads through a cursor.
 struct CursorAccess {
   uint32_t index = 0;                  // Position in Table::indexes().
@@ -45,7 +55,9 @@ struct CursorAccess {
   std::optional<LockMode> lock;        // None: a consistent read.
   // Passes over rows that others have locked, and those that changed since the transaction's snapshot.
   bool skip_locked = false;
-  IndexCondition* condition = nullptr;  // Secondary indexes only; outlives the statement.
+  // Both for secondary indexes only; they outlive the statement.
+  IndexCondition* condition = nullptr;
+  RowFilter* filter = nullptr;  // Asked by moves forward that would fetch rows; without `lock`.
   // Of single rows and entries that have one; a wrong one gives kChecksumMismatch.
   IndexCodec::Checksums checksums = IndexCodec::Checksums::kIgnore;
   // Reads what is committed now, in place of the snapshot; without `lock`.
@@ -84,9 +96,9 @@ class Cursor {
   Status Open(Transaction* transaction, const CursorAccess& access);
   // Wants other columns from the next row on; the position stays.
   Status ChangeColumns(const ColumnSet* columns);
-  // Whether reads go on where the last one was.
   // Whether rows are read from the entries of the index alone.
   bool reads_entries_alone() const { return entry_plan_ != nullptr; }
+  // Whether reads go on where the last one was.
   bool is_open() const { return transaction_ != nullptr && !scan_ended_; }
   uint32_t index() const { return access_.index; }
   // The statement is over but the scan is not (HANDLER): the iterator goes, the place is remembered. After
@@ -123,6 +135,17 @@ class Cursor {
 
   // The row at position `i` of a batch that was fetched for this table, which stays as it is until the next read.
   Status ReadFetched(const RowBatch& batch, size_t i, uint8_t* record);
+
+  // Rows of ranges of a secondary index that are fetched together: entries are gathered first, with one call of
+  // GatherFrom() for each range, and GatherOn() while it has more than the batch was to hold; the caller fetches the
+  // batch. Both add rows up to `most` and use `record` to check the condition and the filter. Ok: the range may go on;
+  // kEndOfRange: it is done. Forward starts only. Not for locking reads nor those of entries alone, nor while
+  // asks_prefix_filters().
+  Status GatherFrom(std::string_view prefix, Start start, const ReadRange& range, size_t most,
+                    uint8_t* record, RowBatch* rows);
+  Status GatherOn(size_t most, uint8_t* record, RowBatch* rows);
+  // The row at position `i` of what was gathered. The range that is being gathered stays where it is.
+  Status ReadGathered(const RowBatch& rows, size_t i, uint8_t* record);
 
   // The primary key of the current row, index number first; valid until the next call.
   Result<std::string_view> PrimaryKey();
@@ -176,16 +199,19 @@ class Cursor {
   Place CurrentPlace(std::string* key) const;
   void LeavePlace(Direction direction);
   void SuspendIfDangling();
+  Status SeekTo(std::string_view prefix, Start start, const ReadRange& range);
+  Status BeginFetch(Direction direction);
   Status Fetch(Direction direction, bool exact, uint8_t* record);
   bool OnlyWalks() const;
   bool MayReadAhead() const;
   bool is_ahead() const { return ahead_row_ < ahead_.size(); }
   Status FetchAhead(bool exact, uint8_t* record);
-  Status AddAhead(bool exact, uint8_t* record);
+  Status AddRow(bool exact, uint8_t* record, RowBatch* rows);
   Status MoveAhead(bool exact, uint8_t* record);
   void ForgetAhead();
   void LeaveAhead();
   Status CheckCondition(uint8_t* record);
+  Status CheckFilter(std::string_view primary_key);
   Status WalkForward(bool exact, uint8_t* record);
   Status MoveForward(bool exact, uint8_t* record);
   Status MoveBackward(bool exact, uint8_t* record);
@@ -218,7 +244,7 @@ class Cursor {
   CursorAccess access_;
   const DecodePlan* row_plan_ = nullptr;    // Decodes the primary entry.
   const DecodePlan* entry_plan_ = nullptr;  // Decodes the secondary entry; null unless covering.
-  const DecodePlan* condition_plan_ = nullptr;  // Null without a condition.
+  const DecodePlan* condition_plan_ = nullptr;  // Null without a condition or filter.
   // Decodes the wanted virtual columns of a row that is locked; null when none is wanted.
   const DecodePlan* virtual_plan_ = nullptr;
   // Each is kept for further reads of its kind.
@@ -257,9 +283,10 @@ class Cursor {
   RowBatch ahead_;
   std::vector<std::string> ahead_entries_;  // Their keys in the index; its size only grows.
   size_t ahead_row_ = 0;
-  size_t ahead_rows_ = 0;     // To fetch the next time.
-  Status ahead_end_;          // What comes behind them, when that is known.
-  bool ahead_exact_ = false;  // They were fetched for ReadNextExact().
+  size_t ahead_rows_ = 0;       // To fetch the next time.
+  Status ahead_end_;            // What comes behind them, when that is known.
+  bool ahead_exact_ = false;    // They were fetched for ReadNextExact().
+  bool gathers_exact_ = false;  // The range that is being gathered is of one prefix.
   bool has_primary_key_ = false;
   bool on_entry_ = false;  // The iterator stands on the current row's entry.
   bool row_locked_ = false;

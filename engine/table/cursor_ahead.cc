@@ -1,7 +1,8 @@
-// Cursor: scans of a secondary index that fetch rows some entries ahead, so that they are fetched together.
+// Cursor: rows of secondary entries that are fetched together, because a scan looks some entries ahead, or because a
+// caller reads several ranges.
 //
-// Only reads at a snapshot, without writes of their own, do: what they will see is fixed. While a batch lasts, the
-// cursor stands on one of its rows, and the iterator behind the last of them.
+// Only reads at a snapshot, without writes of their own, do: what they will see is fixed. While a batch of a scan lasts,
+// the cursor stands on one of its rows, and the iterator behind the last of them.
 #include <algorithm>
 #include <utility>
 
@@ -38,7 +39,7 @@ void Cursor::LeaveAhead() {
 
 // Adds the row of the entry where the iterator stands. kNotFound: the entry is to be passed over; kEndOfRange: no
 // wanted one is left.
-Status Cursor::AddAhead(bool exact, uint8_t* record) {
+Status Cursor::AddRow(bool exact, uint8_t* record, RowBatch* rows) {
   if (!iterator_->Valid()) {
     CAIRN_RETURN_IF_ERROR(iterator_->status());
     return Status(StatusCode::kEndOfRange);
@@ -47,10 +48,10 @@ Status Cursor::AddAhead(bool exact, uint8_t* record) {
   if (exact && !key.starts_with(exact_prefix_)) return Status(StatusCode::kEndOfRange);
   if (IsBehindRange(Direction::kForward)) return Status(StatusCode::kEndOfRange);
   CAIRN_RETURN_IF_ERROR(CheckCondition(record));
-  CAIRN_RETURN_IF_ERROR(current_index().codec->ExtractPrimaryKey(key, ahead_.NextKey()));
-  if (ahead_entries_.size() <= ahead_.size()) ahead_entries_.resize(ahead_.size() + 1);
-  ahead_entries_[ahead_.size()].assign(key);
-  ahead_.KeyAdded();
+  std::string* const primary_key = rows->NextKey();
+  CAIRN_RETURN_IF_ERROR(current_index().codec->ExtractPrimaryKey(key, primary_key));
+  CAIRN_RETURN_IF_ERROR(CheckFilter(*primary_key));
+  rows->KeyAdded();
   return Status();
 }
 
@@ -62,7 +63,9 @@ Status Cursor::FetchAhead(bool exact, uint8_t* record) {
   const size_t wanted = std::exchange(ahead_rows_, std::min(2 * ahead_rows_, RowBatch::kMostRows));
   while (ahead_end_.ok() && ahead_.size() < wanted) {
     iterator_->Next();
-    Status added = AddAhead(exact, record);
+    if (ahead_entries_.size() <= ahead_.size()) ahead_entries_.resize(ahead_.size() + 1);
+    Status added = AddRow(exact, record, &ahead_);
+    if (added.ok()) ahead_entries_[ahead_.size() - 1].assign(iterator_->key());
     if (added.code() != StatusCode::kNotFound) ahead_end_ = std::move(added);
   }
   // The rows before an error come first.
@@ -82,6 +85,43 @@ Status Cursor::MoveAhead(bool exact, uint8_t* record) {
   CAIRN_RETURN_IF_ERROR(fetched);
   return table_->primary().codec->Decode(*row_plan_, primary_key_, ahead_.value(ahead_row_),
                                          record);
+}
+
+// --- Rows of several ranges -------------------------------------------------------------------------------
+
+Status Cursor::GatherFrom(std::string_view prefix, Start start, const ReadRange& range, size_t most,
+                          uint8_t* record, RowBatch* rows) {
+  const Status found = SeekTo(prefix, start, range);
+  if (!found.ok()) return AsEndOfRange(found);
+  CAIRN_RETURN_IF_ERROR(BeginFetch(Direction::kForward));
+  gathers_exact_ = start == Start::kExact;
+  return GatherOn(most, record, rows);
+}
+
+Status Cursor::GatherOn(size_t most, uint8_t* record, RowBatch* rows) {
+  if (iterator_ == nullptr) return Status(StatusCode::kInternal, "the cursor has lost its range");
+  last_direction_ = Direction::kForward;
+  while (rows->size() < most) {
+    const Status added = AddRow(gathers_exact_, record, rows);
+    if (!added.ok() && added.code() != StatusCode::kNotFound) return added;
+    iterator_->Next();
+  }
+  return Status();
+}
+
+Status Cursor::ReadGathered(const RowBatch& rows, size_t i, uint8_t* record) {
+  primary_key_.assign(rows.key(i));
+  has_primary_key_ = true;
+  on_entry_ = false;
+  const Status fetched = rows.status(i);
+  if (fetched.code() == StatusCode::kNotFound) {
+    return Status(
+        StatusCode::kCorruption,
+        "table " + table_->definition().name + ", index " + current_index().codec->layout().name +
+            ": an entry belongs to no row, whose primary key would be " + ToHex(primary_key_));
+  }
+  CAIRN_RETURN_IF_ERROR(fetched);
+  return table_->primary().codec->Decode(*row_plan_, primary_key_, rows.value(i), record);
 }
 
 }  // namespace cairn
