@@ -70,3 +70,9 @@ def test_statements_are_the_same_in_every_run():
     for case in cases.CASES:
         first = [case.statement(random.Random(case.name), i) for i in range(5)]
         assert first == [case.statement(random.Random(case.name), i) for i in range(5)]
+
+
+def test_statements_that_write_are_known_as_such():
+    for case in cases.CASES:
+        statement = case.statement(random.Random(case.name), 0)
+        assert case.writes == (not statement.startswith("SELECT")), case.name

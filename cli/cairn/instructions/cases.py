@@ -23,6 +23,7 @@ class Case:
     statement: Callable[[random.Random, int], str]
     statements: int = 300  # That are counted.
     per: int = 1  # Divides the count: rows of one statement, where these are the unit.
+    writes: bool = False
 
 
 def _row(number: int) -> str:
@@ -42,6 +43,12 @@ def load(cursor: Any, engine: str) -> None:
         rows = ", ".join(_row(number) for number in range(first, first + _BATCH))
         cursor.execute(f"INSERT INTO t VALUES {rows}")
     cursor.execute("ANALYZE TABLE t")
+
+
+def bring_into_files(cursor: Any, engine: str) -> None:
+    """Leaves nothing in a memtable, where a look-up takes the longer the more was written."""
+    if engine == "ROCKSDB":
+        cursor.execute("SET GLOBAL rocksdb_compact_cf = 'default'")
 
 
 def warm_up(cursor: Any) -> None:
@@ -112,22 +119,26 @@ CASES = (
         "insert",
         "a row, the key by AUTO_INCREMENT",
         lambda chance, _: f"INSERT INTO t (k, c, pad) VALUES ({chance.randrange(ROWS)}, 'c', 'p')",
+        writes=True,
     ),
     Case(
         "update-index",
         "an indexed column of a row",
         lambda chance, _: f"UPDATE t SET k = k + 1 WHERE id = {_id(chance)}",
+        writes=True,
     ),
     Case(
         "update",
         "another column of a row",
         lambda chance, _: f"UPDATE t SET c = 'd{chance.random()}' WHERE id = {_id(chance)}",
+        writes=True,
     ),
     Case(
         "delete",
         "a row by its primary key",
         # Rows of the end, one after the other, so that there is always one.
         lambda _, position: f"DELETE FROM t WHERE id = {ROWS - position}",
+        writes=True,
     ),
 )
 

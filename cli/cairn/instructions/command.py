@@ -1,7 +1,8 @@
 """Starts a server for each engine under callgrind and counts what statements take.
 
 The table is loaded and brought into data files by a server without callgrind. Then each kind of
-statement is run by one connection, first some that are not counted. Only instructions of the
+statement is run by one connection, first some that are not counted; kinds that write begin with the
+table in data files again, so that the order of the kinds does not matter. Only instructions of the
 connection's thread count; what background threads do for it is left out, with every engine.
 """
 
@@ -95,7 +96,7 @@ def _count(phase: Phase, mariadb: Server, engine: str, names: tuple[str, ...]) -
             server.library = mariadb.stock_plugin
         phase.progress("loading")
         server.start()
-        _load(server, "InnoDB" if engine == "innodb" else "ROCKSDB")
+        _load(server, _table_engine(engine))
         server.stop()
         phase.progress("starting under callgrind")
         results = files.fresh_directory(directory / "counts")
@@ -112,13 +113,16 @@ def _count(phase: Phase, mariadb: Server, engine: str, names: tuple[str, ...]) -
             ]
 
 
+def _table_engine(engine: str) -> str:
+    return "InnoDB" if engine == "innodb" else "ROCKSDB"
+
+
 def _load(server: ScratchServer, engine: str) -> None:
     server.query(f"CREATE DATABASE {_DATABASE}")
     with server.connect(database=_DATABASE) as connection, connection.cursor() as cursor:
         cursor.execute("SET SESSION autocommit = 1")
         cases.load(cursor, engine)
-        if engine == "ROCKSDB":
-            cursor.execute("SET GLOBAL rocksdb_compact_cf = 'default'")
+        cases.bring_into_files(cursor, engine)
 
 
 def _measure(
@@ -133,6 +137,10 @@ def _measure(
     ]
     warm_up = min(_WARM_UP, case.statements)
     with connection.cursor() as cursor:
+        if case.writes:
+            # What the kinds of statements before it have written is nothing that this kind takes.
+            cases.bring_into_files(cursor, _table_engine(engine))
+            cases.warm_up(cursor)
         for statement in statements[:warm_up]:
             cursor.execute(statement)
             cursor.fetchall()
