@@ -240,6 +240,53 @@ TEST_P(ForwardIteratorTest, CountsWhatRocksDbsOwnCounts) {
       counts_of(std::unique_ptr<rocksdb::Iterator>(db->NewIterator(options, family_->handle))));
 }
 
+// Another program may have written keys that are shorter than the number of an index.
+TEST_P(ForwardIteratorTest, ShowsKeysThatAreShorterThanAnIndexNumber) {
+  rocksdb::DB* const db = database_->rocksdb();
+  using namespace std::string_literals;  // NOLINT(google-build-using-namespace)
+  const std::vector<std::string> keys = {""s,       "\0"s,   "\0\0"s, "\0\0\1"s, KeyOf(1),
+                                         KeyOf(20), "\0\1"s, "\1"s,   "zz"s};
+  for (const bool in_files : {false, true}) {
+    for (const std::string& key : keys) {
+      // Of two versions each, and one key that is gone.
+      ASSERT_TRUE(db->Put(rocksdb::WriteOptions(), family_->handle, key, "old").ok());
+      ASSERT_TRUE(db->Put(rocksdb::WriteOptions(), family_->handle, key, "new").ok());
+    }
+    ASSERT_TRUE(db->Delete(rocksdb::WriteOptions(), family_->handle, "\0\0"s).ok());
+    if (in_files) {
+      ASSERT_TRUE(database_->FlushMemtables().ok());
+      ASSERT_TRUE(database_->Compact(*family_).ok());
+    }
+    rocksdb::ReadOptions options;
+    options.total_order_seek = true;
+    for (const std::string& from : keys) {
+      for (const std::string& end : keys) {
+        const rocksdb::Slice lower(from);
+        const rocksdb::Slice upper(end);
+        options.iterate_lower_bound = &lower;
+        options.iterate_upper_bound = &upper;
+        const auto forward = NewForwardIterator(db, family_->handle, options);
+        const std::unique_ptr<rocksdb::Iterator> general(db->NewIterator(options, family_->handle));
+        forward->Seek(from);
+        for (general->Seek(from); general->Valid(); general->Next(), forward->Next()) {
+          ASSERT_EQ(Describe(*forward), Describe(*general));
+        }
+        ASSERT_EQ(Describe(*forward), std::nullopt);
+      }
+    }
+    options.iterate_lower_bound = options.iterate_upper_bound = nullptr;
+    const auto forward = NewForwardIterator(db, family_->handle, options);
+    size_t entries = 0;
+    for (forward->SeekToFirst(); forward->Valid(); forward->Next()) {
+      EXPECT_EQ(forward->value(), "new");
+      ++entries;
+    }
+    EXPECT_TRUE(forward->status().ok());
+    EXPECT_EQ(entries, keys.size() - 1);
+    ASSERT_NO_FATAL_FAILURE(Walk(options, /*only_forward=*/false));
+  }
+}
+
 // Who collects figures of a thread sees those of RocksDB.
 TEST_P(ForwardIteratorTest, LeavesFiguresOfAThreadToRocksDb) {
   rocksdb::SetPerfLevel(rocksdb::PerfLevel::kEnableCount);
