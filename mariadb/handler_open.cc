@@ -172,13 +172,23 @@ uint ha_rocksdb::max_supported_key_part_length() const {
   return cairn::global_variables.large_prefix || cairn::AllowsCairnFormat() ? 3072 : 767;
 }
 
+// A row that is to be locked is fetched by itself wherever it is found.
+double ha_rocksdb::ScannedRowCost() const {
+  return lock_mode_.has_value() ? kFetchCost : kScannedRowCost;
+}
+
 double ha_rocksdb::scan_time() {
-  return static_cast<double>(stats.records + stats.deleted) / 20.0 + 10.0;
+  return static_cast<double>(stats.records + stats.deleted) * ScannedRowCost() + 10.0;
 }
 
 double ha_rocksdb::read_time(uint index, uint ranges, ha_rows rows) {
-  if (index != table->s->primary_key) return handler::read_time(index, ranges, rows);
-  return static_cast<double>(rows) / 20.0 + 1.0;
+  if (index == table->s->primary_key) return static_cast<double>(rows) * ScannedRowCost() + 1.0;
+  return static_cast<double>(ranges) + static_cast<double>(rows) * kFetchCost;
+}
+
+double ha_rocksdb::keyread_time(uint index, uint ranges, ha_rows rows) {
+  if (!lock_mode_.has_value()) return handler::keyread_time(index, ranges, rows);
+  return static_cast<double>(ranges) + static_cast<double>(rows) * kFetchCost;
 }
 
 // Joins the dictionary's definition with the server's and makes what works on it. Called again when the
