@@ -106,6 +106,8 @@ bool ha_rocksdb::FetchesTogether(uint index) const {
 int ha_rocksdb::multi_range_read_init(RANGE_SEQ_IF* sequence, void* parameter, uint ranges,
                                       uint mode, HANDLER_BUFFER* buffer) {
   const int error = handler::multi_range_read_init(sequence, parameter, ranges, mode, buffer);
+  // Who reads the ranges of a table alone has no use for what they are called.
+  ranges_are_of_join_ = (mode & HA_MRR_NO_ASSOCIATION) == 0;
   listed_rows_.Clear();
   listed_row_ = 0;
   listed_error_ = Status();
@@ -194,6 +196,10 @@ int ha_rocksdb::GatherListedRows() {
   end_range = nullptr;  // The cursor knows it.
   while (listed_rows_.size() < listed_rows_at_once_) {
     const bool begins = !listed_range_is_open_;
+    if (begins && session.Interrupted()) {  // There may be millions without a row.
+      listed_error_ = Status(StatusCode::kInterrupted);
+      break;
+    }
     if (begins && !TakeRange()) break;
     if (begins && (cursor_->reads_entries_alone() || !EncodeRange(mrr_cur_range))) {
       listed_range_is_pending_ = true;
@@ -235,6 +241,10 @@ int ha_rocksdb::FetchListedRows() {
 int ha_rocksdb::multi_range_read_next(range_id_t* range) {
   while (true) {
     const int error = ReadNextOfRanges(range);
+    // A join takes any error for the end of the rows, unless the statement has failed already.
+    if (error != 0 && error != HA_ERR_END_OF_FILE && ranges_are_of_join_) {
+      print_error(error, MYF(0));
+    }
     // A join may have conditions that relate the row to those of other tables.
     const bool is_unwanted = error == 0 && mrr_funcs.skip_index_tuple != nullptr &&
                              mrr_funcs.skip_index_tuple(mrr_iter, *range);
@@ -258,6 +268,8 @@ int ha_rocksdb::ReadNextOfRanges(range_id_t* range) {
     if (error != 0) return error;
     *range = listed_ranges_[row];
     table->status = 0;
+    // The server does so behind each read of its own, and leaves this one to the engine.
+    if (table->vfield != nullptr) table->update_virtual_fields(this, VCOL_UPDATE_FOR_READ);
     return 0;
   }
   // Other readers of ranges have an order in mind, whatever they say of it.

@@ -101,11 +101,22 @@ Status Cursor::GatherFrom(std::string_view prefix, Start start, const ReadRange&
 Status Cursor::GatherOn(size_t most, uint8_t* record, RowBatch* rows) {
   if (iterator_ == nullptr) return Status(StatusCode::kInternal, "the cursor has lost its range");
   last_direction_ = Direction::kForward;
+  if (iterator_->IsDangling(*transaction_)) {  // A function that the statement called has undone writes.
+    DropIterators();
+    EnsureIterator();
+    iterator_->SeekAtOrAfter(entry_key_);
+  }
   while (rows->size() < most) {
     const Status added = AddRow(gathers_exact_, record, rows);
     if (!added.ok() && added.code() != StatusCode::kNotFound) return added;
     iterator_->Next();
   }
+  if (!iterator_->merges_writes()) return Status();
+  if (!iterator_->Valid()) {
+    CAIRN_RETURN_IF_ERROR(iterator_->status());
+    return Status(StatusCode::kEndOfRange);
+  }
+  entry_key_.assign(iterator_->key());
   return Status();
 }
 
