@@ -144,6 +144,9 @@ class IndexCodec {
   // Used for distinct-prefix statistics and CHECK. Errors: kCorruption.
   Status SplitKey(std::string_view key, std::vector<uint32_t>* part_ends) const;
 
+  // The end offset of one part of a stored key, which starts at `start`; 0 when the bytes there are no such part.
+  uint32_t PartEnd(std::string_view key, size_t part, uint32_t start) const;
+
   // The stamp in front of a value, and whether the value is long enough. Only with has_ttl_stamp.
   Result<uint64_t> TtlStamp(std::string_view value) const;
 

@@ -236,6 +236,17 @@ Status IndexCodec::SplitKey(std::string_view key, std::vector<uint32_t>* part_en
   return damage == Damage::kNone ? Status() : index.Corruption(damage, key);
 }
 
+uint32_t IndexCodec::PartEnd(std::string_view key, size_t part, uint32_t start) const {
+  if (start > key.size()) return 0;
+  const KeyPart& skipped = compiled_->parts[part];
+  if (const uint32_t bytes = skipped.constant_bytes(); bytes != 0) {
+    return key.size() - start < bytes ? 0 : start + bytes;
+  }
+  ByteReader reader(key.substr(start));
+  if (SkipPart(skipped, &reader) != Damage::kNone) return 0;
+  return static_cast<uint32_t>(key.size() - reader.remaining());
+}
+
 Result<bool> IndexCodec::HasUniqueValueOf(const uint8_t* record, std::string_view key) const {
   const Compiled& index = *compiled_;
   std::vector<uint32_t> ends;

@@ -1,24 +1,22 @@
 #include "engine/store/statistics_collector.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "engine/base/bytes.h"
+#include "engine/codec/distinct_prefixes.h"
 #include "engine/codec/index_statistics.h"
+#include "engine/codec/value_sample.h"
 
 namespace cairn {
 namespace {
 
 constexpr char kCollectorName[] = "Rdb_tbl_prop_coll";
 constexpr char kFactoryName[] = "Rdb_tbl_prop_coll_factory";
-
-size_t CommonPrefixBytes(std::string_view a, std::string_view b) {
-  const auto differ = std::mismatch(a.begin(), a.begin() + std::min(a.size(), b.size()), b.begin());
-  return static_cast<size_t>(differ.first - a.begin());
-}
 
 // Counts deletions among the last `window` entries of a file and remembers the most it saw.
 class DeletionWindow {
@@ -70,7 +68,7 @@ class StatisticsCollector final : public rocksdb::TablePropertiesCollector {
     switch (type) {
       case rocksdb::kEntryPut:
         ++index.row_count;
-        CountDistinct(key.ToStringView(), &index);
+        CountDistinct(key.ToStringView(), index.row_count);
         break;
       case rocksdb::kEntryDelete:
         ++index.delete_count;
@@ -99,6 +97,9 @@ class StatisticsCollector final : public rocksdb::TablePropertiesCollector {
       control_->others += static_cast<uint64_t>(index.other_count);
     }
     properties->emplace(std::string(kIndexStatisticsProperty), EncodeIndexStatistics(indexes_));
+    if (!samples_.empty()) {
+      properties->emplace(std::string(kValueSamplesProperty), EncodeValueSamples(samples_));
+    }
     return rocksdb::Status::OK();
   }
 
@@ -127,48 +128,48 @@ class StatisticsCollector final : public rocksdb::TablePropertiesCollector {
     IndexStatistics& index = indexes_.emplace_back();
     index.id = IndexId{column_family_, number};
     codec_ = layouts_->Find(index.id);
-    if (codec_ != nullptr) index.distinct_prefix_counts.resize(codec_->key_part_count());
-    sampled_distinct_.assign(index.distinct_prefix_counts.size(), 0);
-    sampled_rows_ = 0;
-    last_key_.clear();
+    if (codec_ != nullptr) {
+      values_.emplace(*codec_, percent_ == 100 ? DistinctPrefixes::Samples::kKept
+                                               : DistinctPrefixes::Samples::kNone);
+    }
   }
 
-  // A key begins a new value of its first i+1 parts when it differs in them from the key before it. What was
-  // seen on the sampled keys stands for all beyond the counted ones.
-  void CountDistinct(std::string_view key, IndexStatistics* index) {
-    if (codec_ == nullptr) return;
-    const bool counted = index->row_count <= kCountedRows;
-    if (counted || IsSampled()) {
-      if (!codec_->SplitKey(key, &part_ends_).ok()) {  // Damage is for readers to report.
-        codec_ = nullptr;
+  // Damaged keys are for readers to report; what was counted before them is left as it is.
+  void CountDistinct(std::string_view key, int64_t row) {
+    if (!values_.has_value()) return;
+    if (percent_ != 100 && row > kCountedRows) {
+      if (row == kCountedRows + 1) counted_ = values_->Counts();
+      if (!IsSampled()) {
+        values_->Pass(key);
         return;
       }
-      const size_t common = CommonPrefixBytes(last_key_, key);
-      std::vector<int64_t>& counts = counted ? index->distinct_prefix_counts : sampled_distinct_;
-      for (size_t i = 0; i < counts.size() && i < part_ends_.size(); ++i) {
-        if (part_ends_[i] > common) ++counts[i];
-      }
-      if (!counted) ++sampled_rows_;
+      ++sampled_rows_;
     }
-    last_key_.assign(key);
+    if (!values_->Add(key)) EndIndex();
   }
 
   // A pseudo-random choice that is the same for the same file.
   bool IsSampled() {
-    if (percent_ == 100) return true;
     random_ = random_ * 6364136223846793005U + 1442695040888963407U;
     return (random_ >> 33) % 100 < percent_;
   }
 
+  // What was seen on the sampled keys stands for all beyond the counted ones.
   void EndIndex() {
-    if (indexes_.empty() || sampled_rows_ == 0) return;
+    if (!values_.has_value()) return;
     IndexStatistics& index = indexes_.back();
-    const double scale =
-        static_cast<double>(index.row_count - kCountedRows) / static_cast<double>(sampled_rows_);
-    for (size_t i = 0; i < sampled_distinct_.size(); ++i) {
-      index.distinct_prefix_counts[i] +=
-          static_cast<int64_t>(static_cast<double>(sampled_distinct_[i]) * scale);
+    index.distinct_prefix_counts = values_->Counts();
+    if (sampled_rows_ > 0) {
+      const double scale =
+          static_cast<double>(index.row_count - kCountedRows) / static_cast<double>(sampled_rows_);
+      for (size_t i = 0; i < counted_.size(); ++i) {
+        int64_t& count = index.distinct_prefix_counts[i];
+        count =
+            counted_[i] + static_cast<int64_t>(static_cast<double>(count - counted_[i]) * scale);
+      }
     }
+    if (!values_->samples().empty()) samples_[index.id.index_number] = values_->TakeSamples();
+    values_.reset();
     sampled_rows_ = 0;
   }
 
@@ -179,12 +180,12 @@ class StatisticsCollector final : public rocksdb::TablePropertiesCollector {
   const bool single_deletes_count_;
   DeletionWindow window_;
   std::vector<IndexStatistics> indexes_;
+  IndexSamples samples_;
   // Of the index that is being written.
-  std::shared_ptr<const IndexCodec> codec_;
-  std::vector<int64_t> sampled_distinct_;
+  std::shared_ptr<const IndexCodec> codec_;  // Null when its parts are not known.
+  std::optional<DistinctPrefixes> values_;   // None when nothing is counted.
+  std::vector<int64_t> counted_;             // Before sampling set in.
   int64_t sampled_rows_ = 0;
-  std::string last_key_;
-  std::vector<uint32_t> part_ends_;
   uint64_t file_bytes_ = 0;
   uint64_t random_ = 1;
 };

@@ -33,7 +33,7 @@ class KeyLayouts {
 struct CollectorControl {
   // Percentage of keys beyond the first kCountedRows of an index in a file on which distinct values are
   // counted; 0 and 100 mean all of them (rocksdb_table_stats_sampling_pct).
-  std::atomic<uint32_t> sampling_percent{10};
+  std::atomic<uint32_t> sampling_percent{100};
   // A file is compacted again when it is larger than `delete_heavy_file_bytes` and holds more than
   // `delete_heavy_count` deletions in some run of `delete_heavy_window` entries; 0 of either: never
   // (rocksdb_compaction_sequential_deletes...).
@@ -50,7 +50,8 @@ struct CollectorControl {
   std::atomic<uint64_t> others{0};
 };
 
-// So many rows of an index are counted in each file before sampling sets in: small tables get exact figures.
+// So many rows of an index are counted in each file before sampling, if it is asked for, sets in: small tables get exact
+// figures.
 inline constexpr int64_t kCountedRows = 1000;
 
 std::shared_ptr<rocksdb::TablePropertiesCollectorFactory> MakeStatisticsCollectorFactory(
