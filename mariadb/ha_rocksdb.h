@@ -37,11 +37,12 @@ class SharedTable final : public Handler_share {
   }
   ~SharedTable() override { thr_lock_delete(&lock); }
 
-  // Sizes of the table as a whole, measured again when they are old or much changed.
+  // Sizes of the table as a whole, measured again when they are old or much changed. Values, which take longer to count
+  // where many rows lie in memtables, are counted again when the time since is many times as long as that took.
   struct Sizes {
     IndexSize primary;
     uint64_t secondary_bytes = 0;
-    std::vector<std::vector<double>> rows_per_prefix;  // By index and own part.
+    std::vector<std::vector<double>> rows_per_value;  // By index and own part.
   };
   std::shared_ptr<const Sizes> CurrentSizes(Database* database, bool refresh);
   // Tells that a row was written, so that sizes are measured again soon after much changed.
@@ -56,6 +57,8 @@ class SharedTable final : public Handler_share {
   std::shared_ptr<const Sizes> sizes_;
   uint64_t measured_at_us_ = 0;
   uint64_t measured_changes_ = 0;
+  uint64_t counted_at_us_ = 0;  // Values.
+  uint64_t counting_us_ = 0;    // What that took.
   std::atomic<uint64_t> changes_{0};
   std::vector<std::weak_ptr<BulkLoad>> loads_;  // Guarded by mutex_ too.
 };

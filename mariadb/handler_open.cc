@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <string_view>
 #include <utility>
 
 #include "engine/codec/index_codec.h"
 #include "engine/store/index_range.h"
 #include "engine/store/perf_pause.h"
+#include "engine/table/rows_per_value.h"
 #include "engine/table/table_check.h"
 #include "mariadb/cairn_format.h"
 #include "mariadb/cairn_range_locks.h"
@@ -29,6 +31,14 @@ uint64_t NowUs() {
   return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(
                                    std::chrono::steady_clock::now().time_since_epoch())
                                    .count());
+}
+
+// Whether values are to be counted again that were counted `age_us` ago in `counting_us`: no more than a fiftieth of the
+// time goes into that.
+bool CountsValuesAgain(uint64_t age_us, uint64_t counting_us) {
+  constexpr uint64_t kQuickUs = 2'000;
+  constexpr uint64_t kRests = 50;
+  return counting_us <= kQuickUs || age_us >= kRests * counting_us;
 }
 
 // Whether sizes measured `age_us` ago are to be believed after so many changes to a table of `row_count`
@@ -58,11 +68,15 @@ Result<SharedTable::Sizes> MeasureSizes(Database* database, const Table& table) 
     CAIRN_ASSIGN_OR_RETURN(const StoredRows stored, LookAtRows(database, table, indexes));
     sizes.primary.row_count = table.definition().counters->row_count.Settle(stored);
   }
-  for (const TableIndex& index : table.indexes()) {
-    CAIRN_ASSIGN_OR_RETURN(sizes.rows_per_prefix.emplace_back(),
-                           SampleRowsPerPrefix(database, index, sizes.primary.row_count));
-  }
   return sizes;
+}
+
+Status CountValues(Database* database, const Table& table, SharedTable::Sizes* sizes) {
+  for (const TableIndex& index : table.indexes()) {
+    CAIRN_ASSIGN_OR_RETURN(sizes->rows_per_value.emplace_back(),
+                           RowsPerValue(database, index, sizes->primary.row_count));
+  }
+  return Status();
 }
 
 // The lock with which a statement reads rows, when the server locks its table like that.
@@ -95,9 +109,21 @@ std::shared_ptr<const SharedTable::Sizes> SharedTable::CurrentSizes(Database* da
   const PerfPause
       pause;  // The optimizer's figures are no work of the statement that happens to need new ones.
   auto measured = MeasureSizes(database, *table);
-  if (!measured.ok()) {
-    database->log().Write(Severity::kWarning, "measuring table " + table->definition().name + ": " +
-                                                  measured.status().ToString());
+  Status status = measured.status();
+  const bool counts = refresh || sizes_ == nullptr ||
+                      sizes_->rows_per_value.size() != table->indexes().size() ||
+                      CountsValuesAgain(now - counted_at_us_, counting_us_);
+  if (status.ok() && counts) {
+    const uint64_t begun = NowUs();
+    status = CountValues(database, *table, &*measured);
+    counted_at_us_ = NowUs();
+    counting_us_ = counted_at_us_ - begun;
+  } else if (status.ok()) {
+    measured->rows_per_value = sizes_->rows_per_value;
+  }
+  if (!status.ok()) {
+    database->log().Write(Severity::kWarning,
+                          "measuring table " + table->definition().name + ": " + status.ToString());
     if (sizes_ == nullptr) sizes_ = std::make_shared<const Sizes>();
     return sizes_;
   }
@@ -338,7 +364,7 @@ int ha_rocksdb::info(uint flag) {
     }
     if (flag & HA_STATUS_CONST) {
       stats.block_size = static_cast<uint>(cairn::global_variables.block_size);
-      for (uint i = 0; i < table->s->keys && i < sizes->rows_per_prefix.size(); ++i) {
+      for (uint i = 0; i < table->s->keys && i < sizes->rows_per_value.size(); ++i) {
         KEY& key = table->key_info[i];
         for (uint part = 0; part < key.ext_key_parts; ++part) {
           if (invented != 0) {
@@ -349,10 +375,10 @@ int ha_rocksdb::info(uint flag) {
             key.rec_per_key[part] = parts > part ? 1UL << std::min(parts - part - 1, 31U) : 1;
             continue;
           }
-          const std::vector<double>& measured = sizes->rows_per_prefix[i];
+          const std::vector<double>& measured = sizes->rows_per_value[i];
           const bool unique = part + 1 >= key.user_defined_key_parts && (key.flags & HA_NOSAME);
           const double rows = unique || part >= measured.size() ? 1.0 : measured[part];
-          key.rec_per_key[part] = static_cast<ulong>(std::max(1.0, rows));
+          key.rec_per_key[part] = static_cast<ulong>(std::lround(std::max(1.0, rows)));
         }
       }
     }

@@ -143,7 +143,7 @@ Result<std::unique_ptr<Database>> Database::Open(DatabaseOptions options, Log* l
   expiry->SetRemoves(options.remove_expired_rows);
   expiry->SetHides(options.hide_expired_rows);
   auto key_layouts = std::make_shared<KeyLayouts>();
-  auto file_statistics = std::make_shared<FileStatistics>(log);
+  auto file_statistics = std::make_shared<FileStatistics>(key_layouts, log);
   auto write_stalls = std::make_shared<WriteStalls>(
       [env = options.db.env] { return static_cast<int64_t>(env->NowMicros()); });
   auto log_failure = std::make_shared<LogFailure>();

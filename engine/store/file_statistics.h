@@ -7,14 +7,16 @@
 #include <mutex>
 #include <optional>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "engine/base/log.h"
 #include "engine/base/status.h"
 #include "engine/codec/index_statistics.h"
+#include "engine/store/file_sums.h"
+#include "engine/store/statistics_collector.h"
 #include "rocksdb/db.h"
 #include "rocksdb/listener.h"
-#include "rocksdb/table_properties.h"
 
 namespace cairn {
 
@@ -28,7 +30,8 @@ struct IndexInFiles {
 // again, so that no sequence of events can make the sums drift. Mutex: mutex_ guards everything.
 class FileStatistics {
  public:
-  explicit FileStatistics(Log* log) : log_(log) {}
+  FileStatistics(std::shared_ptr<const KeyLayouts> layouts, Log* log)
+      : layouts_(std::move(layouts)), log_(log) {}
 
   // What an earlier run left in the dictionary. Holds until the index's family is refreshed.
   void Restore(const IndexStatistics& statistics);
@@ -45,6 +48,8 @@ class FileStatistics {
   // The sums of an index, while they are those of all its files: not when files have changed since, and not
   // while files without the property are among them.
   std::optional<IndexStatistics> Find(IndexId id) const;
+  // The same, with the values; without them when the files were not looked at since the start.
+  std::optional<IndexSums> FindSums(IndexId id) const;
 
   // The last sums of an index, also when files have changed since; zeros when none are known.
   IndexInFiles FindLast(IndexId id) const;
@@ -56,9 +61,10 @@ class FileStatistics {
   void Remove(IndexId id);
 
  private:
+  const std::shared_ptr<const KeyLayouts> layouts_;
   Log* const log_;
   mutable std::mutex mutex_;
-  std::map<IndexId, IndexStatistics> sums_;
+  std::map<IndexId, IndexSums> sums_;
   std::map<IndexId, uint64_t> disk_bytes_;  // Of IndexInFiles, as far as counted since the start.
   std::map<uint32_t, int64_t> counted_at_;  // By family.
   std::set<IndexId> changed_;
@@ -66,10 +72,6 @@ class FileStatistics {
   std::set<uint32_t> incomplete_;  // Families with files that have no statistics.
   std::set<uint32_t> with_range_deletions_;
 };
-
-// The statistics in a file's properties; nothing when it has none. Errors: those of DecodeIndexStatistics.
-Result<std::optional<std::vector<IndexStatistics>>> ReadFileStatistics(
-    const rocksdb::TableProperties& properties);
 
 std::shared_ptr<rocksdb::EventListener> MakeStatisticsListener(
     std::shared_ptr<FileStatistics> statistics);

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "engine/store/file_sums.h"
 #include "engine/store/files_version.h"
 #include "engine/store/index_range.h"
 #include "engine/store/rocksdb_status.h"
@@ -35,27 +36,6 @@ Result<uint64_t> FileBytes(Database* database, const ColumnFamily& family, const
   CAIRN_RETURN_IF_ERROR(FromRocksDb(
       database->rocksdb()->GetApproximateSizes(options, family.handle, ranges, 1, &bytes)));
   return bytes;
-}
-
-// The statistics of an index summed over its files; nothing when some file has none.
-Result<std::optional<IndexStatistics>> StatisticsOf(Database* database, const TableIndex& index,
-                                                    const KeyRange& range) {
-  const auto kept = database->file_statistics().Find(index.entry.id);
-  if (kept.has_value()) return kept;
-  // The sums are not up to date: a file came or went just now.
-  rocksdb::TablePropertiesCollection files;
-  const rocksdb::Range ranges[] = {{range.start, range.limit}};
-  CAIRN_RETURN_IF_ERROR(FromRocksDb(
-      database->rocksdb()->GetPropertiesOfTablesInRange(index.family().handle, ranges, 1, &files)));
-  std::optional<IndexStatistics> sum(std::in_place);
-  for (const auto& [path, properties] : files) {
-    const auto entries = ReadFileStatistics(*properties);
-    if (!entries.ok() || !entries->has_value()) return std::optional<IndexStatistics>();
-    for (const IndexStatistics& entry : **entries) {
-      if (entry.id.index_number == index.entry.id.index_number) sum->Add(entry);
-    }
-  }
-  return sum;
 }
 
 // Fills in the puts and deletions of an index from the properties that every file has: its share by bytes.
@@ -123,14 +103,23 @@ Result<CountedEntries> CountEntries(OrderedIterator* iterator, std::string_view 
   return counted;
 }
 
-bool CanGiveCardinality(const IndexStatistics& counted, size_t part_count) {
-  const std::vector<int64_t>& distinct = counted.distinct_prefix_counts;
-  return counted.row_count >= kCountedRows && distinct.size() >= part_count &&
-         std::all_of(distinct.begin(), distinct.begin() + static_cast<ptrdiff_t>(part_count),
-                     [](int64_t count) { return count > 0; });
-}
-
 }  // namespace
+
+Result<std::optional<IndexSums>> SumOverFiles(Database* database, const TableIndex& index) {
+  auto kept = database->file_statistics().FindSums(index.entry.id);
+  if (kept.has_value()) return kept;
+  // The sums are not up to date: a file came or went just now.
+  const ColumnFamily& family = index.family();
+  const IndexRange whole(family, index.entry.id.index_number);
+  rocksdb::TablePropertiesCollection files;
+  const rocksdb::Range ranges[] = {{whole.lower(), whole.upper()}};
+  CAIRN_RETURN_IF_ERROR(FromRocksDb(
+      database->rocksdb()->GetPropertiesOfTablesInRange(family.handle, ranges, 1, &files)));
+  FileSums sums = SumFiles(database->rocksdb(), family.handle, files, database->key_layouts(),
+                           &database->log());
+  if (!sums.complete) return std::optional<IndexSums>();
+  return std::optional(std::move(sums.indexes[index.entry.id]));
+}
 
 Result<IndexSize> EstimateIndexSize(Database* database, const TableIndex& index,
                                     MemtableRows count_memtables) {
@@ -144,11 +133,12 @@ Result<IndexSize> EstimateIndexSize(Database* database, const TableIndex& index,
                                                      &size.memtable_entries, &size.memtable_bytes);
   }
   CAIRN_ASSIGN_OR_RETURN(size.file_bytes, FileBytes(database, family, range));
-  CAIRN_ASSIGN_OR_RETURN(const auto counted, StatisticsOf(database, index, range));
-  if (counted.has_value()) {
-    size.file_puts = static_cast<uint64_t>(std::max<int64_t>(counted->row_count, 0));
+  CAIRN_ASSIGN_OR_RETURN(const auto files, SumOverFiles(database, index));
+  if (files.has_value()) {
+    const IndexStatistics& counted = files->sums;
+    size.file_puts = static_cast<uint64_t>(std::max<int64_t>(counted.row_count, 0));
     size.file_deletions = static_cast<uint64_t>(
-        std::max<int64_t>(counted->delete_count + counted->single_delete_count, 0));
+        std::max<int64_t>(counted.delete_count + counted.single_delete_count, 0));
   } else if (size.file_bytes > 0) {
     CAIRN_RETURN_IF_ERROR(CountByShare(database, family, range, &size));
   }
@@ -281,94 +271,6 @@ Result<uint64_t> EstimateRangeRows(Database* database, const TableIndex& index, 
   CAIRN_ASSIGN_OR_RETURN(const CountedEntries counted, count(exact_entries));
   if (counted.complete) return counted.count;
   return std::clamp(share.rows, counted.count, std::max(row_count, counted.count));
-}
-
-// How many values the first `part_count` parts of an index have, counted by stepping over their entries; nothing
-// when they are many.
-Result<std::optional<uint64_t>> CountFewValues(const TableIndex& index, size_t part_count,
-                                               OrderedIterator* iterator) {
-  constexpr uint64_t kFewValues = 64;
-  std::vector<uint32_t> part_ends;
-  std::string next;
-  uint64_t values = 0;
-  iterator->SeekToFirst();
-  while (iterator->Valid()) {
-    if (++values > kFewValues) return std::optional<uint64_t>();
-    CAIRN_RETURN_IF_ERROR(index.codec->SplitKey(iterator->key(), &part_ends));
-    if (part_ends.size() < part_count) return std::optional<uint64_t>();
-    if (!PrefixSuccessor(iterator->key().substr(0, part_ends[part_count - 1]), &next)) break;
-    iterator->SeekAtOrAfter(next);
-  }
-  if (iterator->GaveUp()) return std::optional<uint64_t>();
-  CAIRN_RETURN_IF_ERROR(iterator->status());
-  return std::optional<uint64_t>(values);
-}
-
-Result<std::vector<double>> SampleRowsPerPrefix(Database* database, const TableIndex& index,
-                                                uint64_t row_count) {
-  constexpr int kSampledEntries = 200;  // At each end.
-  constexpr double kManyRows = 20;      // Of one value in a sample.
-  constexpr uint64_t kSkippedDeletions = 10'000;
-  const size_t part_count = index.layout().parts.size();
-  std::vector<double> distinct(part_count, 0);
-  double sampled = 0;
-
-  Transaction transaction(database);
-  transaction.Start(TransactionSettings());
-  OrderedIterator iterator(index.entry, &transaction, Transaction::View::kLatest,
-                           kSkippedDeletions);
-  std::string previous;
-  std::vector<uint32_t> part_ends;
-  const auto count_entry = [&]() -> Status {
-    CAIRN_RETURN_IF_ERROR(index.codec->SplitKey(iterator.key(), &part_ends));
-    for (size_t i = 0; i < part_count && i < part_ends.size(); ++i) {
-      if (iterator.key().substr(0, part_ends[i]) !=
-          std::string_view(previous).substr(0, part_ends[i])) {
-        ++distinct[i];
-      }
-    }
-    ++sampled;
-    previous.assign(iterator.key());
-    return Status();
-  };
-  iterator.SeekToFirst();
-  for (int i = 0; i < kSampledEntries && iterator.Valid(); ++i, iterator.Next()) {
-    CAIRN_RETURN_IF_ERROR(count_entry());
-  }
-  if (!iterator.GaveUp()) CAIRN_RETURN_IF_ERROR(iterator.status());
-  const bool whole = !iterator.Valid() && !iterator.GaveUp();
-  if (!whole) {
-    previous.clear();
-    iterator.SeekToLast();
-    for (int i = 0; i < kSampledEntries && iterator.Valid(); ++i, iterator.Previous()) {
-      CAIRN_RETURN_IF_ERROR(count_entry());
-    }
-  }
-  if (!iterator.GaveUp()) CAIRN_RETURN_IF_ERROR(iterator.status());
-  std::vector<double> rows_per_prefix(part_count, 1);
-  // A sample that is the whole index is exact. Else the ends of an index are not like its middle, and a
-  // sample cannot find values that more entries share than it has.
-  const IndexRange range(index.family(), index.entry.id.index_number);
-  std::optional<IndexStatistics> counted;
-  if (!whole) {
-    CAIRN_ASSIGN_OR_RETURN(
-        counted,
-        StatisticsOf(database, index, KeyRange(index.family(), range.first(), range.end())));
-  }
-  const bool from_files = counted.has_value() && CanGiveCardinality(*counted, part_count);
-  if (from_files) {
-    std::copy_n(counted->distinct_prefix_counts.begin(), part_count, distinct.begin());
-    sampled = static_cast<double>(counted->row_count);
-  }
-  for (size_t i = 0; i < part_count; ++i) {
-    if (distinct[i] > 0) rows_per_prefix[i] = sampled / distinct[i];
-    if (whole || from_files || rows_per_prefix[i] < kManyRows) continue;
-    CAIRN_ASSIGN_OR_RETURN(const auto values, CountFewValues(index, i + 1, &iterator));
-    if (values.value_or(0) > 0) {
-      rows_per_prefix[i] = static_cast<double>(row_count) / static_cast<double>(*values);
-    }
-  }
-  return rows_per_prefix;
 }
 
 }  // namespace cairn

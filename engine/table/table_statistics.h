@@ -2,12 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
 #include "engine/base/status.h"
 #include "engine/catalog/row_count.h"
 #include "engine/store/database.h"
+#include "engine/store/file_sums.h"
 #include "engine/table/ordered_iterator.h"
 #include "engine/table/table.h"
 
@@ -22,6 +24,9 @@ struct IndexSize {
   uint64_t file_deletions = 0;    // Each cancels one of the puts.
   uint64_t memtable_entries = 0;  // About as many; puts and deletions.
 };
+
+// What the statistics in the files of an index say of it; nothing when some file has none.
+Result<std::optional<IndexSums>> SumOverFiles(Database* database, const TableIndex& index);
 
 // The size of a whole index from the properties of its files and from the memtables. Overwritten entries that were
 // not compacted yet, and deletions in memtables, count as rows.
@@ -51,11 +56,5 @@ Result<uint64_t> EstimateRangeRows(Database* database, const TableIndex& index, 
                                    uint64_t exact_entries = kExactRangeEntries,
                                    OrderedIterator* iterator = nullptr,
                                    KnownFileSize* known = nullptr);
-
-// How many entries share one value of the first i+1 key parts, for every own part i: from the statistics of the
-// index's files or measured on entries at both ends of the index. Values are counted one by one when they are
-// few. 1 for parts that nothing is known of.
-Result<std::vector<double>> SampleRowsPerPrefix(Database* database, const TableIndex& index,
-                                                uint64_t row_count);
 
 }  // namespace cairn

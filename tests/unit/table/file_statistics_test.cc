@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include "engine/table/rows_per_value.h"
 #include "engine/table/table_statistics.h"
 #include "rocksdb/table_properties.h"
 #include "tests/unit/table/table_fixture.h"
@@ -65,7 +66,14 @@ TEST_F(FileStatisticsTest, LackDistinctPrefixesOfTablesThatNobodyOpened) {
   EXPECT_THAT(Sum(kByA).distinct_prefix_counts, IsEmpty());
 }
 
-TEST_F(FileStatisticsTest, SampleIndexesThatAreLarge) {
+TEST_F(FileStatisticsTest, AreExactForLargeIndexes) {
+  Table::RegisterKeyLayouts(table_, database_.get());
+  InsertRows(1, 20'000, 1003);
+  Refresh();
+  EXPECT_THAT(Sum(kByA).distinct_prefix_counts, ElementsAre(1003, 20'000));
+}
+
+TEST_F(FileStatisticsTest, SampleLargeIndexesWhereThatIsAskedFor) {
   Table::RegisterKeyLayouts(table_, database_.get());
   database_->collector().sampling_percent = 10;
   InsertRows(1, 20'000, 1000);
@@ -76,6 +84,48 @@ TEST_F(FileStatisticsTest, SampleIndexesThatAreLarge) {
   EXPECT_GT(distinct[0], 600);
   EXPECT_LT(distinct[0], 1600);
   EXPECT_EQ(distinct[1], 20'000);
+}
+
+TEST_F(FileStatisticsTest, CountValuesThatSeveralFilesHaveOnce) {
+  Table::RegisterKeyLayouts(table_, database_.get());
+  for (int part = 0; part < 4; ++part) {
+    InsertRows(1 + 2000 * part, 2000, 100);
+    ASSERT_TRUE(database_->FlushMemtables().ok());
+  }
+  Refresh();
+  EXPECT_THAT(Sum(kByA).distinct_prefix_counts, ElementsAre(100, 8000));
+}
+
+TEST_F(FileStatisticsTest, EstimateManyValuesThatSeveralFilesHave) {
+  Table::RegisterKeyLayouts(table_, database_.get());
+  for (int part = 0; part < 4; ++part) {
+    InsertRows(1 + 2000 * part, 2000, 3000);
+    ASSERT_TRUE(database_->FlushMemtables().ok());
+  }
+  Refresh();
+  const auto counts = Sum(kByA).distinct_prefix_counts;
+  ASSERT_EQ(counts.size(), 2u);
+  EXPECT_NEAR(static_cast<double>(counts[0]), 3000, 450);
+  EXPECT_EQ(counts[1], 8000);
+}
+
+TEST_F(FileStatisticsTest, CountValuesThatBeginInOneFileOfALevelAndEndInTheNextOnce) {
+  Table::RegisterKeyLayouts(table_, database_.get());
+  InsertRows(1, 20'000, 701);
+  ASSERT_TRUE(
+      database_->rocksdb()
+          ->SetOptions(database_->default_family().handle,
+                       {{"target_file_size_base", "16384"}, {"compression", "kNoCompression"}})
+          .ok());
+  Refresh();
+  ASSERT_TRUE(database_->Compact(database_->default_family()).ok());
+  Refresh();
+  rocksdb::TablePropertiesCollection files;
+  ASSERT_TRUE(database_->rocksdb()
+                  ->GetPropertiesOfAllTables(database_->default_family().handle, &files)
+                  .ok());
+  ASSERT_GT(files.size(), 10u);
+  EXPECT_THAT(Sum(kByA).distinct_prefix_counts, ElementsAre(701, 20'000));
 }
 
 TEST_F(FileStatisticsTest, FollowFlushesAndCompactions) {
@@ -112,11 +162,10 @@ TEST_F(FileStatisticsTest, FollowFlushesAndCompactions) {
 TEST_F(FileStatisticsTest, TellHowManyRowsShareAValueInTheMiddleOfALargeIndex) {
   Table::RegisterKeyLayouts(table_, database_.get());
   InsertRows(1, 5000, 2);
-  EXPECT_THAT(*SampleRowsPerPrefix(database_.get(), table().index(kByA), 5000), ElementsAre(2500));
+  EXPECT_THAT(*RowsPerValue(database_.get(), table().index(kByA), 5000), ElementsAre(2500));
   Refresh();
-  EXPECT_THAT(*SampleRowsPerPrefix(database_.get(), table().index(kByA), 5000),
-              Each(::testing::Ge(2000)));
-  EXPECT_THAT(*SampleRowsPerPrefix(database_.get(), table().index(kByB), 5000), Each(1));
+  EXPECT_THAT(*RowsPerValue(database_.get(), table().index(kByA), 5000), ElementsAre(2500));
+  EXPECT_THAT(*RowsPerValue(database_.get(), table().index(kByB), 5000), Each(1));
 }
 
 TEST_F(FileStatisticsTest, AreKeptInTheDictionaryAndGoWithTheIndex) {

@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "engine/table/table_statistics.h"
+#include "engine/table/rows_per_value.h"
 #include "engine/txn/interruptible_mutex.h"
 #include "tests/unit/table/table_fixture.h"
 
@@ -158,7 +158,7 @@ TEST_F(IndexBuildTest, TheNewIndexHasStatisticsAtOnce) {
   Begin();
   ASSERT_TRUE(Build().ok());
   Commit();
-  const auto rows = SampleRowsPerPrefix(database_.get(), table().index(kAdded), 900);
+  const auto rows = RowsPerValue(database_.get(), table().index(kAdded), 900);
   ASSERT_TRUE(rows.ok());
   EXPECT_THAT(*rows, ElementsAre(300, 1));
 }

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "engine/table/ordered_iterator.h"
+#include "engine/table/rows_per_value.h"
 #include "tests/unit/table/table_fixture.h"
 
 namespace cairn {
@@ -140,8 +141,8 @@ TEST_P(TableStatisticsTest, LargeRangesAreNeverTakenForSmallOnes) {
 }
 
 TEST_P(TableStatisticsTest, RowsPerPrefixTellSelectiveIndexesFromOthers) {
-  EXPECT_EQ(SampleRowsPerPrefix(database_.get(), table().index(kByA), kRows)->at(0), 100);
-  EXPECT_EQ(SampleRowsPerPrefix(database_.get(), table().index(kByB), kRows)->at(0), 1);
+  EXPECT_EQ(RowsPerValue(database_.get(), table().index(kByA), kRows)->at(0), 100);
+  EXPECT_EQ(RowsPerValue(database_.get(), table().index(kByB), kRows)->at(0), 1);
 }
 
 TEST(PrefixSuccessor, IsTheShortestStringAboveAllWithThePrefix) {
