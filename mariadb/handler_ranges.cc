@@ -141,6 +141,7 @@ void ha_rocksdb::TakeListedRows() {
     }
     listed_ranges_[listed_rows_.size()] = mrr_cur_range.ptr;
     listed_rows_.KeyAdded();
+    status_var_increment(ha_thd()->status_var.ha_read_key_count);
   }
 }
 
@@ -205,6 +206,7 @@ int ha_rocksdb::GatherListedRows() {
       listed_range_is_pending_ = true;
       break;
     }
+    if (begins) status_var_increment(ha_thd()->status_var.ha_read_key_count);
     const size_t first = listed_rows_.size();
     Status gathered = GatherListedRange(begins);
     std::fill(listed_ranges_.begin() + first, listed_ranges_.begin() + listed_rows_.size(),
@@ -268,7 +270,11 @@ int ha_rocksdb::ReadNextOfRanges(range_id_t* range) {
     if (error != 0) return error;
     *range = listed_ranges_[row];
     table->status = 0;
-    // The server does so behind each read of its own, and leaves this one to the engine.
+    // The server does all this behind each read of its own, and leaves this one to the engine.
+    if (active_index != engine_table_->primary_position()) {
+      status_var_increment(ha_thd()->status_var.ha_read_next_count);
+    }
+    update_index_statistics();
     if (table->vfield != nullptr) table->update_virtual_fields(this, VCOL_UPDATE_FOR_READ);
     return 0;
   }

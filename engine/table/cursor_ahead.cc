@@ -132,6 +132,10 @@ Status Cursor::ReadGathered(const RowBatch& rows, size_t i, uint8_t* record) {
             ": an entry belongs to no row, whose primary key would be " + ToHex(primary_key_));
   }
   CAIRN_RETURN_IF_ERROR(fetched);
+  if (row_plan_ == nullptr) {  // The index covers what is wanted since the statement changed its mind.
+    const uint32_t primary = table_->primary_position();
+    CAIRN_RETURN_IF_ERROR(UsePlan(primary, *access_.columns, &plans_[primary], &row_plan_));
+  }
   return table_->primary().codec->Decode(*row_plan_, primary_key_, rows.value(i), record);
 }
 
