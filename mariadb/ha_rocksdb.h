@@ -341,7 +341,7 @@ class ha_rocksdb final : public handler {
   size_t listed_rows_at_once_ = 0;  // Of a secondary index.
   cairn::Status listed_error_;      // What comes behind them, if not ok.
   bool fetches_listed_rows_ = false;
-  bool ranges_are_of_join_ = false;  // They are a batch of its keys.
+  bool ranges_are_of_join_ = false;       // They are a batch of its keys.
   bool listed_range_is_open_ = false;     // The cursor has not gathered all of mrr_cur_range yet.
   bool listed_ranges_ended_ = false;      // The server has no more.
   bool listed_range_is_pending_ = false;  // mrr_cur_range is to be read in the server's way.

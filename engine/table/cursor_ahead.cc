@@ -101,7 +101,8 @@ Status Cursor::GatherFrom(std::string_view prefix, Start start, const ReadRange&
 Status Cursor::GatherOn(size_t most, uint8_t* record, RowBatch* rows) {
   if (iterator_ == nullptr) return Status(StatusCode::kInternal, "the cursor has lost its range");
   last_direction_ = Direction::kForward;
-  if (iterator_->IsDangling(*transaction_)) {  // A function that the statement called has undone writes.
+  if (iterator_->IsDangling(
+          *transaction_)) {  // A function that the statement called has undone writes.
     DropIterators();
     EnsureIterator();
     iterator_->SeekAtOrAfter(entry_key_);
@@ -132,7 +133,8 @@ Status Cursor::ReadGathered(const RowBatch& rows, size_t i, uint8_t* record) {
             ": an entry belongs to no row, whose primary key would be " + ToHex(primary_key_));
   }
   CAIRN_RETURN_IF_ERROR(fetched);
-  if (row_plan_ == nullptr) {  // The index covers what is wanted since the statement changed its mind.
+  if (row_plan_ ==
+      nullptr) {  // The index covers what is wanted since the statement changed its mind.
     const uint32_t primary = table_->primary_position();
     CAIRN_RETURN_IF_ERROR(UsePlan(primary, *access_.columns, &plans_[primary], &row_plan_));
   }
