@@ -53,14 +53,19 @@ class SharedTable final : public Handler_share {
   Status FinishLoads();
 
  private:
+  std::shared_ptr<const Sizes> FreshSizes() const;
+  std::shared_ptr<const Sizes> Measure(Database* database, bool refresh);
+
+  // Held by whoever measures; taken alone or before mutex_, or tried with it.
+  std::mutex measuring_;
+  uint64_t counted_at_us_ = 0;  // Values. Guarded by measuring_, as is the next.
+  uint64_t counting_us_ = 0;    // What that took.
+  std::atomic<uint64_t> changes_{0};
   std::mutex mutex_;  // Guards what follows.
   std::shared_ptr<const Sizes> sizes_;
   uint64_t measured_at_us_ = 0;
   uint64_t measured_changes_ = 0;
-  uint64_t counted_at_us_ = 0;  // Values.
-  uint64_t counting_us_ = 0;    // What that took.
-  std::atomic<uint64_t> changes_{0};
-  std::vector<std::weak_ptr<BulkLoad>> loads_;  // Guarded by mutex_ too.
+  std::vector<std::weak_ptr<BulkLoad>> loads_;
 };
 
 // How many parts of `key` a map names. The server's maps have no gaps; one of all ones stands for the
