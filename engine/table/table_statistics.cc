@@ -160,7 +160,9 @@ Result<StoredRows> LookAtRows(Database* database, const Table& table,
   const bool adds_up = table.ttl_seconds() == 0 &&
                        (witness != table.primary_position() || table.all_columns_in_primary_key());
   const IndexSize& size = sizes[witness];
-  const uint64_t in_memtables = size.memtable_entries + size.memtable_entries / 2;
+  // RocksDB's guess, from the heights of a skip list's towers, was seen to be little more than half of the truth.
+  constexpr uint64_t kGuessError = 3;
+  const uint64_t in_memtables = kGuessError * size.memtable_entries;
 
   StoredRows rows;
   rows.estimate = size.row_count;
