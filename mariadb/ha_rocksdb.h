@@ -225,6 +225,7 @@ class ha_rocksdb final : public handler {
   static constexpr double kFetchCost = 2.5;
   // the place where one of several ranges begins.
   static constexpr double kSeekCost = 2.5;
+  double ScannedRowCost() const;
 
   // Bytes behind a row's position that hold the key's length.
   static constexpr uint kPositionLengthBytes = 4;
@@ -268,7 +269,6 @@ class ha_rocksdb final : public handler {
   bool FetchesTogether(uint index) const;
   int ReadNextOfRanges(range_id_t* range);
   int FetchListedRows();
-  double ScannedRowCost() const;
   bool TakeRange();
   void TakeListedRows();
   bool EncodeRange(const KEY_MULTI_RANGE& wanted);

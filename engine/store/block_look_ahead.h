@@ -1,8 +1,8 @@
 // Scans that wait less for memory: while the rows of one block are read, the next block is on its way to the processor.
 //
 // The blocks of a file lie anywhere in the block cache's memory, and each begins with a chain of look-ups (the cache's
-// slot, the block, its end, its begin) that the processor cannot foresee. A scan of rows in the cache spends half of its
-// time in these waits. So an index iterator that moves forward reads one entry ahead, looks whether the block is in the
+// slot, the block, its end, its begin) that the processor cannot foresee. A scan of rows in the cache spent half of its
+// time in these waits on one machine, and little on another (docs/performance.md, "Full scans"). So an index iterator that moves forward reads one entry ahead, looks whether the block is in the
 // cache, and asks the processor to fetch it. Nothing is read from files, nothing stays pinned, and what an iterator shows
 // is the same as without.
 //

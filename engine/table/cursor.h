@@ -139,8 +139,8 @@ class Cursor {
   // Rows of ranges of a secondary index that are fetched together: entries are gathered first, with one call of
   // GatherFrom() for each range, and GatherOn() while it has more than the batch was to hold; the caller fetches the
   // batch. Both add rows up to `most` and use `record` to check the condition and the filter. Ok: the range may go on;
-  // kEndOfRange: it is done. Forward starts only. Not for locking reads nor those of entries alone, nor while
-  // asks_prefix_filters().
+  // kEndOfRange: it is done. Forward starts only. Not for locking reads nor those of entries alone, nor where a family has
+  // a prefix extractor.
   Status GatherFrom(std::string_view prefix, Start start, const ReadRange& range, size_t most,
                     uint8_t* record, RowBatch* rows);
   Status GatherOn(size_t most, uint8_t* record, RowBatch* rows);
