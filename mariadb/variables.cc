@@ -181,9 +181,9 @@ void PauseBackgroundWorkNow(THD*, SysVar*, void* variable, const void* value) {
   const bool pause = *static_cast<const char*>(value);
   // RocksDB counts how often it was asked to pause.
   if (engine != nullptr && pause != static_cast<bool>(*static_cast<char*>(variable))) {
-    rocksdb::TransactionDB* const db = engine->database().rocksdb();
+    Database& database = engine->database();
     const Status changed =
-        FromRocksDb(pause ? db->PauseBackgroundWork() : db->ContinueBackgroundWork());
+        pause ? database.PauseBackgroundWork() : database.ContinueBackgroundWork();
     if (!changed.ok()) return PushError(changed);
   }
   Store<char>(variable, value);
@@ -548,14 +548,14 @@ void ApplyToRunningEngine() {
   engine->io_watchdog().SetLimit(std::chrono::seconds(global_variables.io_write_timeout));
   engine->upkeep().SetRecountRate(global_variables.stats_recalc_rate);
   if (!global_variables.pause_background_work) return;
-  const Status paused = FromRocksDb(engine->database().rocksdb()->PauseBackgroundWork());
+  const Status paused = engine->database().PauseBackgroundWork();
   if (!paused.ok()) sql_print_error("RocksDB: pausing: %s", paused.ToString().c_str());
 }
 
 void ResumeBackgroundWork() {
   Engine* const engine = RunningEngine();
   if (engine == nullptr || !global_variables.pause_background_work) return;
-  const Status resumed = FromRocksDb(engine->database().rocksdb()->ContinueBackgroundWork());
+  const Status resumed = engine->database().ContinueBackgroundWork();
   if (!resumed.ok()) sql_print_error("RocksDB: resuming: %s", resumed.ToString().c_str());
   global_variables.pause_background_work = false;
 }

@@ -293,7 +293,9 @@ std::unique_ptr<rocksdb::Iterator> Database::NewIterator(const ColumnFamily& fam
   if (options_.transaction.write_policy != rocksdb::TxnDBWritePolicy::WRITE_COMMITTED) {
     return std::unique_ptr<rocksdb::Iterator>(db_->NewIterator(options, family.handle));
   }
-  return NewForwardIterator(db_.get(), family.handle, options, &family.memtable_reads);
+  return NewForwardIterator(
+      db_.get(), family.handle, options,
+      {.memtable = &family.memtable_reads, .level_zero = &family.level_zero_reads});
 }
 
 Status Database::FlushMemtables() {
@@ -302,42 +304,17 @@ Status Database::FlushMemtables() {
   return FromRocksDb(db_->Flush(rocksdb::FlushOptions(), handles));
 }
 
-// Nothing is written out where it would only add to the memtables that wait to be written, or the files to be merged; nor
-// while writing fails, as RocksDB, which recovers from that by itself, does not from a memtable that cannot be replaced.
-Status Database::FlushMemtablesWhereItPays() {
-  if (log_failure_->any()) return Status();
-  for (const ColumnFamily* family : Families()) {
-    const MemtableReads::Figures seen = family->memtable_reads.figures();
-    if (!MemtableReads::Pays(seen, /*merged_bytes=*/0)) continue;
-    uint64_t entries = 0;
-    if (!db_->GetIntProperty(family->handle, rocksdb::DB::Properties::kNumEntriesActiveMemTable,
-                             &entries) ||
-        entries < seen.entries) {
-      family->memtable_reads.Forget();  // It is another memtable by now.
-      continue;
-    }
-    uint64_t unwritten = 0;
-    db_->GetIntProperty(family->handle, rocksdb::DB::Properties::kNumImmutableMemTable, &unwritten);
-    if (unwritten != 0) continue;
-    const rocksdb::Options options = db_->GetOptions(family->handle);
-    rocksdb::ColumnFamilyMetaData files;
-    db_->GetColumnFamilyMetaData(family->handle, &files);
-    const auto waiting = static_cast<int>(files.levels.empty() ? 0 : files.levels[0].files.size());
-    const int most_waiting = std::max(options.level0_file_num_compaction_trigger, 1);
-    if (options.disable_auto_compactions || waiting >= most_waiting) continue;
-    // So many files of level 0 are merged with it and with the next level at once.
-    uint64_t merged_bytes = files.levels.empty() ? 0 : files.levels[0].size;
-    for (size_t level = 1; level < files.levels.size() && merged_bytes == files.levels[0].size;
-         ++level) {
-      merged_bytes += files.levels[level].size;
-    }
-    if (!MemtableReads::Pays(seen, merged_bytes / most_waiting)) continue;
-    family->memtable_reads.Forget();
-    rocksdb::FlushOptions flush;
-    flush.wait = false;
-    flush.allow_write_stall = true;  // Else it would wait for one to end.
-    CAIRN_RETURN_IF_ERROR(FromRocksDb(db_->Flush(flush, family->handle)));
-  }
+Status Database::PauseBackgroundWork() {
+  std::lock_guard lock(merge_mutex_);
+  CAIRN_RETURN_IF_ERROR(FromRocksDb(db_->PauseBackgroundWork()));
+  background_work_paused_ = true;
+  return Status();
+}
+
+Status Database::ContinueBackgroundWork() {
+  std::lock_guard lock(merge_mutex_);
+  CAIRN_RETURN_IF_ERROR(FromRocksDb(db_->ContinueBackgroundWork()));
+  background_work_paused_ = false;
   return Status();
 }
 

@@ -20,6 +20,7 @@
 #include "engine/store/dropped_indexes.h"
 #include "engine/store/expiry.h"
 #include "engine/store/file_statistics.h"
+#include "engine/store/level_zero_reads.h"
 #include "engine/store/log_failure.h"
 #include "engine/store/memory_account.h"
 #include "engine/store/memtable_reads.h"
@@ -46,6 +47,7 @@ struct ColumnFamily {
   bool reverse = false;  // Keys sort in descending order.
   mutable PrefixExtractor prefix_extractor;
   mutable MemtableReads memtable_reads;
+  mutable LevelZeroReads level_zero_reads;
   // Nobody here deletes ranges of keys, and to look for such deletions costs every read; but another program may have.
   bool opened_without_memtable = false;  // All that others have written was in files.
   mutable std::atomic<bool> may_have_range_deletions{true};
@@ -67,7 +69,8 @@ struct DatabaseOptions {
 };
 
 // Thread-safe, but for Close(). Mutexes: families_mutex_ guards families_ and is held while a family is
-// created; options_mutex_ is held while options of a family change.
+// created; options_mutex_ is held while options of a family change; merge_mutex_ guards background_work_paused_ and is
+// held while files are merged for reads.
 class Database {
  public:
   // Opens or creates the database. `log` outlives the result.
@@ -130,6 +133,12 @@ class Database {
   Status FlushMemtables();
   // Begins to write out those memtables for whose scans that pays: see MemtableReads.
   Status FlushMemtablesWhereItPays();
+  // Merges files of level 0 for whose reads that pays, see LevelZeroReads, and waits for it. Ends early when `cancel`
+  // becomes true.
+  Status MergeLevelZeroWhereItPays(std::atomic<bool>* cancel);
+  // Flushes and compactions end, and none begins until the next call of the second. Calls do not nest.
+  Status PauseBackgroundWork();
+  Status ContinueBackgroundWork();
   // Manual compactions of whole families since the start, and how many run now.
   uint64_t manual_compactions_processed() const { return compactions_processed_; }
   uint64_t manual_compactions_running() const { return compactions_running_; }
@@ -180,6 +189,7 @@ class Database {
            Log* log);
 
   const ColumnFamily* Adopt(rocksdb::ColumnFamilyHandle* handle);
+  Status MergeLevelZeroWhereItPays(const ColumnFamily& family, std::atomic<bool>* cancel);
   Status CheckFamilyOptions(const std::string& name, const std::string& text) const;
   Result<std::string> Identity() const;
   void AdoptPrefixExtractor(const ColumnFamily& family) const;
@@ -202,6 +212,8 @@ class Database {
   Log* log_;
   std::unique_ptr<rocksdb::TransactionDB> db_;
   std::mutex options_mutex_;
+  std::mutex merge_mutex_;
+  bool background_work_paused_ = false;
   mutable std::shared_mutex families_mutex_;
   std::map<std::string, std::unique_ptr<ColumnFamily>, std::less<>> families_;
   const ColumnFamily* default_family_ = nullptr;

@@ -7,8 +7,11 @@
 #include "db/column_family.h"
 #include "db/db_impl/db_impl.h"
 #include "db/dbformat.h"
+#include "db/table_cache.h"
+#include "db/version_set.h"
 #include "memory/arena.h"
 #include "monitoring/statistics_impl.h"
+#include "options/cf_options.h"
 #include "rocksdb/perf_level.h"
 #include "table/internal_iterator.h"
 #include "table/iterator_wrapper.h"
@@ -28,7 +31,7 @@ constexpr uint64_t kSeekInMemtable = 4;
 class ForwardIterator final : public rocksdb::Iterator {
  public:
   ForwardIterator(rocksdb::DBImpl* database, rocksdb::ColumnFamilyHandleImpl* family,
-                  const rocksdb::ReadOptions& options, MemtableReads* reads);
+                  const rocksdb::ReadOptions& options, const ReadFigures& figures);
   ~ForwardIterator() override;
 
   bool Valid() const override { return general_ == nullptr ? valid_ : general_->Valid(); }
@@ -56,8 +59,11 @@ class ForwardIterator final : public rocksdb::Iterator {
     uint64_t skipped = 0;
     uint64_t in_memtable = 0;  // The active one: shown.
     uint64_t skipped_in_memtable = 0;
+    uint64_t skipped_in_files = 0;  // Or in memtables that wait to be written out.
   };
 
+  void AddFiles(rocksdb::MergeIteratorBuilder* sources);
+  rocksdb::InternalIterator* NewFileIterator(const rocksdb::FileMetaData& file, int level);
   rocksdb::Iterator* General();
   void GoOnWithGeneral(const Slice& key);
   void SetInternalKey(const Slice& user_key, SequenceNumber sequence, rocksdb::ValueType type);
@@ -74,7 +80,7 @@ class ForwardIterator final : public rocksdb::Iterator {
   rocksdb::SuperVersion* const version_;
   const SequenceNumber sequence_;  // Of the newest versions that are visible.
   const uint64_t most_versions_;   // Of one key that are passed one by one.
-  MemtableReads* const reads_;
+  const ReadFigures figures_;
   const SequenceNumber memtable_start_;  // What is newer lies in the active memtable.
   rocksdb::Arena arena_;                 // Of the two sources.
   // The active memtable, which alone gets new versions, and all else. Where both have versions of a key, those of the
@@ -91,14 +97,15 @@ class ForwardIterator final : public rocksdb::Iterator {
   std::string passed_key_;  // Whose further versions are passed over.
   std::string target_;
   Counts counts_;
-  uint64_t passed_versions_ = 0;  // Of passed_key_, since the last seek.
-  uint64_t skipped_ = 0;          // Since the last entry: options_.max_skippable_internal_keys.
+  uint64_t level_zero_files_ = 0;  // Beside other data that the bounds meet.
+  uint64_t passed_versions_ = 0;   // Of passed_key_, since the last seek.
+  uint64_t skipped_ = 0;           // Since the last entry: options_.max_skippable_internal_keys.
   bool valid_ = false;
   bool has_older_versions_ = false;  // The current entry's key may have.
 };
 
 ForwardIterator::ForwardIterator(rocksdb::DBImpl* database, rocksdb::ColumnFamilyHandleImpl* family,
-                                 const rocksdb::ReadOptions& options, MemtableReads* reads)
+                                 const rocksdb::ReadOptions& options, const ReadFigures& figures)
     : database_(database),
       family_(family),
       options_(options),
@@ -109,7 +116,7 @@ ForwardIterator::ForwardIterator(rocksdb::DBImpl* database, rocksdb::ColumnFamil
       sequence_(options.snapshot != nullptr ? options.snapshot->GetSequenceNumber()
                                             : database->GetLatestSequenceNumber()),
       most_versions_(version_->mutable_cf_options.max_sequential_skip_in_iterations),
-      reads_(reads),
+      figures_(figures),
       memtable_start_(version_->mem->GetEarliestSequenceNumber()) {
   const auto times = version_->GetSeqnoToTimeMapping();
   const rocksdb::SliceTransform* const prefix = version_->mutable_cf_options.prefix_extractor.get();
@@ -119,8 +126,7 @@ ForwardIterator::ForwardIterator(rocksdb::DBImpl* database, rocksdb::ColumnFamil
   version_->imm->AddIterators(options_, times, prefix, &older,
                               /*add_range_tombstone_iter=*/!options_.ignore_range_deletions,
                               sequence_);
-  version_->current->AddIterators(options_, *family->cfd()->soptions(), &older,
-                                  /*allow_unprepared_value=*/false, sequence_);
+  AddFiles(&older);
   rocksdb::InternalIterator* const merged = older.Finish();
   older_.Set(merged != nullptr ? merged
                                : rocksdb::NewEmptyInternalIterator<rocksdb::Slice>(&arena_));
@@ -137,14 +143,84 @@ ForwardIterator::~ForwardIterator() {
   rocksdb::RecordTick(statistics_, rocksdb::ITER_BYTES_READ, counts_.bytes);
   rocksdb::RecordTick(statistics_, rocksdb::NUMBER_ITER_SKIP, counts_.skipped);
   rocksdb::RecordTick(statistics_, rocksdb::NO_ITERATOR_DELETED);
-  if (reads_ != nullptr && counts_.in_memtable + counts_.skipped_in_memtable != 0) {
+  if (figures_.memtable != nullptr && counts_.in_memtable + counts_.skipped_in_memtable != 0) {
     const rocksdb::ReadOnlyMemTable& memtable = *version_->mem;
-    reads_->Add(memtable_start_, memtable.NumEntries(), memtable.GetDataSize(), counts_.in_memtable,
-                counts_.skipped_in_memtable);
+    figures_.memtable->Add(memtable_start_, memtable.NumEntries(), memtable.GetDataSize(),
+                           counts_.in_memtable, counts_.skipped_in_memtable);
+  }
+  if (figures_.level_zero != nullptr && level_zero_files_ != 0) {
+    const auto& files = version_->current->storage_info()->LevelFiles(0);
+    figures_.level_zero->Add(files.back()->fd.GetNumber(), {.files = level_zero_files_,
+                                                            .seeks = counts_.seeks,
+                                                            .moves = counts_.moves,
+                                                            .passed = counts_.skipped_in_files});
   }
   memtable_.DeleteIter(/*is_arena_mode=*/true);
   older_.DeleteIter(/*is_arena_mode=*/true);
   database_->CleanupIteratorSuperVersion(version_, options_.background_purge_on_iterator_cleanup);
+}
+
+rocksdb::InternalIterator* ForwardIterator::NewFileIterator(const rocksdb::FileMetaData& file,
+                                                            int level) {
+  rocksdb::ColumnFamilyData* const family = family_->cfd();
+  return family->table_cache()->NewIterator(
+      options_, *family->soptions(), family->internal_comparator(), file,
+      /*range_del_agg=*/nullptr, version_->mutable_cf_options, /*table_reader_ptr=*/nullptr,
+      family->internal_stats()->GetFileReadHist(level), rocksdb::TableReaderCaller::kUserIterator,
+      &arena_, /*skip_filters=*/false, level,
+      rocksdb::MaxFileSizeForL0MetaPin(version_->mutable_cf_options),
+      /*smallest_compaction_key=*/nullptr, /*largest_compaction_key=*/nullptr,
+      /*allow_unprepared_value=*/false, /*range_del_read_seqno=*/nullptr,
+      /*range_del_iter=*/nullptr, /*maybe_pin_table_handle=*/true);
+}
+
+// Adds the files that have keys between the bounds, which stay as they are for as long as this lives: a file of level 0 that has
+// none would be searched in vain each time, and where a level has one there is no next one to go to.
+void ForwardIterator::AddFiles(rocksdb::MergeIteratorBuilder* sources) {
+  rocksdb::Version* const version = version_->current;
+  const rocksdb::VersionStorageInfo& levels = *version->storage_info();
+  const rocksdb::FileOptions& file_options = *family_->cfd()->soptions();
+  const Slice* const lower = options_.iterate_lower_bound;
+  const Slice* const upper = options_.iterate_upper_bound;
+  // Deletions of ranges come with an iterator of their own for each file.
+  if (lower == nullptr || upper == nullptr || !options_.ignore_range_deletions) {
+    version->AddIterators(options_, file_options, sources, /*allow_unprepared_value=*/false,
+                          sequence_);
+    return;
+  }
+  const auto begins_behind = [&](const rocksdb::FdWithKeyRange& file) {
+    return comparator_->Compare(rocksdb::ExtractUserKey(file.smallest_key), *upper) >= 0;
+  };
+  uint64_t sorted_runs = 0;
+  uint64_t files_of_level_zero = 0;
+  SetInternalKey(*lower, rocksdb::kMaxSequenceNumber, rocksdb::kValueTypeForSeek);
+  for (int level = 0; level < levels.num_non_empty_levels(); ++level) {
+    const rocksdb::LevelFilesBrief& files = levels.LevelFilesBrief(level);
+    if (level == 0) {
+      for (size_t i = 0; i < files.num_files; ++i) {
+        const rocksdb::FdWithKeyRange& file = files.files[i];
+        if (comparator_->Compare(rocksdb::ExtractUserKey(file.largest_key), *lower) < 0 ||
+            begins_behind(file)) {
+          continue;
+        }
+        sources->AddIterator(NewFileIterator(*file.file_metadata, level));
+        ++files_of_level_zero;
+        ++sorted_runs;
+      }
+      continue;
+    }
+    const auto first = static_cast<size_t>(
+        rocksdb::FindFile(family_->cfd()->internal_comparator(), files, target_));
+    if (first >= files.num_files || begins_behind(files.files[first])) continue;
+    ++sorted_runs;
+    if (first + 1 < files.num_files && !begins_behind(files.files[first + 1])) {
+      version->AddIteratorsForLevel(options_, file_options, sources, level,
+                                    /*allow_unprepared_value=*/false, sequence_);
+    } else {
+      sources->AddIterator(NewFileIterator(*files.files[first].file_metadata, level));
+    }
+  }
+  level_zero_files_ = sorted_runs > 1 ? files_of_level_zero : 0;
 }
 
 // RocksDB's own iterator over the same versions.
@@ -253,7 +329,7 @@ bool ForwardIterator::ChooseSource() {
 void ForwardIterator::PassVersion(bool same_key, SequenceNumber sequence, rocksdb::ValueType type) {
   ++counts_.skipped;
   const bool in_memtable = source_ == &memtable_;
-  counts_.skipped_in_memtable += in_memtable ? 1 : 0;
+  ++(in_memtable ? counts_.skipped_in_memtable : counts_.skipped_in_files);
   passed_versions_ = same_key ? passed_versions_ + 1 : 0;
   if (passed_versions_ <= (in_memtable ? kMostMemtableVersions : most_versions_)) {
     return source_->Next();
@@ -329,7 +405,7 @@ bool IsForForwardIterator(const rocksdb::ReadOptions& options) {
 std::unique_ptr<rocksdb::Iterator> NewForwardIterator(rocksdb::DB* database,
                                                       rocksdb::ColumnFamilyHandle* family,
                                                       const rocksdb::ReadOptions& options,
-                                                      MemtableReads* reads) {
+                                                      const ReadFigures& figures) {
   if (!IsForForwardIterator(options)) {
     return std::unique_ptr<rocksdb::Iterator>(database->NewIterator(options, family));
   }
@@ -338,7 +414,7 @@ std::unique_ptr<rocksdb::Iterator> NewForwardIterator(rocksdb::DB* database,
   internal_options.total_order_seek = true;
   return std::make_unique<ForwardIterator>(static_cast<rocksdb::DBImpl*>(database->GetRootDB()),
                                            static_cast<rocksdb::ColumnFamilyHandleImpl*>(family),
-                                           internal_options, reads);
+                                           internal_options, figures);
 }
 
 }  // namespace cairn

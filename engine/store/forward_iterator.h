@@ -5,6 +5,9 @@
 // all versions of all keys in order, and picks the newest that is visible. As soon as it is asked for more (another
 // direction) or meets more (any other kind of entry), it puts RocksDB's own in its place, over the same versions.
 //
+// Of the files it takes those alone that have keys between the bounds, an index for example, and a level with one such
+// file is that file.
+//
 // The active memtable is kept apart from what is older. It is where the versions of a row pile up until the next flush:
 // they are passed by a search in it alone, where RocksDB's iterator searches all files again.
 //
@@ -14,6 +17,7 @@
 
 #include <memory>
 
+#include "engine/store/level_zero_reads.h"
 #include "engine/store/memtable_reads.h"
 #include "rocksdb/db.h"
 #include "rocksdb/iterator.h"
@@ -21,12 +25,18 @@
 
 namespace cairn {
 
+// Whom an iterator tells what its reads have met; they outlive it. Null: nobody.
+struct ReadFigures {
+  MemtableReads* memtable = nullptr;  // Entries in the active memtable.
+  LevelZeroReads* level_zero = nullptr;
+};
+
 // As DB::NewIterator: it shows the state of options.snapshot or, without one, of now. What `options` points at outlives
-// the result. `database` is a DB that reads with no other visibility than sequence numbers: not one of the policies
-// write-prepared and write-unprepared. `reads`, if given, outlives the result and is told of entries in the active memtable.
+// the result, and does not change. `database` is a DB that reads with no other visibility than sequence numbers: not one of the policies
+// write-prepared and write-unprepared.
 std::unique_ptr<rocksdb::Iterator> NewForwardIterator(rocksdb::DB* database,
                                                       rocksdb::ColumnFamilyHandle* family,
                                                       const rocksdb::ReadOptions& options,
-                                                      MemtableReads* reads = nullptr);
+                                                      const ReadFigures& figures = {});
 
 }  // namespace cairn

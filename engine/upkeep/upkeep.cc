@@ -17,6 +17,7 @@ constexpr std::chrono::milliseconds kRemovalInterval(60'000);
 // At most a tenth of the time goes into statistics, however many files there are.
 constexpr std::chrono::milliseconds kStatisticsInterval(1000);
 constexpr int kStatisticsRest = 9;
+constexpr std::chrono::milliseconds kMergeInterval(1000);
 
 }  // namespace
 
@@ -44,6 +45,7 @@ Upkeep::Upkeep(Database* database, Dictionary* dictionary)
   sync_thread_ = std::thread([this] { SyncLogLoop(); });
   removal_thread_ = std::thread([this] { RemoveDroppedIndexesLoop(); });
   statistics_thread_ = std::thread([this] { KeepStatisticsLoop(); });
+  merge_thread_ = std::thread([this] { MergeLoop(); });
 }
 
 Upkeep::~Upkeep() {
@@ -51,9 +53,11 @@ Upkeep::~Upkeep() {
   removal_alarm_.Stop();
   cancel_compaction_ = true;  // Who sees it finds the alarm stopped.
   statistics_alarm_.Stop();
+  merge_alarm_.Stop();
   sync_thread_.join();
   removal_thread_.join();
   statistics_thread_.join();
+  merge_thread_.join();
 }
 
 void Upkeep::RemoveDroppedIndexes() { removal_alarm_.Ring(); }
@@ -118,6 +122,18 @@ void Upkeep::KeepStatisticsLoop() {
     const auto taken = std::chrono::duration_cast<std::chrono::milliseconds>(
         std::chrono::steady_clock::now() - begun);
     rest = std::max(kStatisticsInterval, taken * kStatisticsRest);
+  }
+}
+
+void Upkeep::MergeLoop() {
+  bool failing = false;
+  while (merge_alarm_.Wait(kMergeInterval)) {
+    const Status merged = database_->MergeLevelZeroWhereItPays(&cancel_compaction_);
+    if (!merged.ok() && !failing) {
+      database_->log().Write(Severity::kWarning,
+                             "merging files that reads ask one by one: " + merged.ToString());
+    }
+    failing = !merged.ok();
   }
 }
 

@@ -1,5 +1,5 @@
 // What runs behind the sessions: the once-a-second log sync, the removal of dropped indexes, the statistics of
-// indexes, and the writing out of memtables whose scans that makes cheaper.
+// indexes, and what makes reads cheaper: the writing out of memtables, the merging of files of level 0.
 #pragma once
 
 #include <atomic>
@@ -13,7 +13,7 @@
 
 namespace cairn {
 
-// Owns three threads from construction to destruction. All functions may be called from any thread.
+// Owns four threads from construction to destruction. All functions may be called from any thread.
 class Upkeep {
  public:
   // Both outlive this.
@@ -51,6 +51,7 @@ class Upkeep {
   void SyncLogLoop();
   void RemoveDroppedIndexesLoop();
   void KeepStatisticsLoop();
+  void MergeLoop();
   Status RemoveIndex(IndexId id);
   void MarkNextIndexesStale();
 
@@ -59,12 +60,14 @@ class Upkeep {
   Alarm sync_alarm_;
   Alarm removal_alarm_;
   Alarm statistics_alarm_;
+  Alarm merge_alarm_;
   std::atomic<bool> cancel_compaction_{false};
   std::atomic<uint32_t> recount_rate_{0};
   uint32_t last_recounted_ = 0;  // An index number. Of the statistics thread.
   std::thread sync_thread_;
   std::thread removal_thread_;
   std::thread statistics_thread_;
+  std::thread merge_thread_;
 };
 
 }  // namespace cairn

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <random>
@@ -13,6 +14,7 @@
 #include "rocksdb/perf_context.h"
 #include "rocksdb/perf_level.h"
 #include "rocksdb/statistics.h"
+#include "rocksdb/table.h"
 #include "tests/unit/store/memory_database.h"
 
 namespace cairn {
@@ -28,6 +30,10 @@ class ForwardIteratorTest : public ::testing::TestWithParam<const char*> {
   void SetUp() override {
     DatabaseOptions options = disk_.Options();
     options.column_family.max_sequential_skip_in_iterations = 3;
+    // A level has several files.
+    options.column_family.target_file_size_base = 200;
+    options.column_family.table_factory->GetOptions<rocksdb::BlockBasedTableOptions>()->block_size =
+        100;
     options.db.statistics = rocksdb::CreateDBStatistics();
     statistics_ = options.db.statistics;
     auto opened = Database::Open(std::move(options), &disk_.log());
@@ -120,6 +126,17 @@ class ForwardIteratorTest : public ::testing::TestWithParam<const char*> {
     }
   }
 
+  // In the level that has most of them.
+  size_t FilesBelowLevelZero() {
+    rocksdb::ColumnFamilyMetaData files;
+    database_->rocksdb()->GetColumnFamilyMetaData(family_->handle, &files);
+    size_t most = 0;
+    for (const rocksdb::LevelMetaData& level : files.levels) {
+      if (level.level > 0) most = std::max(most, level.files.size());
+    }
+    return most;
+  }
+
   MemoryDisk disk_;
   std::shared_ptr<rocksdb::Statistics> statistics_;
   std::unique_ptr<Database> database_;
@@ -131,6 +148,7 @@ class ForwardIteratorTest : public ::testing::TestWithParam<const char*> {
 INSTANTIATE_TEST_SUITE_P(Families, ForwardIteratorTest, ::testing::Values("default", "rev:cf"));
 
 TEST_P(ForwardIteratorTest, ShowsWhatRocksDbsOwnShows) {
+  size_t most_files = 0;
   for (int round = 0; round < 400; ++round) {
     for (int change = 0; change < 10; ++change) ChangeSomething();
     rocksdb::ReadOptions options;
@@ -146,8 +164,11 @@ TEST_P(ForwardIteratorTest, ShowsWhatRocksDbsOwnShows) {
     const rocksdb::Slice upper(last);
     if (Below(2) == 0) options.iterate_lower_bound = &lower;
     if (Below(2) == 0) options.iterate_upper_bound = &upper;
+    options.ignore_range_deletions = Below(4) != 0;  // There are none.
+    most_files = std::max(most_files, FilesBelowLevelZero());
     ASSERT_NO_FATAL_FAILURE(Walk(options, /*only_forward=*/Below(2) == 0)) << "round " << round;
   }
+  EXPECT_GE(most_files, 3u);
 }
 
 TEST_P(ForwardIteratorTest, GivesUpAfterAsManyDeletedEntries) {

@@ -1,0 +1,116 @@
+// What is done in the background because it makes reads cheaper: memtables that are written out, files that are merged.
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "engine/store/database.h"
+#include "engine/store/log_failure.h"
+#include "engine/store/rocksdb_status.h"
+
+namespace cairn {
+
+// Nothing is written out where it would only add to the memtables that wait to be written, or the files to be merged; nor
+// while writing fails, as RocksDB, which recovers from that by itself, does not from a memtable that cannot be replaced.
+Status Database::FlushMemtablesWhereItPays() {
+  if (log_failure_->any()) return Status();
+  for (const ColumnFamily* family : Families()) {
+    const MemtableReads::Figures seen = family->memtable_reads.figures();
+    if (!MemtableReads::Pays(seen, /*merged_bytes=*/0)) continue;
+    uint64_t entries = 0;
+    if (!db_->GetIntProperty(family->handle, rocksdb::DB::Properties::kNumEntriesActiveMemTable,
+                             &entries) ||
+        entries < seen.entries) {
+      family->memtable_reads.Forget();  // It is another memtable by now.
+      continue;
+    }
+    uint64_t unwritten = 0;
+    db_->GetIntProperty(family->handle, rocksdb::DB::Properties::kNumImmutableMemTable, &unwritten);
+    if (unwritten != 0) continue;
+    const rocksdb::Options options = db_->GetOptions(family->handle);
+    rocksdb::ColumnFamilyMetaData files;
+    db_->GetColumnFamilyMetaData(family->handle, &files);
+    const auto waiting = static_cast<int>(files.levels.empty() ? 0 : files.levels[0].files.size());
+    const int most_waiting = std::max(options.level0_file_num_compaction_trigger, 1);
+    if (options.disable_auto_compactions || waiting >= most_waiting) continue;
+    // So many files of level 0 are merged with it and with the next level at once.
+    uint64_t merged_bytes = files.levels.empty() ? 0 : files.levels[0].size;
+    for (size_t level = 1; level < files.levels.size() && merged_bytes == files.levels[0].size;
+         ++level) {
+      merged_bytes += files.levels[level].size;
+    }
+    if (!MemtableReads::Pays(seen, merged_bytes / most_waiting)) continue;
+    family->memtable_reads.Forget();
+    rocksdb::FlushOptions flush;
+    flush.wait = false;
+    flush.allow_write_stall = true;  // Else it would wait for one to end.
+    CAIRN_RETURN_IF_ERROR(FromRocksDb(db_->Flush(flush, family->handle)));
+  }
+  return Status();
+}
+
+// Nothing is merged while RocksDB merges some of the files, or must not; nor while writing fails.
+Status Database::MergeLevelZeroWhereItPays(std::atomic<bool>* cancel) {
+  for (const ColumnFamily* family : Families()) {
+    std::lock_guard lock(merge_mutex_);
+    if (cancel->load(std::memory_order_relaxed) || background_work_paused_ || log_failure_->any()) {
+      break;
+    }
+    CAIRN_RETURN_IF_ERROR(MergeLevelZeroWhereItPays(*family, cancel));
+  }
+  return Status();
+}
+
+Status Database::MergeLevelZeroWhereItPays(const ColumnFamily& family, std::atomic<bool>* cancel) {
+  const auto level_of = [&](int level, const rocksdb::OptSlice& smallest,
+                            const rocksdb::OptSlice& largest) {
+    rocksdb::ColumnFamilyMetaData found;
+    db_->GetColumnFamilyMetaData(family.handle, {smallest, largest, level}, &found);
+    return found.levels.empty() ? rocksdb::LevelMetaData(level, 0, {}) : found.levels[0];
+  };
+  const rocksdb::LevelMetaData top = level_of(0, {}, {});
+  if (top.files.empty()) return Status();
+  LevelZeroReads::Files files{
+      .oldest = top.files.back().file_number, .count = top.files.size(), .bytes = top.size};
+  for (const rocksdb::SstFileMetaData& file : top.files) {
+    files.asked += file.num_reads_sampled;
+    if (file.being_compacted) return Status();
+  }
+  if (!family.level_zero_reads.MayPay(files.oldest, files.asked)) return Status();
+
+  const rocksdb::Options options = db_->GetOptions(family.handle);
+  uint64_t base_level = 0;
+  if (options.disable_auto_compactions ||
+      options.compaction_style != rocksdb::kCompactionStyleLevel ||
+      !db_->GetIntProperty(family.handle, rocksdb::DB::Properties::kBaseLevel, &base_level)) {
+    return Status();
+  }
+  files.trigger = static_cast<uint64_t>(std::max(options.level0_file_num_compaction_trigger, 0));
+  std::vector<std::string> names;
+  std::string smallest = top.files[0].smallestkey;
+  std::string largest = top.files[0].largestkey;
+  for (const rocksdb::SstFileMetaData& file : top.files) {
+    names.push_back(file.name);
+    if (options.comparator->Compare(file.smallestkey, smallest) < 0) smallest = file.smallestkey;
+    if (options.comparator->Compare(file.largestkey, largest) > 0) largest = file.largestkey;
+  }
+  const auto below = level_of(static_cast<int>(base_level), smallest, largest);
+  files.bytes_below = below.size;
+  if (files.count == 1 && below.files.empty()) return Status();
+  const LevelZeroMerge choice = family.level_zero_reads.Choose(files);
+  if (choice == LevelZeroMerge::kNone) return Status();
+
+  const bool into_below = choice == LevelZeroMerge::kWithLevelBelow;
+  rocksdb::CompactionOptions merge;
+  if (into_below) merge.output_file_size_limit = options.target_file_size_base;
+  merge.canceled = cancel;
+  const rocksdb::Status merged =
+      db_->CompactFiles(merge, family.handle, names, into_below ? static_cast<int>(base_level) : 0);
+  // Somebody else merges some of the files, or has done so, or this is to end.
+  if (merged.IsAborted() || merged.IsInvalidArgument() || merged.IsIncomplete() ||
+      merged.IsShutdownInProgress()) {
+    return Status();
+  }
+  return FromRocksDb(merged);
+}
+
+}  // namespace cairn
