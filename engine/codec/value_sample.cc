@@ -34,6 +34,7 @@ bool ReadIndex(ByteReader* from, IndexSamples* samples) {
   uint32_t index_number;
   uint8_t prefix_count;
   if (!from->ReadBigEndian(&index_number) || !from->ReadBigEndian(&prefix_count)) return false;
+  if (prefix_count == 0) return true;  // As if it were not there.
   std::vector<ValueSample>& prefixes = (*samples)[index_number];
   prefixes.resize(prefix_count);
   return std::all_of(prefixes.begin(), prefixes.end(),
@@ -141,9 +142,9 @@ Result<IndexSamples> DecodeValueSamples(std::string_view bytes) {
   IndexSamples samples;
   while (reader.remaining() != 0) {
     if (!ReadIndex(&reader, &samples)) {
-      return Status(
-          StatusCode::kCorruption,
-          "value samples end inside entry " + std::to_string(samples.size()) + ": " + ToHex(bytes));
+      return Status(StatusCode::kCorruption, "value samples of " + std::to_string(bytes.size()) +
+                                                 " bytes end inside entry " +
+                                                 std::to_string(samples.size()));
     }
   }
   return samples;

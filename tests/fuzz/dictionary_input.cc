@@ -5,6 +5,7 @@
 #include "engine/codec/dictionary_record.h"
 #include "engine/codec/index_feature.h"
 #include "engine/codec/index_statistics.h"
+#include "engine/codec/value_sample.h"
 #include "tests/fuzz/inputs.h"
 
 namespace cairn::testing {
@@ -50,6 +51,7 @@ void CheckValues(std::string_view bytes) {
   CheckRoundTrip(bytes, DecodeTableVersion, EncodeTableVersion);
   CheckRoundTrip(bytes, DecodeDirectoryFormat, EncodeDirectoryFormat);
   CheckRoundTrip(bytes, DecodeIndexStatistics, EncodeIndexStatistics);
+  CheckRoundTrip(bytes, DecodeValueSamples, EncodeValueSamples);
   const Status mark = DecodeOngoingMark(bytes);
   EXPECT_TRUE(mark.ok() || !mark.message().empty());
   if (const auto info = DecodeIndexInfo(bytes); info.ok()) (void)NameFeatures(info->features);
@@ -63,6 +65,24 @@ void CheckStatisticsArithmetic(std::string_view bytes) {
   for (const IndexStatistics& statistics : *decoded) {
     sum.Add(statistics);
     sum.Subtract(decoded->back());
+  }
+}
+
+// Samples of any hashes are put together without undefined behaviour, and tell of no more than was counted.
+void CheckSampleArithmetic(std::string_view bytes) {
+  const auto decoded = DecodeValueSamples(bytes);
+  if (!decoded.ok()) return;
+  for (const auto& [index_number, samples] : *decoded) {
+    SharedValues shared;
+    int64_t counted = 0;
+    for (const ValueSample& sample : samples) {
+      const auto count = static_cast<int64_t>(sample.size());
+      shared.Add(count, sample);
+      counted += count;
+    }
+    const int64_t estimate = shared.Estimate();
+    EXPECT_GE(estimate, 0);
+    EXPECT_LE(estimate, counted);
   }
 }
 
@@ -83,6 +103,7 @@ void CheckDictionaryBytes(std::string_view input) {
   CheckKeys(input);
   CheckValues(input);
   CheckStatisticsArithmetic(input);
+  CheckSampleArithmetic(input);
   const size_t half = input.size() / 2;
   CheckMerge(input.substr(0, half), input.substr(half));
 }
