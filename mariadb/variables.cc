@@ -176,19 +176,6 @@ void ResetStatisticsNow(THD*, SysVar*, void* variable, const void* value) {
   if (!reset.ok()) PushError(reset);
 }
 
-void PauseBackgroundWorkNow(THD*, SysVar*, void* variable, const void* value) {
-  Engine* const engine = RunningEngine();
-  const bool pause = *static_cast<const char*>(value);
-  // RocksDB counts how often it was asked to pause.
-  if (engine != nullptr && pause != static_cast<bool>(*static_cast<char*>(variable))) {
-    Database& database = engine->database();
-    const Status changed =
-        pause ? database.PauseBackgroundWork() : database.ContinueBackgroundWork();
-    if (!changed.ok()) return PushError(changed);
-  }
-  Store<char>(variable, value);
-}
-
 // The server holds its mutex of the global variables while one changes. What takes long lets it go, so that
 // other sessions can start and set theirs.
 class WithoutVariablesLock {
@@ -205,6 +192,19 @@ class WithoutVariablesLock {
  private:
   mysql_mutex_t& mutex_ = LOCK_global_system_variables;
 };
+
+void PauseBackgroundWorkNow(THD*, SysVar*, void* variable, const void* value) {
+  Engine* const engine = RunningEngine();
+  const bool pause = *static_cast<const char*>(value);
+  if (engine != nullptr && pause != static_cast<bool>(*static_cast<char*>(variable))) {
+    Database& database = engine->database();
+    WithoutVariablesLock unlocked;
+    const Status changed =
+        pause ? database.PauseBackgroundWork() : database.ContinueBackgroundWork();
+    if (!changed.ok()) return PushError(changed);
+  }
+  Store<char>(variable, value);
+}
 
 void FlushMemtablesNow(THD*, SysVar*, void*, const void*) {
   Engine* const engine = RunningEngine();

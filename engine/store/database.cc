@@ -305,7 +305,10 @@ Status Database::FlushMemtables() {
 }
 
 Status Database::PauseBackgroundWork() {
+  pause_wanted_ = true;
   std::lock_guard lock(merge_mutex_);
+  pause_wanted_ = false;
+  if (background_work_paused_) return Status();
   CAIRN_RETURN_IF_ERROR(FromRocksDb(db_->PauseBackgroundWork()));
   background_work_paused_ = true;
   return Status();
@@ -313,6 +316,7 @@ Status Database::PauseBackgroundWork() {
 
 Status Database::ContinueBackgroundWork() {
   std::lock_guard lock(merge_mutex_);
+  if (!background_work_paused_) return Status();
   CAIRN_RETURN_IF_ERROR(FromRocksDb(db_->ContinueBackgroundWork()));
   background_work_paused_ = false;
   return Status();
@@ -345,6 +349,7 @@ Status Database::CompactIndex(const ColumnFamily& family, uint32_t index_number,
 }
 
 Status Database::CompactLevelZero() {
+  std::lock_guard lock(merge_mutex_);  // A merge for reads may leave its file in level 0.
   for (const ColumnFamily* family : Families()) {
     rocksdb::ColumnFamilyMetaData metadata;
     db_->GetColumnFamilyMetaData(family->handle, &metadata);
@@ -355,6 +360,8 @@ Status Database::CompactLevelZero() {
     if (files.empty()) continue;
     const rocksdb::Status compacted =
         db_->CompactFiles(rocksdb::CompactionOptions(), family->handle, files, /*output_level=*/1);
+    file_statistics_->MarkStale(
+        family->id);  // RocksDB tells nobody of what it is asked for like that.
     // A background compaction took some of the files in the meantime: they leave level 0 as well.
     if (!compacted.ok() && !compacted.IsInvalidArgument() && !compacted.IsAborted()) {
       return FromRocksDb(compacted);

@@ -133,12 +133,18 @@ class Database {
   Status FlushMemtables();
   // Begins to write out those memtables for whose scans that pays: see MemtableReads.
   Status FlushMemtablesWhereItPays();
-  // Merges files of level 0 for whose reads that pays, see LevelZeroReads, and waits for it. Ends early when `cancel`
-  // becomes true.
-  Status MergeLevelZeroWhereItPays(std::atomic<bool>* cancel);
-  // Flushes and compactions end, and none begins until the next call of the second. Calls do not nest.
+  // Merges files of level 0 for whose reads that pays, see LevelZeroReads, and waits for it. Begins with no further family
+  // once `cancel` is true; what runs ends early by AbortCompactions(). The first error of any family.
+  Status MergeLevelZeroWhereItPays(const std::atomic<bool>& cancel);
+  // How often each of these two has done so since the start.
+  uint64_t memtables_written_for_reads() const { return memtables_written_for_reads_; }
+  uint64_t level_zero_merges_for_reads() const { return level_zero_merges_for_reads_; }
+  // Waits until flushes and compactions have ended; none begins until the next call of the second. Calls do not nest.
   Status PauseBackgroundWork();
   Status ContinueBackgroundWork();
+  // Ends the compactions that run, whoever has asked for them, and waits for it; none begins until the second is called.
+  void AbortCompactions() { db_->AbortAllCompactions(); }
+  void ResumeCompactions() { db_->ResumeAllCompactions(); }
   // Manual compactions of whole families since the start, and how many run now.
   uint64_t manual_compactions_processed() const { return compactions_processed_; }
   uint64_t manual_compactions_running() const { return compactions_running_; }
@@ -189,7 +195,8 @@ class Database {
            Log* log);
 
   const ColumnFamily* Adopt(rocksdb::ColumnFamilyHandle* handle);
-  Status MergeLevelZeroWhereItPays(const ColumnFamily& family, std::atomic<bool>* cancel);
+  Status MergeLevelZeroWhereItPays(const ColumnFamily& family);
+  bool IsMergingAnything() const;
   Status CheckFamilyOptions(const std::string& name, const std::string& text) const;
   Result<std::string> Identity() const;
   void AdoptPrefixExtractor(const ColumnFamily& family) const;
@@ -213,6 +220,7 @@ class Database {
   std::unique_ptr<rocksdb::TransactionDB> db_;
   std::mutex options_mutex_;
   std::mutex merge_mutex_;
+  std::atomic<bool> pause_wanted_{false};  // Whoever holds merge_mutex_ lets it go soon.
   bool background_work_paused_ = false;
   mutable std::shared_mutex families_mutex_;
   std::map<std::string, std::unique_ptr<ColumnFamily>, std::less<>> families_;
@@ -223,6 +231,8 @@ class Database {
   std::atomic<uint64_t> compactions_begun_{0};
   std::atomic<uint64_t> compactions_processed_{0};
   std::atomic<uint64_t> compactions_running_{0};
+  std::atomic<uint64_t> memtables_written_for_reads_{0};
+  std::atomic<uint64_t> level_zero_merges_for_reads_{0};
   std::atomic<uint64_t> next_sorted_file_number_{0};
 };
 

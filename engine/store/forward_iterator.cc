@@ -62,6 +62,7 @@ class ForwardIterator final : public rocksdb::Iterator {
     uint64_t skipped_in_files = 0;  // Or in memtables that wait to be written out.
   };
 
+  void MakeSources();
   void AddFiles(rocksdb::MergeIteratorBuilder* sources);
   rocksdb::InternalIterator* NewFileIterator(const rocksdb::FileMetaData& file, int level);
   rocksdb::Iterator* General();
@@ -118,18 +119,6 @@ ForwardIterator::ForwardIterator(rocksdb::DBImpl* database, rocksdb::ColumnFamil
       most_versions_(version_->mutable_cf_options.max_sequential_skip_in_iterations),
       figures_(figures),
       memtable_start_(version_->mem->GetEarliestSequenceNumber()) {
-  const auto times = version_->GetSeqnoToTimeMapping();
-  const rocksdb::SliceTransform* const prefix = version_->mutable_cf_options.prefix_extractor.get();
-  memtable_.Set(version_->mem->NewIterator(options_, times, &arena_, prefix, /*for_flush=*/false));
-  rocksdb::MergeIteratorBuilder older(&family->cfd()->internal_comparator(), &arena_,
-                                      /*prefix_seek_mode=*/false, options_.iterate_upper_bound);
-  version_->imm->AddIterators(options_, times, prefix, &older,
-                              /*add_range_tombstone_iter=*/!options_.ignore_range_deletions,
-                              sequence_);
-  AddFiles(&older);
-  rocksdb::InternalIterator* const merged = older.Finish();
-  older_.Set(merged != nullptr ? merged
-                               : rocksdb::NewEmptyInternalIterator<rocksdb::Slice>(&arena_));
   rocksdb::RecordTick(statistics_, rocksdb::NO_ITERATOR_CREATED);
   // Deletions of ranges, which nobody here makes, concern what is older as well.
   if (version_->mem->NumRangeDeletion() != 0) General();
@@ -158,6 +147,22 @@ ForwardIterator::~ForwardIterator() {
   memtable_.DeleteIter(/*is_arena_mode=*/true);
   older_.DeleteIter(/*is_arena_mode=*/true);
   database_->CleanupIteratorSuperVersion(version_, options_.background_purge_on_iterator_cleanup);
+}
+
+// At the first search that goes forward: who only walks backward needs none of it.
+void ForwardIterator::MakeSources() {
+  const auto times = version_->GetSeqnoToTimeMapping();
+  const rocksdb::SliceTransform* const prefix = version_->mutable_cf_options.prefix_extractor.get();
+  memtable_.Set(version_->mem->NewIterator(options_, times, &arena_, prefix, /*for_flush=*/false));
+  rocksdb::MergeIteratorBuilder older(&family_->cfd()->internal_comparator(), &arena_,
+                                      /*prefix_seek_mode=*/false, options_.iterate_upper_bound);
+  version_->imm->AddIterators(options_, times, prefix, &older,
+                              /*add_range_tombstone_iter=*/!options_.ignore_range_deletions,
+                              sequence_);
+  AddFiles(&older);
+  rocksdb::InternalIterator* const merged = older.Finish();
+  older_.Set(merged != nullptr ? merged
+                               : rocksdb::NewEmptyInternalIterator<rocksdb::Slice>(&arena_));
 }
 
 rocksdb::InternalIterator* ForwardIterator::NewFileIterator(const rocksdb::FileMetaData& file,
@@ -251,6 +256,7 @@ void ForwardIterator::SetInternalKey(const Slice& user_key, SequenceNumber seque
 
 void ForwardIterator::Seek(const Slice& target) {
   if (general_ != nullptr) return general_->Seek(target);
+  if (older_.iter() == nullptr) MakeSources();
   const rocksdb::StopWatch watch(family_->cfd()->ioptions().clock, statistics_, rocksdb::DB_SEEK);
   const Slice* const lower = options_.iterate_lower_bound;
   const Slice* const upper = options_.iterate_upper_bound;

@@ -56,12 +56,15 @@ class LevelZeroReads {
   // What it pays to do with `files` now.
   LevelZeroMerge Choose(const Files& files) const {
     if (files.count == 0 || files.count >= files.trigger) return LevelZeroMerge::kNone;
-    const uint64_t waste_ns = WasteNs(files.oldest, files.asked);
-    const uint64_t among_ns = kMergeNs + kByteNs * files.bytes;
-    const uint64_t below_ns = kMergeNs + kByteNs * (files.bytes + files.bytes_below) *
-                                             (files.trigger - files.count) / files.trigger;
+    const auto count = static_cast<double>(files.count);
+    const auto trigger = static_cast<double>(files.trigger);  // As large as can be for "never".
+    const auto bytes = static_cast<double>(files.bytes);
+    const auto waste_ns = static_cast<double>(WasteNs(files.oldest, files.asked));
+    const double among_ns = kMergeNs + kByteNs * bytes;
+    const double below_ns = kMergeNs + kByteNs * (bytes + static_cast<double>(files.bytes_below)) *
+                                           (trigger - count) / trigger;
     // One file is left of them, which goes on to be asked.
-    const uint64_t saved_ns = waste_ns / files.count * (files.count - 1);
+    const double saved_ns = waste_ns * (count - 1) / count;
     if (among_ns < below_ns && saved_ns >= among_ns) return LevelZeroMerge::kAmongThemselves;
     return waste_ns >= below_ns ? LevelZeroMerge::kWithLevelBelow : LevelZeroMerge::kNone;
   }

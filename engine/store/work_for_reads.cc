@@ -44,23 +44,45 @@ Status Database::FlushMemtablesWhereItPays() {
     flush.wait = false;
     flush.allow_write_stall = true;  // Else it would wait for one to end.
     CAIRN_RETURN_IF_ERROR(FromRocksDb(db_->Flush(flush, family->handle)));
+    ++memtables_written_for_reads_;
   }
   return Status();
 }
 
-// Nothing is merged while RocksDB merges some of the files, or must not; nor while writing fails.
-Status Database::MergeLevelZeroWhereItPays(std::atomic<bool>* cancel) {
+// Nothing is merged while RocksDB merges anything, or has to: it does one thing at a time with few background jobs, and that is
+// more urgent. Nor while writing fails.
+Status Database::MergeLevelZeroWhereItPays(const std::atomic<bool>& cancel) {
+  Status first_error;
   for (const ColumnFamily* family : Families()) {
     std::lock_guard lock(merge_mutex_);
-    if (cancel->load(std::memory_order_relaxed) || background_work_paused_ || log_failure_->any()) {
+    if (cancel.load(std::memory_order_relaxed) || pause_wanted_ || background_work_paused_ ||
+        log_failure_->any() || IsMergingAnything()) {
       break;
     }
-    CAIRN_RETURN_IF_ERROR(MergeLevelZeroWhereItPays(*family, cancel));
+    const Status merged = MergeLevelZeroWhereItPays(*family);
+    if (first_error.ok()) first_error = merged;
   }
-  return Status();
+  return first_error;
 }
 
-Status Database::MergeLevelZeroWhereItPays(const ColumnFamily& family, std::atomic<bool>* cancel) {
+bool Database::IsMergingAnything() const {
+  uint64_t running = 0;
+  if (db_->GetIntProperty(rocksdb::DB::Properties::kNumRunningCompactions, &running) &&
+      running != 0) {
+    return true;
+  }
+  for (const ColumnFamily* family : Families()) {
+    uint64_t pending = 0;
+    if (db_->GetIntProperty(family->handle, rocksdb::DB::Properties::kCompactionPending,
+                            &pending) &&
+        pending != 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+Status Database::MergeLevelZeroWhereItPays(const ColumnFamily& family) {
   const auto level_of = [&](int level, const rocksdb::OptSlice& smallest,
                             const rocksdb::OptSlice& largest) {
     rocksdb::ColumnFamilyMetaData found;
@@ -96,13 +118,15 @@ Status Database::MergeLevelZeroWhereItPays(const ColumnFamily& family, std::atom
   const auto below = level_of(static_cast<int>(base_level), smallest, largest);
   files.bytes_below = below.size;
   if (files.count == 1 && below.files.empty()) return Status();
+  for (const rocksdb::SstFileMetaData& file : below.files) {
+    if (file.being_compacted) return Status();
+  }
   const LevelZeroMerge choice = family.level_zero_reads.Choose(files);
   if (choice == LevelZeroMerge::kNone) return Status();
 
   const bool into_below = choice == LevelZeroMerge::kWithLevelBelow;
   rocksdb::CompactionOptions merge;
   if (into_below) merge.output_file_size_limit = options.target_file_size_base;
-  merge.canceled = cancel;
   const rocksdb::Status merged =
       db_->CompactFiles(merge, family.handle, names, into_below ? static_cast<int>(base_level) : 0);
   // Somebody else merges some of the files, or has done so, or this is to end.
@@ -110,7 +134,11 @@ Status Database::MergeLevelZeroWhereItPays(const ColumnFamily& family, std::atom
       merged.IsShutdownInProgress()) {
     return Status();
   }
-  return FromRocksDb(merged);
+  CAIRN_RETURN_IF_ERROR(FromRocksDb(merged));
+  // RocksDB tells nobody of what it is asked for like that.
+  file_statistics_->MarkStale(family.id);
+  ++level_zero_merges_for_reads_;
+  return Status();
 }
 
 }  // namespace cairn

@@ -54,10 +54,12 @@ Upkeep::~Upkeep() {
   cancel_compaction_ = true;  // Who sees it finds the alarm stopped.
   statistics_alarm_.Stop();
   merge_alarm_.Stop();
+  database_->AbortCompactions();  // A merge may have minutes to go.
   sync_thread_.join();
   removal_thread_.join();
   statistics_thread_.join();
   merge_thread_.join();
+  database_->ResumeCompactions();
 }
 
 void Upkeep::RemoveDroppedIndexes() { removal_alarm_.Ring(); }
@@ -128,7 +130,7 @@ void Upkeep::KeepStatisticsLoop() {
 void Upkeep::MergeLoop() {
   bool failing = false;
   while (merge_alarm_.Wait(kMergeInterval)) {
-    const Status merged = database_->MergeLevelZeroWhereItPays(&cancel_compaction_);
+    const Status merged = database_->MergeLevelZeroWhereItPays(cancel_compaction_);
     if (!merged.ok() && !failing) {
       database_->log().Write(Severity::kWarning,
                              "merging files that reads ask one by one: " + merged.ToString());

@@ -101,9 +101,15 @@ class ForwardIteratorTest : public ::testing::TestWithParam<const char*> {
       const int choice = Below(only_forward ? 8 : 11);
       if (!general->Valid() || choice == 0) {
         const std::string target = KeyOf(Below(kKeys + 2) - 1);
-        steps += " Seek " + rocksdb::Slice(target).ToString(true);
-        forward->Seek(target);
-        general->Seek(target);
+        if (!only_forward && Below(4) == 0) {
+          steps += " SeekForPrev " + rocksdb::Slice(target).ToString(true);
+          forward->SeekForPrev(target);
+          general->SeekForPrev(target);
+        } else {
+          steps += " Seek " + rocksdb::Slice(target).ToString(true);
+          forward->Seek(target);
+          general->Seek(target);
+        }
       } else if (choice == 1 && step % 5 == 0) {
         steps += " SeekToFirst";
         forward->SeekToFirst();

@@ -49,6 +49,11 @@ TEST(LevelZeroReadsTest, PaysWhenReadsHaveWastedTheCost) {
   EXPECT_EQ(reads.Choose(other), LevelZeroMerge::kNone);
   other.count = 0;
   EXPECT_EQ(reads.Choose(other), LevelZeroMerge::kNone);
+  // A trigger that stands for "never" makes a merge no cheaper.
+  other = files;
+  other.trigger = uint64_t{1} << 31;
+  other.bytes = other.bytes_below = uint64_t{1} << 40;
+  EXPECT_EQ(reads.Choose(other), LevelZeroMerge::kNone);
   // What was wasted in files that are gone says nothing of others.
   other = files;
   other.oldest = 8;
@@ -138,7 +143,7 @@ class MergeWhereItPaysTest : public ::testing::TestWithParam<const char*> {
     ASSERT_TRUE(iterator->status().ok());
   }
 
-  void Merge() { ASSERT_TRUE(database_->MergeLevelZeroWhereItPays(&cancel_).ok()); }
+  void Merge() { ASSERT_TRUE(database_->MergeLevelZeroWhereItPays(cancel_).ok()); }
 
   MemoryDisk disk_;
   std::unique_ptr<Database> database_;
@@ -214,6 +219,37 @@ TEST_P(MergeWhereItPaysTest, FilesAreMergedWithOneAnother) {
   db()->ReleaseSnapshot(before);
 }
 
+// RocksDB reports no event of such a merge.
+TEST_P(MergeWhereItPaysTest, StatisticsAreThoseOfTheNewFiles) {
+  WriteFile();
+  ASSERT_TRUE(database_->RefreshStatistics().ok());
+  const IndexId index{family_->id, 256};
+  const auto before = database_->file_statistics().Find(index);
+  ASSERT_TRUE(before.has_value());
+  EXPECT_EQ(before->row_count, 2 * kKeys);
+  Search(kMany);
+  Merge();
+  ASSERT_EQ(FilesInLevelZero(), 0u);
+  EXPECT_FALSE(database_->file_statistics().Find(index).has_value());
+  ASSERT_TRUE(database_->RefreshStatistics().ok());
+  const auto after = database_->file_statistics().Find(index);
+  ASSERT_TRUE(after.has_value());
+  EXPECT_EQ(after->row_count, kKeys);
+  EXPECT_EQ(database_->level_zero_merges_for_reads(), 1u);
+}
+
+// As at a shutdown, which does not wait for it.
+TEST_P(MergeWhereItPaysTest, EndsWhenCompactionsAreAborted) {
+  WriteFile();
+  Search(kMany);
+  database_->AbortCompactions();
+  Merge();
+  EXPECT_EQ(FilesInLevelZero(), 1u);
+  database_->ResumeCompactions();
+  Merge();
+  EXPECT_EQ(FilesInLevelZero(), 0u);
+}
+
 TEST_P(MergeWhereItPaysTest, NotWhileBackgroundWorkIsPaused) {
   WriteFile();
   Search(kMany);
@@ -233,7 +269,7 @@ TEST_P(MergeWhereItPaysTest, NotWithoutAutomaticCompactions) {
   EXPECT_EQ(FilesInLevelZero(), 1u);
 }
 
-TEST_P(MergeWhereItPaysTest, EndsWhenToldTo) {
+TEST_P(MergeWhereItPaysTest, BeginsWithNothingWhenToldToEnd) {
   WriteFile();
   Search(kMany);
   cancel_ = true;
