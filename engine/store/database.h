@@ -133,8 +133,8 @@ class Database {
   Status FlushMemtables();
   // Begins to write out those memtables for whose scans that pays: see MemtableReads.
   Status FlushMemtablesWhereItPays();
-  // Merges files of level 0 for whose reads that pays, see LevelZeroReads, and waits for it. Begins with no further family
-  // once `cancel` is true; what runs ends early by AbortCompactions(). The first error of any family.
+  // Merges files of level 0 for whose reads that pays, see LevelZeroReads, and waits for it. Begins with no further
+  // family once `cancel` is true; what runs ends early by AbortCompactions(). The first error of any family.
   Status MergeLevelZeroWhereItPays(const std::atomic<bool>& cancel);
   // How often each of these two has done so since the start.
   uint64_t memtables_written_for_reads() const { return memtables_written_for_reads_; }
@@ -142,7 +142,8 @@ class Database {
   // Waits until flushes and compactions have ended; none begins until the next call of the second. Calls do not nest.
   Status PauseBackgroundWork();
   Status ContinueBackgroundWork();
-  // Ends the compactions that run, whoever has asked for them, and waits for it; none begins until the second is called.
+  // Ends the compactions that run, whoever has asked for them, and waits for it; none begins until the second is
+  // called.
   void AbortCompactions() { db_->AbortAllCompactions(); }
   void ResumeCompactions() { db_->ResumeAllCompactions(); }
   // Manual compactions of whole families since the start, and how many run now.
@@ -196,7 +197,7 @@ class Database {
 
   const ColumnFamily* Adopt(rocksdb::ColumnFamilyHandle* handle);
   Status MergeLevelZeroWhereItPays(const ColumnFamily& family);
-  bool IsMergingAnything() const;
+  bool IsCompacting() const;
   Status CheckFamilyOptions(const std::string& name, const std::string& text) const;
   Result<std::string> Identity() const;
   void AdoptPrefixExtractor(const ColumnFamily& family) const;

@@ -179,8 +179,8 @@ rocksdb::InternalIterator* ForwardIterator::NewFileIterator(const rocksdb::FileM
       /*range_del_iter=*/nullptr, /*maybe_pin_table_handle=*/true);
 }
 
-// Adds the files that have keys between the bounds, which stay as they are for as long as this lives: a file of level 0 that has
-// none would be searched in vain each time, and where a level has one there is no next one to go to.
+// Adds the files that have keys between the bounds, which stay as they are for as long as this lives: a file of level 0
+// that has none would be searched in vain each time, and where a level has one there is no next one to go to.
 void ForwardIterator::AddFiles(rocksdb::MergeIteratorBuilder* sources) {
   rocksdb::Version* const version = version_->current;
   const rocksdb::VersionStorageInfo& levels = *version->storage_info();

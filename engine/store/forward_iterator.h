@@ -32,8 +32,8 @@ struct ReadFigures {
 };
 
 // As DB::NewIterator: it shows the state of options.snapshot or, without one, of now. What `options` points at outlives
-// the result, and does not change. `database` is a DB that reads with no other visibility than sequence numbers: not one of the policies
-// write-prepared and write-unprepared.
+// the result, and does not change. `database` is a DB that reads with no other visibility than sequence numbers: not one
+// of the policies write-prepared and write-unprepared.
 std::unique_ptr<rocksdb::Iterator> NewForwardIterator(rocksdb::DB* database,
                                                       rocksdb::ColumnFamilyHandle* family,
                                                       const rocksdb::ReadOptions& options,

@@ -25,8 +25,9 @@ class LevelZeroReads {
   struct Files {
     uint64_t oldest = 0;  // The number of the oldest one, which every merge replaces.
     uint64_t count = 0;
-    uint64_t trigger = 0;      // With so many RocksDB merges them without being asked.
-    uint64_t asked = 0;        // How often reads of single keys asked one of them.
+    uint64_t trigger = 0;  // With so many RocksDB merges them without being asked.
+    uint64_t asked =
+        0;  // How often reads of single keys asked one of them, those included that found theirs.
     uint64_t bytes = 0;        // Of them all.
     uint64_t bytes_below = 0;  // That merging them with the level below rewrites beside.
   };

@@ -9,8 +9,9 @@
 
 namespace cairn {
 
-// Nothing is written out where it would only add to the memtables that wait to be written, or the files to be merged; nor
-// while writing fails, as RocksDB, which recovers from that by itself, does not from a memtable that cannot be replaced.
+// Nothing is written out where it would only add to the memtables that wait to be written, or the files to be merged;
+// nor while writing fails, as RocksDB, which recovers from that by itself, does not from a memtable that cannot be
+// replaced.
 Status Database::FlushMemtablesWhereItPays() {
   if (log_failure_->any()) return Status();
   for (const ColumnFamily* family : Families()) {
@@ -49,14 +50,13 @@ Status Database::FlushMemtablesWhereItPays() {
   return Status();
 }
 
-// Nothing is merged while RocksDB merges anything, or has to: it does one thing at a time with few background jobs, and that is
-// more urgent. Nor while writing fails.
+// Nothing is merged while writing fails.
 Status Database::MergeLevelZeroWhereItPays(const std::atomic<bool>& cancel) {
   Status first_error;
   for (const ColumnFamily* family : Families()) {
     std::lock_guard lock(merge_mutex_);
     if (cancel.load(std::memory_order_relaxed) || pause_wanted_ || background_work_paused_ ||
-        log_failure_->any() || IsMergingAnything()) {
+        log_failure_->any()) {
       break;
     }
     const Status merged = MergeLevelZeroWhereItPays(*family);
@@ -65,21 +65,18 @@ Status Database::MergeLevelZeroWhereItPays(const std::atomic<bool>& cancel) {
   return first_error;
 }
 
-bool Database::IsMergingAnything() const {
+// Whether RocksDB merges something, or is about to, in any family. That is more urgent, and with few background jobs one
+// of ours would hold it up.
+bool Database::IsCompacting() const {
   uint64_t running = 0;
-  if (db_->GetIntProperty(rocksdb::DB::Properties::kNumRunningCompactions, &running) &&
-      running != 0) {
-    return true;
-  }
-  for (const ColumnFamily* family : Families()) {
+  db_->GetIntProperty(rocksdb::DB::Properties::kNumRunningCompactions, &running);
+  if (running != 0) return true;
+  const std::vector<const ColumnFamily*> families = Families();
+  return std::any_of(families.begin(), families.end(), [this](const ColumnFamily* family) {
     uint64_t pending = 0;
-    if (db_->GetIntProperty(family->handle, rocksdb::DB::Properties::kCompactionPending,
-                            &pending) &&
-        pending != 0) {
-      return true;
-    }
-  }
-  return false;
+    db_->GetIntProperty(family->handle, rocksdb::DB::Properties::kCompactionPending, &pending);
+    return pending != 0 && !db_->GetOptions(family->handle).disable_auto_compactions;
+  });
 }
 
 Status Database::MergeLevelZeroWhereItPays(const ColumnFamily& family) {
@@ -97,7 +94,7 @@ Status Database::MergeLevelZeroWhereItPays(const ColumnFamily& family) {
     files.asked += file.num_reads_sampled;
     if (file.being_compacted) return Status();
   }
-  if (!family.level_zero_reads.MayPay(files.oldest, files.asked)) return Status();
+  if (!family.level_zero_reads.MayPay(files.oldest, files.asked) || IsCompacting()) return Status();
 
   const rocksdb::Options options = db_->GetOptions(family.handle);
   uint64_t base_level = 0;
