@@ -34,7 +34,7 @@ KNOW_ROCKSDB_FROM_WITHIN = {
     "engine/store/files_version.cc",
     "engine/store/forward_iterator.cc",
 }
-ROCKSDB_INTERNALS = ("db/", "memory/", "monitoring/", "table/", "util/")
+ROCKSDB_INTERNALS = ("db/", "memory/", "monitoring/", "options/", "table/", "util/")
 
 # Headers of the system and of libraries that engine/ may include besides the standard library's.
 SYSTEM_HEADERS = {
