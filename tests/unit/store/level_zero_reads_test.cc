@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <random>
+#include <thread>
 
 #include "rocksdb/perf_level.h"
 #include "tests/unit/store/memory_database.h"
@@ -244,6 +245,32 @@ TEST_P(MergeWhereItPaysTest, EndsWhenCompactionsAreAborted) {
   Search(kMany);
   database_->AbortCompactions();
   Merge();
+  EXPECT_EQ(FilesInLevelZero(), 1u);
+  database_->ResumeCompactions();
+  Merge();
+  EXPECT_EQ(FilesInLevelZero(), 0u);
+}
+
+TEST_P(MergeWhereItPaysTest, EndsWhenCompactionsAreAbortedMeanwhile) {
+  std::mt19937 random(20261124);
+  std::string value(1000, '\0');
+  for (int i = 0; i < 40'000; ++i) {
+    for (char& byte : value) byte = static_cast<char>(random());
+    const std::string key = KeyOf(0, i % 256) + std::to_string(i);
+    ASSERT_TRUE(db()->Put(rocksdb::WriteOptions(), family_->handle, key, value).ok());
+  }
+  ASSERT_TRUE(database_->Compact(*family_).ok());
+  WriteFile();
+  Search(4 * kMany);
+  const auto is_merging = [this] {
+    rocksdb::ColumnFamilyMetaData files;
+    db()->GetColumnFamilyMetaData(family_->handle, &files);
+    return !files.levels[0].files.empty() && files.levels[0].files[0].being_compacted;
+  };
+  std::thread merging([this] { Merge(); });
+  while (!is_merging() && FilesInLevelZero() == 1) std::this_thread::yield();
+  database_->AbortCompactions();
+  merging.join();
   EXPECT_EQ(FilesInLevelZero(), 1u);
   database_->ResumeCompactions();
   Merge();
