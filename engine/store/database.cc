@@ -360,8 +360,8 @@ Status Database::CompactLevelZero() {
     if (files.empty()) continue;
     const rocksdb::Status compacted =
         db_->CompactFiles(rocksdb::CompactionOptions(), family->handle, files, /*output_level=*/1);
-    file_statistics_->MarkStale(
-        family->id);  // RocksDB tells nobody of what it is asked for like that.
+    // RocksDB tells nobody of what it is asked for like that.
+    file_statistics_->MarkStale(family->id);
     // A background compaction took some of the files in the meantime: they leave level 0 as well.
     if (!compacted.ok() && !compacted.IsInvalidArgument() && !compacted.IsAborted()) {
       return FromRocksDb(compacted);

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <random>
 #include <thread>
 
@@ -267,8 +268,12 @@ TEST_P(MergeWhereItPaysTest, EndsWhenCompactionsAreAbortedMeanwhile) {
     db()->GetColumnFamilyMetaData(family_->handle, &files);
     return !files.levels[0].files.empty() && files.levels[0].files[0].being_compacted;
   };
-  std::thread merging([this] { Merge(); });
-  while (!is_merging() && FilesInLevelZero() == 1) std::this_thread::yield();
+  std::atomic<bool> ended{false};
+  std::thread merging([&] {
+    Merge();
+    ended = true;
+  });
+  while (!is_merging() && !ended) std::this_thread::yield();
   database_->AbortCompactions();
   merging.join();
   EXPECT_EQ(FilesInLevelZero(), 1u);
