@@ -55,8 +55,9 @@ enum IndexFeature : uint32_t {
   kFeatureGeneratedColumn = 16,  // A generated column; virtual ones are not stored in the row.
   kFeatureSequence = 32,         // The table is a SEQUENCE.
   kFeatureGeometry = 64,         // A GEOMETRY column, stored as a BLOB.
+  kFeatureTrimmedChar = 128,     // CHAR columns lie in the row without trailing spaces.
 };
-inline constexpr uint32_t kKnownIndexFeatures = 127;
+inline constexpr uint32_t kKnownIndexFeatures = 255;
 
 struct IndexInfo {  // Type 2.
   IndexKind kind = IndexKind::kPrimary;

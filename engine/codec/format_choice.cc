@@ -1,8 +1,11 @@
 #include "engine/codec/format_choice.h"
 
+#include <algorithm>
+
 #include "engine/codec/dictionary_record.h"
 #include "engine/codec/key_part_compile.h"
 #include "engine/codec/restorable.h"
+#include "engine/codec/row_codec.h"
 
 namespace cairn {
 namespace {
@@ -42,6 +45,9 @@ uint32_t IndexFeaturesOf(const TableLayout& table, const IndexLayout& index) {
   // A row holds the columns that its key does not give back: only those that could be left out count.
   const bool in_row = index.kind != IndexKind::kSecondary;
   uint32_t features = 0;
+  if (in_row && std::any_of(table.columns.begin(), table.columns.end(), TrimsInRow)) {
+    features |= kFeatureTrimmedChar;
+  }
   for (const KeyPartLayout& part : index.parts) {
     const ColumnLayout& column = table.columns[part.column];
     if (part.descending) features |= kFeatureDescendingPart;

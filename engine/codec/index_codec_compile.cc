@@ -171,7 +171,7 @@ Result<std::unique_ptr<IndexCodec>> IndexCodec::Make(const TableLayout& table,
     for (size_t i = 0; i < in_key.size(); ++i) {
       in_key[i] = compiled->part_of_column[i] != Compiled::kNoPart;
     }
-    compiled->row = RowCodec(table, in_key);
+    compiled->row = RowCodec(table, in_key, index.trims_chars);
   }
   return std::unique_ptr<IndexCodec>(new IndexCodec(std::move(compiled)));
 }

@@ -16,6 +16,7 @@ constexpr std::pair<IndexFeature, const char*> kNames[] = {
     {kFeatureGeneratedColumn, "generated column"},
     {kFeatureSequence, "sequence"},
     {kFeatureGeometry, "GEOMETRY column"},
+    {kFeatureTrimmedChar, "CHAR column without trailing spaces"},
 };
 static_assert((uint32_t{1} << std::size(kNames)) - 1 == kKnownIndexFeatures,
               "every feature has a name");

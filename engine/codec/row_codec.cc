@@ -46,12 +46,25 @@ inline bool IsNullInRecord(const ColumnStep& step, const uint8_t* record) {
          (record[step.record_null_offset] & step.record_null_mask) != 0;
 }
 
+// The bytes of a CHAR's image but for the spaces that fill it up.
+uint32_t TrimmedCharBytes(const ColumnStep& step, const uint8_t* record) {
+  constexpr uint64_t kSpaces = 0x2020202020202020;
+  const uint8_t* const image = record + step.image_offset;
+  uint32_t bytes = step.image_bytes;
+  for (uint64_t word; bytes >= sizeof word; bytes -= sizeof word) {
+    std::memcpy(&word, image + bytes - sizeof word, sizeof word);
+    if (word != kSpaces) break;
+  }
+  while (bytes != 0 && image[bytes - 1] == ' ') --bytes;
+  return bytes;
+}
+
 // Data bytes behind the length of a VARCHAR in a record; a record never holds more than fits.
 inline uint32_t VarcharDataBytes(const ColumnStep& step, const uint8_t* record) {
   return std::min(LoadImageLength(record + step.image_offset, step.length_bytes), step.capacity);
 }
 
-ColumnStep MakeStep(const ColumnLayout& column) {
+ColumnStep MakeStep(const ColumnLayout& column, bool trims_chars) {
   ColumnStep step;
   step.record_null_offset = column.null_offset;
   step.record_null_mask = column.null_mask;
@@ -62,6 +75,10 @@ ColumnStep MakeStep(const ColumnLayout& column) {
     step.kind = column.type == ColumnType::kVarchar ? Kind::kVarchar : Kind::kBlob;
     step.length_bytes = static_cast<uint8_t>(column.length_bytes);
     step.capacity = column.image_bytes - column.length_bytes;
+  } else if (trims_chars && TrimsInRow(column)) {
+    step.kind = Kind::kTrimmedChar;
+    step.length_bytes = column.image_bytes <= UINT8_MAX ? 1 : 2;
+    step.capacity = column.image_bytes;
   }
   return step;
 }
@@ -83,11 +100,20 @@ void AppendStep(const ColumnStep& step, std::vector<ColumnStep>* steps) {
 
 }  // namespace
 
-RowCodec::RowCodec(const TableLayout& table, const ColumnSet& in_key)
+bool TrimsInRow(const ColumnLayout& column) {
+  constexpr uint32_t kMostFixedBytes = 32;  // Persisted.
+  if (column.type != ColumnType::kChar || column.is_virtual) return false;
+  const Collation::Traits& traits = column.collation->traits();
+  return traits.kind != CollationKind::kBinary && traits.space_char_bytes == 1 &&
+         column.image_bytes != 0 &&
+         (traits.max_char_bytes > 1 || column.image_bytes > kMostFixedBytes);
+}
+
+RowCodec::RowCodec(const TableLayout& table, const ColumnSet& in_key, bool trims_chars)
     : stored_(table.columns.size(), false) {
   for (size_t i = 0; i < table.columns.size(); ++i) {
     if (table.columns[i].is_virtual) continue;  // Neither its NULL bit nor its image is stored.
-    ColumnStep step = MakeStep(table.columns[i]);
+    ColumnStep step = MakeStep(table.columns[i], trims_chars);
     if (table.columns[i].nullable()) {
       step.value_null_offset = static_cast<uint32_t>(null_columns_.size() / 8);
       step.value_null_mask = static_cast<uint8_t>(1u << (null_columns_.size() % 8));
@@ -124,6 +150,9 @@ void RowCodec::AppendColumns(const uint8_t* record, std::string* value) const {
       case Kind::kFixed:
         bytes += step.image_bytes;
         break;
+      case Kind::kTrimmedChar:
+        bytes += step.length_bytes + TrimmedCharBytes(step, record);
+        break;
       case Kind::kVarchar:
         bytes += step.length_bytes + VarcharDataBytes(step, record);
         break;
@@ -141,6 +170,13 @@ void RowCodec::AppendColumns(const uint8_t* record, std::string* value) const {
     if (step.kind == Kind::kFixed) {
       CopyImage(to, image, step.image_bytes);
       to += step.image_bytes;
+      continue;
+    }
+    if (step.kind == Kind::kTrimmedChar) {
+      const uint32_t data_bytes = TrimmedCharBytes(step, record);
+      StoreImageLength(data_bytes, step.length_bytes, to);
+      std::memcpy(to + step.length_bytes, image, data_bytes);
+      to += step.length_bytes + data_bytes;
       continue;
     }
     if (step.kind == Kind::kVarchar) {
@@ -210,11 +246,14 @@ Damage DecodeColumns(const std::vector<ColumnStep>& steps, std::string_view null
     if (!value->ReadBytes(step.length_bytes, &bytes)) return Damage::kShortValue;
     const char* const start = bytes.data();
     const uint32_t data_bytes = LoadImageLength(start, step.length_bytes);
-    if (step.kind == Kind::kVarchar && data_bytes > step.capacity) return Damage::kTooLongColumn;
+    if (step.kind != Kind::kBlob && data_bytes > step.capacity) return Damage::kTooLongColumn;
     if (!value->ReadBytes(data_bytes, &bytes)) return Damage::kShortValue;
     if (!fill) continue;
     if (step.kind == Kind::kVarchar) {
       std::memcpy(image, start, step.length_bytes + size_t{data_bytes});
+    } else if (step.kind == Kind::kTrimmedChar) {
+      std::memcpy(image, bytes.data(), data_bytes);
+      std::memset(image + data_bytes, ' ', step.image_bytes - data_bytes);
     } else {
       StoreImageLength(data_bytes, step.length_bytes, image);
       const char* const data = bytes.data();

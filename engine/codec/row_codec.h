@@ -1,5 +1,5 @@
 // The columns of a row in a primary key's value: NULL bits and column images
-// (spec/on-disk-format.md, 5, parts 2 and 4).
+// (spec/on-disk-format.md, 5, parts 2 and 4; docs/on-disk-format.md, Rows).
 //
 // The stored columns are compiled into a flat array of steps, in which neighbouring NOT NULL
 // columns of fixed size are one copy.
@@ -19,27 +19,38 @@ namespace cairn {
 
 // One stored column, or a run of NOT NULL columns of fixed size.
 struct ColumnStep {
-  enum class Kind : uint8_t { kFixed, kVarchar, kBlob };
+  enum class Kind : uint8_t {
+    kFixed,
+    kTrimmedChar,  // The record has it filled up with spaces, the value as a VARCHAR.
+    kVarchar,
+    kBlob,
+  };
   enum class Use : uint8_t { kFill, kPass };
 
   Kind kind = Kind::kFixed;
   Use use = Use::kFill;          // Reading: whether the column is wanted.
-  uint8_t length_bytes = 0;      // kVarchar, kBlob.
+  uint8_t length_bytes = 0;      // In the value; all kinds but kFixed.
   uint8_t record_null_mask = 0;  // 0: NOT NULL.
   uint8_t value_null_mask = 0;   // 0: NOT NULL.
   uint32_t record_null_offset = 0;
   uint32_t value_null_offset = 0;
   uint32_t image_offset = 0;
   uint32_t image_bytes = 0;                 // kFixed: of the run.
-  uint32_t capacity = 0;                    // kVarchar: the most data bytes.
+  uint32_t capacity = 0;                    // kTrimmedChar, kVarchar: the most data bytes.
   const std::string* null_image = nullptr;  // ColumnLayout::null_image.
 };
+
+// Whether a row with IndexLayout::trims_chars has this column without its trailing spaces: CHAR of a character set in
+// which a character may take several bytes, so that the image is larger than the text, or of more than 32 bytes. Not
+// where a space itself takes several bytes. Persisted, with kFeatureTrimmedChar.
+bool TrimsInRow(const ColumnLayout& column);
 
 class RowCodec {
  public:
   RowCodec() = default;
   // `in_key`: the columns that the key restores, which the row leaves out. It leaves out virtual ones too.
-  RowCodec(const TableLayout& table, const ColumnSet& in_key);
+  // `trims_chars`: IndexLayout::trims_chars.
+  RowCodec(const TableLayout& table, const ColumnSet& in_key, bool trims_chars);
 
   size_t null_bytes() const { return null_bytes_; }
   bool Stores(uint32_t column) const { return stored_[column]; }

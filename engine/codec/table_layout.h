@@ -73,10 +73,12 @@ enum class IndexKind : uint8_t {  // Persisted: index type of a type-2 record.
 struct IndexLayout {
   std::string name;
   IndexKind kind = IndexKind::kPrimary;
-  bool unique = false;               // Primary keys and UNIQUE secondary indexes.
-  uint32_t index_number = 0;         // Persisted, first 4 bytes of every key.
-  uint16_t format_version = 13;      // kv format version (format_version.h).
-  bool has_ttl_stamp = false;        // Values start with an 8-byte stamp.
+  bool unique = false;           // Primary keys and UNIQUE secondary indexes.
+  uint32_t index_number = 0;     // Persisted, first 4 bytes of every key.
+  uint16_t format_version = 13;  // kv format version (format_version.h).
+  bool has_ttl_stamp = false;    // Values start with an 8-byte stamp.
+  bool trims_chars =
+      false;  // Primary keys: the row has CHAR columns without trailing spaces (TrimsInRow).
   std::vector<KeyPartLayout> parts;  // Own parts only: no primary key suffix. Empty when hidden.
 };
 

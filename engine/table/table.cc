@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/codec/dictionary_record.h"
 #include "engine/table/ordered_iterator.h"
 
 namespace cairn {
@@ -42,6 +43,7 @@ Result<std::shared_ptr<const Table>> Table::Open(std::shared_ptr<const TableDefi
     indexes[i].index_number = entry.id.index_number;
     indexes[i].format_version = entry.info.format_version;
     indexes[i].has_ttl_stamp = entry.info.has_ttl_stamp;
+    indexes[i].trims_chars = (entry.info.features & kFeatureTrimmedChar) != 0;
     if (indexes[i].kind != IndexKind::kSecondary) {
       table->primary_position_ = static_cast<uint32_t>(i);
       if (entry.info.has_ttl_stamp) table->ttl_seconds_ = entry.info.ttl_seconds;

@@ -103,6 +103,7 @@ TEST(NameFeatures, NamesEveryBit) {
   EXPECT_EQ(NameFeatures(0), "");
   EXPECT_EQ(NameFeatures(kFeatureDescendingPart | kFeatureNoPadCollation),
             "NO PAD collation, descending key part");
+  EXPECT_EQ(NameFeatures(kFeatureTrimmedChar), "CHAR column without trailing spaces");
   EXPECT_EQ(NameFeatures(kFeatureSequence | (1u << 31)), "sequence, feature 2147483648");
 }
 

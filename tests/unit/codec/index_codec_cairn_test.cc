@@ -392,6 +392,79 @@ TEST(CairnVectors, NoPadBytesAndPrefixesOfBlobs) {
   }
 }
 
+// --- Rows ----------------------------------------
+
+TestTable TableWithChars() {
+  TestTable table;
+  table.Int("id").Char("c", 3, Utf8mb4General()).Char("n", 2, Utf8mb4NoPadBin()).Nullable();
+  table.Char("w", 64, Utf8mb4Bin()).Char("l", 33, Latin1Swedish()).Char("s", 4, Latin1Swedish());
+  table.Char("b", 40, Binary()).Char("u", 3, Ucs2());
+  table.PrimaryKey(0x100, {"id"}).CairnFormat([] { return false; });
+  return table;
+}
+
+// 3 characters of 2 bytes: TestTable would fill it up with single bytes.
+const std::string kUcs2Text("\0a\0 \0 ", 6);
+
+TEST(CairnVectors, CharsOfARowWithoutTrailingSpaces) {
+  TestTable table = TableWithChars();
+  table.TrimmedChars();
+  const auto codec = table.Codec(0x100u);
+  const std::string rest = ToHex("x   " + std::string(40, '\0') + kUcs2Text);
+  const std::string bytes(40, '\0');
+  EXPECT_EQ(
+      ToHex(Encode(*codec, Record(table, {1, "\xc3\xa9 ", "a", "", "z", "x", bytes, kUcs2Text}), {})
+                .value),
+      "00"
+      "02c3a9"
+      "0161"
+      "0000"
+      "017a" +
+          rest);
+  EXPECT_EQ(ToHex(Encode(*codec,
+                         Record(table, {1, "", nullptr, std::string(256, 'w'), "y z", "x", bytes,
+                                        kUcs2Text}),
+                         {})
+                      .value),
+            "01"
+            "00"
+            "0001" +
+                ToHex(std::string(256, 'w')) + "0379207a" + rest);
+}
+
+TEST(CairnFormat, CharsOfARowComeBackFilledUp) {
+  for (const bool trims : {false, true}) {
+    TestTable table = TableWithChars();
+    if (trims) table.TrimmedChars();
+    const auto codec = table.Codec(0x100u);
+    for (size_t length = 0; length <= 33; ++length) {
+      SCOPED_TRACE(length);
+      // Spaces within and at the end, and other bytes that look like parts of words of spaces.
+      std::string text(length, ' ');
+      for (size_t i = 0; i < length; i += 9) text[i] = 'x';
+      const Record record(table, {7, text.substr(0, 3), text.substr(0, 2), text, text,
+                                  text.substr(0, 4), std::string(40, ' '), kUcs2Text});
+      ExpectEntryDecodes(table, *codec, Encode(*codec, record, {}), record, {});
+    }
+  }
+}
+
+TEST(CairnFormat, ALengthBeyondTheCharsColumnIsCorruption) {
+  TestTable table;
+  table.Int("id").Char("c", 3, Utf8mb4General()).PrimaryKey(0x100, {"id"});
+  table.CairnFormat([] { return false; }).TrimmedChars();
+  const auto codec = table.Codec(0x100u);
+  const auto plan =
+      std::move(codec->MakePlan(ColumnSet(2, true), IndexCodec::Checksums::kIgnore)).value();
+  Record record(table);
+  const std::string key = Hex("00000100 80000001");
+  EXPECT_TRUE(codec->Decode(*plan, key, Hex("0c") + std::string(12, 'a'), record.data()).ok());
+  EXPECT_EQ(codec->Decode(*plan, key, Hex("0d") + std::string(13, 'a'), record.data()).code(),
+            StatusCode::kCorruption);
+  EXPECT_EQ(codec->Decode(*plan, key, Hex("0c") + std::string(11, 'a'), record.data()).code(),
+            StatusCode::kCorruption);
+}
+
 TEST(CairnFormat, TheStockFormatHasNoDescendingParts) {
   TestTable table;
   table.Int("a").PrimaryKey(256, {"a"}).CairnFormat([] { return true; }).FormatVersion(13);

@@ -94,7 +94,7 @@ void AddColumn(const std::string& name, TestTable* table, Random* random) {
     case 12: {
       const Collation& collation = RandomCollation(random);
       // The builder pads with single bytes, which are no spaces in ucs2.
-      table->Char(name, static_cast<uint32_t>(random->Between(1, 12)),
+      table->Char(name, static_cast<uint32_t>(random->OneIn(4) ? 100 : random->Between(1, 12)),
                   collation.traits().space_char_bytes == 1 ? collation : Latin1Bin());
       break;
     }
@@ -205,6 +205,9 @@ TestTable RandomTable(Random* random) {
     table.FormatVersion(random_version);
   }
   if (random->OneIn(3)) table.TtlStamps();
+  if (table.primary().format_version == kCairnFormatVersion && random->OneIn(2)) {
+    table.TrimmedChars();
+  }
   return table;
 }
 

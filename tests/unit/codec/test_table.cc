@@ -180,6 +180,11 @@ TestTable& TestTable::TtlStamps() {
   return *this;
 }
 
+TestTable& TestTable::TrimmedChars() {
+  for (IndexLayout& index : indexes_) index.trims_chars = index.kind != IndexKind::kSecondary;
+  return *this;
+}
+
 const IndexLayout& TestTable::primary() const {
   return *std::find_if(indexes_.begin(), indexes_.end(), [](const IndexLayout& index) {
     return index.kind != IndexKind::kSecondary;

@@ -67,6 +67,8 @@ class TestTable {
   // All indexes so far have the Cairn format; `descending` is asked for each of their parts.
   TestTable& CairnFormat(const std::function<bool()>& descending);
   TestTable& TtlStamps();  // In all indexes so far.
+  // The row has CHAR columns without trailing spaces: of a table of the Cairn format.
+  TestTable& TrimmedChars();
 
   const TableLayout& layout() const { return table_; }
   TableLayout& mutable_layout() { return table_; }
