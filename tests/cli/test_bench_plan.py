@@ -74,6 +74,12 @@ def test_statements_of_ours_run_with_as_many_clients_as_scripts():
     }
 
 
+def test_what_is_called_cached_fits_into_the_cache_of_every_engine():
+    for workload in ALL:
+        if isinstance(workload, sysbench.Sysbench) and not workload.limited:
+            assert workload.scale.widest_bytes < workload.setup.memory_bytes, workload.name
+
+
 def test_what_statements_of_ours_read_is_larger_than_memory_where_the_name_says_so():
     sizes = {
         workload.name: (

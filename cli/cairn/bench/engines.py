@@ -146,6 +146,13 @@ class BenchServer(ScratchServer):
     def start(self, *extra: str, needs_engine: bool = True) -> float:
         return super().start(*extra, needs_engine=needs_engine and self.loads_plugin)
 
+    def cache_misses(self) -> int:
+        """Blocks of data or pages that were not in the engine's cache since the start."""
+        name = "rocksdb_block_cache_data_miss" if self.loads_plugin else "innodb_buffer_pool_reads"
+        with self.connect() as connection, connection.cursor() as cursor:
+            cursor.execute(f"SHOW GLOBAL STATUS LIKE '{name}'")
+            return int(cursor.fetchone()[1])
+
     def connect(self, **options: Any) -> Any:
         """A PyMySQL connection; statements of a benchmark may take long."""
         return super().connect(**({"read_timeout": 3600, "write_timeout": 3600} | options))
