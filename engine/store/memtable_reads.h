@@ -19,7 +19,10 @@ class MemtableReads {
   struct Figures {
     uint64_t entries = 0;
     uint64_t bytes = 0;
-    uint64_t waste = 0;  // In entries that were given.
+    uint64_t given = 0;
+    uint64_t passed = 0;  // Old versions, and what searches for the next row cost in their place.
+
+    uint64_t Waste() const { return given + kPassedCost * passed; }  // In entries that were given.
   };
 
   // A scan has met entries in a memtable, which it gave or passed over. `start` is the number of the last change before
@@ -28,36 +31,49 @@ class MemtableReads {
     if (start_.exchange(start, std::memory_order_relaxed) != start) Forget();
     entries_.store(entries, std::memory_order_relaxed);
     bytes_.store(bytes, std::memory_order_relaxed);
-    waste_.fetch_add(given + kPassedCost * passed, std::memory_order_relaxed);
+    given_.fetch_add(given, std::memory_order_relaxed);
+    passed_.fetch_add(passed, std::memory_order_relaxed);
   }
 
-  void Forget() { waste_.store(0, std::memory_order_relaxed); }
+  void Forget() {
+    given_.store(0, std::memory_order_relaxed);
+    passed_.store(0, std::memory_order_relaxed);
+  }
 
   Figures figures() const {
     return {entries_.load(std::memory_order_relaxed), bytes_.load(std::memory_order_relaxed),
-            waste_.load(std::memory_order_relaxed)};
+            given_.load(std::memory_order_relaxed), passed_.load(std::memory_order_relaxed)};
   }
 
   // Whether it pays to write the memtable out, after which `merged_bytes` of files are to be merged with it.
   static bool Pays(const Figures& figures, uint64_t merged_bytes) {
-    if (figures.entries == 0) return false;
+    if (figures.entries == 0 || figures.Waste() == 0) return false;
     const uint64_t entry_bytes = figures.bytes / figures.entries + 1;
-    return figures.waste >=
-           kEntryCost * (figures.entries + kFlushCost + merged_bytes / entry_bytes);
+    // Of the entries those are written that are the last of their row: as many as scans are given.
+    const double last = static_cast<double>(figures.given) /
+                        static_cast<double>(figures.given + figures.passed);
+    const double entries = static_cast<double>(figures.entries);
+    return static_cast<double>(figures.Waste()) >=
+           kStepCost * entries +
+               kWriteCost * (last * entries + static_cast<double>(kFlushCost) +
+                             static_cast<double>(merged_bytes / entry_bytes));
   }
 
  private:
   // To pass over an old version is to step and to compare it with the one before.
   static constexpr uint64_t kPassedCost = 2;
-  // What it takes to write an entry and to merge it later: microseconds, as against a sixth of one.
-  static constexpr uint64_t kEntryCost = 16;
+  // What it takes to come to an entry when the memtable is written out, and to write one and to merge it later: the
+  // latter is microseconds, as against a sixth of one.
+  static constexpr uint64_t kStepCost = 2;
+  static constexpr uint64_t kWriteCost = 16;
   // A file is made and synced; in entries that are written.
   static constexpr uint64_t kFlushCost = 20'000;
 
   std::atomic<uint64_t> start_{0};
   std::atomic<uint64_t> entries_{0};
   std::atomic<uint64_t> bytes_{0};
-  std::atomic<uint64_t> waste_{0};
+  std::atomic<uint64_t> given_{0};
+  std::atomic<uint64_t> passed_{0};
 };
 
 }  // namespace cairn
