@@ -64,9 +64,10 @@ Result<ColumnType> TypeOf(const Field& field) {
     case MYSQL_TYPE_SET:
       return ColumnType::kEnum;
     case MYSQL_TYPE_STRING:
-      // UUID, INET4 and INET6 call themselves strings too.
-      return field.type_handler() == &type_handler_string ? ColumnType::kChar
-                                                          : ColumnType::kOpaqueFixed;
+      // UUID, INET4 and INET6 call themselves strings too. A CHAR with a JSON_VALID constraint has a handler of its own.
+      return field.type_handler()->type_handler_base_or_self() == &type_handler_string
+                 ? ColumnType::kChar
+                 : ColumnType::kOpaqueFixed;
     case MYSQL_TYPE_VARCHAR:
     case MYSQL_TYPE_VARCHAR_COMPRESSED:
       return ColumnType::kVarchar;

@@ -1,7 +1,5 @@
 #include "engine/codec/format_choice.h"
 
-#include <algorithm>
-
 #include "engine/codec/dictionary_record.h"
 #include "engine/codec/key_part_compile.h"
 #include "engine/codec/restorable.h"
@@ -39,15 +37,29 @@ uint32_t CharacterFeatures(const ColumnLayout& column, bool is_prefix, bool in_r
   return features;
 }
 
+// Whether a row has a CHAR column that it could have without trailing spaces: not one that the stock format, too, gives
+// back from the primary key.
+bool TrimsAnyChar(const TableLayout& table, const IndexLayout& primary) {
+  ColumnSet in_key(table.columns.size());
+  for (const KeyPartLayout& part : primary.parts) {
+    const ColumnLayout& column = table.columns[part.column];
+    if (!part.is_prefix && ColumnIsRestorable(column.type, column.collation)) {
+      in_key[part.column] = true;
+    }
+  }
+  for (size_t i = 0; i < in_key.size(); ++i) {
+    if (!in_key[i] && TrimsInRow(table.columns[i])) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 uint32_t IndexFeaturesOf(const TableLayout& table, const IndexLayout& index) {
   // A row holds the columns that its key does not give back: only those that could be left out count.
   const bool in_row = index.kind != IndexKind::kSecondary;
   uint32_t features = 0;
-  if (in_row && std::any_of(table.columns.begin(), table.columns.end(), TrimsInRow)) {
-    features |= kFeatureTrimmedChar;
-  }
+  if (in_row && TrimsAnyChar(table, index)) features |= kFeatureTrimmedChar;
   for (const KeyPartLayout& part : index.parts) {
     const ColumnLayout& column = table.columns[part.column];
     if (part.descending) features |= kFeatureDescendingPart;

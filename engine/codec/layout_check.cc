@@ -59,8 +59,9 @@ Status CheckIndexLayout(const TableLayout& table, const IndexLayout& primary,
       index.format_version != kCairnFormatVersion) {
     return Invalid("its primary key has the Cairn format and it has not");
   }
-  if (index.trims_chars && index.format_version != kCairnFormatVersion) {
-    return Invalid("the stock format has CHAR columns with their trailing spaces");
+  if (index.trims_chars &&
+      (index.format_version != kCairnFormatVersion || index.kind == IndexKind::kSecondary)) {
+    return Invalid("only rows of the Cairn format have CHAR columns without trailing spaces");
   }
   if (index.kind != IndexKind::kSecondary && index.index_number != primary.index_number) {
     return Invalid("a primary key must be described as its own primary key");

@@ -8,6 +8,7 @@
 // All functions may be called from any thread; figures of scans that end at the same time may get lost.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 
@@ -49,14 +50,15 @@ class MemtableReads {
   static bool Pays(const Figures& figures, uint64_t merged_bytes) {
     if (figures.entries == 0 || figures.Waste() == 0) return false;
     const uint64_t entry_bytes = figures.bytes / figures.entries + 1;
-    // Of the entries those are written that are the last of their row: as many as scans are given.
-    const double last = static_cast<double>(figures.given) /
-                        static_cast<double>(figures.given + figures.passed);
+    // Of the entries those are written that are the last of their row: the share that scans are given, which may have
+    // met a part of the rows alone.
+    const double given =
+        static_cast<double>(figures.given) / static_cast<double>(figures.given + figures.passed);
+    const double last = std::max(given, kLeastWritten);
     const double entries = static_cast<double>(figures.entries);
     return static_cast<double>(figures.Waste()) >=
-           kStepCost * entries +
-               kWriteCost * (last * entries + static_cast<double>(kFlushCost) +
-                             static_cast<double>(merged_bytes / entry_bytes));
+           kStepCost * entries + kWriteCost * (last * entries + static_cast<double>(kFlushCost) +
+                                               static_cast<double>(merged_bytes / entry_bytes));
   }
 
  private:
@@ -66,6 +68,8 @@ class MemtableReads {
   // latter is microseconds, as against a sixth of one.
   static constexpr uint64_t kStepCost = 2;
   static constexpr uint64_t kWriteCost = 16;
+  // The smallest share of entries that is taken to be written.
+  static constexpr double kLeastWritten = 0.25;
   // A file is made and synced; in entries that are written.
   static constexpr uint64_t kFlushCost = 20'000;
 

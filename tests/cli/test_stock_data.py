@@ -73,6 +73,18 @@ def test_attempts_bring_several_values():
         assert len(values) >= 3
 
 
+def test_what_gains_by_the_cairn_format_in_its_rows():
+    def gains(column, key_column=ID):
+        key = Index("PRIMARY", True, False, [Part(key_column)])
+        return Table("fmt", "t", [ID, column], [key]).gains_by_the_cairn_format()
+
+    assert gains(Column("c", "char", "utf8mb4_general_ci")) is True
+    assert gains(Column("c", "char", "latin1_bin")) is None
+    assert gains(Column("c", "varchar", "utf8mb4_general_ci")) is False
+    in_key = Column("c", "char", "latin1_bin")
+    assert gains(in_key, in_key) is None
+
+
 def test_what_gains_by_the_cairn_format():
     def gains(column, prefix=0):
         key = Index("k", False, False, [Part(column, prefix)])

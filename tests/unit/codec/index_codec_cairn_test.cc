@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "engine/base/bytes.h"
+#include "engine/codec/dictionary_record.h"
+#include "engine/codec/format_choice.h"
 #include "engine/codec/format_version.h"
 #include "tests/unit/codec/entry_check.h"
 #include "tests/unit/codec/random_table.h"
@@ -447,6 +449,41 @@ TEST(CairnFormat, CharsOfARowComeBackFilledUp) {
       ExpectEntryDecodes(table, *codec, Encode(*codec, record, {}), record, {});
     }
   }
+}
+
+TEST(CairnFormat, IsAskedForByCharsThatTheRowWouldHaveFilledUp) {
+  const auto features = [](TestTable table) {
+    return IndexFeaturesOf(table.layout(), table.indexes()[0]);
+  };
+  const auto with_char = [](uint32_t chars, const Collation& collation) {
+    TestTable table;
+    return table.Int("id").Char("c", chars, collation).PrimaryKey(256, {"id"});
+  };
+  EXPECT_EQ(features(with_char(1, Utf8mb4Bin())), kFeatureTrimmedChar);
+  EXPECT_EQ(features(with_char(33, Latin1Swedish())), kFeatureTrimmedChar);
+  EXPECT_EQ(features(with_char(32, Latin1Swedish())), 0u);
+  EXPECT_EQ(features(with_char(100, Binary())), 0u);
+  EXPECT_EQ(features(with_char(100, Ucs2())), 0u);
+  TestTable hidden;
+  EXPECT_EQ(features(hidden.Char("c", 1, Utf8mb4Bin()).HiddenKey(256)), kFeatureTrimmedChar);
+  // What the key gives back is not in the row, but a prefix gives nothing back.
+  TestTable key;
+  EXPECT_EQ(features(key.Char("c", 40, Latin1Bin()).PrimaryKey(256, {"c"})), 0u);
+  TestTable prefix;
+  EXPECT_EQ(features(prefix.Char("c", 40, Latin1Bin()).PrimaryKey(256, {Part("c", 4)})),
+            kFeatureTrimmedChar);
+  TestTable table;
+  table.Int("id").Char("c", 40, Latin1Bin()).PrimaryKey(256, {"id"}).Key(257, {"c"});
+  EXPECT_EQ(IndexFeaturesOf(table.layout(), table.indexes()[1]), 0u);
+}
+
+TEST(CairnFormat, OnlyItsRowsHaveCharsWithoutTrailingSpaces) {
+  TestTable table;
+  table.Int("id").Char("c", 3, Utf8mb4Bin()).PrimaryKey(256, {"id"}).TrimmedChars();
+  EXPECT_EQ(IndexCodec::Make(table.layout(), table.primary(), table.primary()).status().code(),
+            StatusCode::kInvalidArgument);
+  table.CairnFormat([] { return false; });
+  EXPECT_TRUE(IndexCodec::Make(table.layout(), table.primary(), table.primary()).ok());
 }
 
 TEST(CairnFormat, ALengthBeyondTheCharsColumnIsCorruption) {

@@ -37,7 +37,7 @@ TEST(MemtableReadsTest, PaysWhenReadsHaveWastedTheCost) {
     scans_until_it_pays(given, passed, 0);
     return reads.figures().Waste();
   };
-  EXPECT_LT(3 * waste_when_it_pays(1'000, 9'000), waste_when_it_pays(1'000, 0));
+  EXPECT_LT(2 * waste_when_it_pays(1'000, 9'000), waste_when_it_pays(1'000, 0));
   // Another memtable begins anew.
   reads.Add(2, entries, bytes, 1, 0);
   EXPECT_EQ(reads.figures().Waste(), 1u);

@@ -101,8 +101,10 @@ class Table:
         return any(column.is_old_temporal for column in self.columns)
 
     def gains_by_the_cairn_format(self) -> bool | None:
-        """None where it depends on the collation."""
+        """None where it depends on the collation, or on a length."""
         answers = [_part_gains(part) for index in self.indexes for part in index.parts]
+        in_key = self.primary.columns if self.primary else []
+        answers += [_row_gains(column) for column in self.columns if column not in in_key]
         if any(answers):
             return True
         return None if None in answers else False
@@ -117,6 +119,12 @@ def _part_gains(part: Part) -> bool | None:
     ):
         return False
     return None
+
+
+def _row_gains(column: Column) -> bool | None:
+    if column.type != "char":
+        return False
+    return True if column.collation.startswith(("utf8mb3_", "utf8mb4_")) else None
 
 
 def read(query: Query) -> list[Table]:
