@@ -77,8 +77,8 @@ struct IndexLayout {
   uint32_t index_number = 0;     // Persisted, first 4 bytes of every key.
   uint16_t format_version = 13;  // kv format version (format_version.h).
   bool has_ttl_stamp = false;    // Values start with an 8-byte stamp.
-  bool trims_chars =
-      false;  // Primary keys: the row has CHAR columns without trailing spaces (TrimsInRow).
+  // Primary keys: rows have CHAR columns without trailing spaces (TrimsInRow).
+  bool trims_chars = false;
   std::vector<KeyPartLayout> parts;  // Own parts only: no primary key suffix. Empty when hidden.
 };
 
