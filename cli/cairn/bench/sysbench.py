@@ -50,9 +50,9 @@ GRACE_S = 120.0
 OVERHEAD_S = 0.7
 # What one row of sysbench's tables takes in InnoDB, its secondary index included.
 ROW_BYTES = 240
-# The same in the cache of the stock plug-in, where a CHAR has four bytes for each character of utf8mb4.
+# The same in the cache of the stock plug-in, where a CHAR has four bytes a character of utf8mb4.
 WIDEST_ROW_BYTES = 800
-# More blocks that a statement has to fetch from outside the cache make a cached workload no such thing.
+# More blocks a statement that were not in the cache, and a cached workload is no such thing.
 CACHED_MISSES = 0.01
 ROWS_PREPARED_PER_S = 40_000
 ROWS_SCANNED_PER_S = 2_000_000  # By all clients together, for the estimate only.
