@@ -107,16 +107,21 @@ Status CheckLogs(const DatabaseOptions& options, Log* log) {
   return checked.ok() ? unlocked : checked;
 }
 
-// RocksDB cannot do it at all with some options. Where it does, it takes such a memtable for empty when it decides which
-// flushed ones it keeps to find conflicts with, and would keep them all.
+// RocksDB keeps max_write_buffer_number memtables that are in files already, and looks for conflicts in them rather than in
+// the files. Our checks compare values, so nobody would read them (its own, with cairn_range_locks=OFF, can do without);
+// and those of the bypass it would take for empty, and keep all. With 1 the last one goes with the next write; 0 means its
+// default.
+void KeepNoFlushedMemtables(rocksdb::ColumnFamilyOptions* options) {
+  options->max_write_buffer_size_to_maintain = 1;
+}
+
+// RocksDB cannot do it at all with some options.
 void SettleBypass(DatabaseOptions* options) {
   if (options->bypass_memtable_bytes == 0) return;
   if (options->db.enable_pipelined_write || options->db.unordered_write ||
       options->transaction.write_policy != rocksdb::TxnDBWritePolicy::WRITE_COMMITTED) {
     options->bypass_memtable_bytes = 0;
-    return;
   }
-  options->column_family.max_write_buffer_size_to_maintain = 1;
 }
 
 }  // namespace
@@ -161,6 +166,7 @@ Result<std::unique_ptr<Database>> Database::Open(DatabaseOptions options, Log* l
   // A filter turns the entry of a dropped index into a Delete although a SingleDelete of a session may lie
   // above it, and the stock plug-in's does that with expired entries too. Such pairs are no damage.
   options.db.enforce_single_del_contracts = false;
+  KeepNoFlushedMemtables(&options.column_family);
   SettleBypass(&options);
   CAIRN_ASSIGN_OR_RETURN(
       ColumnFamilyOptionSource family_options,

@@ -85,8 +85,8 @@ void AppendMemtables(rocksdb::DB* db, std::vector<MemoryFigure>* figures) {
   figures->push_back({"memtables: active", active, "being written"});
   figures->push_back({"memtables: immutable", current - active, "full, to be flushed"});
   figures->push_back({"memtables: flushed", all - current,
-                      "kept to find conflicts with recent changes "
-                      "(max_write_buffer_size_to_maintain), or held by readers"});
+                      "held by readers, or kept until the next write "
+                      "(max_write_buffer_size_to_maintain)"});
 }
 
 // RocksDB does not say what flushes and compactions hold. Each has a block and its compressed image in work,
