@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "mariadb/allocator.h"
 #include "mariadb/cairn_plugin.h"
 #include "mariadb/cairn_status.h"
 #include "mariadb/database_options.h"
@@ -62,7 +61,6 @@ void HideDirectory() {
 
 Result<std::unique_ptr<Engine>> OpenEngine() {
   CAIRN_RETURN_IF_ERROR(CheckProcessor());
-  MapLargePieces();
   CAIRN_ASSIGN_OR_RETURN(DatabaseOptions options, OptionsFromVariables());
   return Engine::Open(std::move(options), ServerLog());
 }

@@ -7,6 +7,7 @@
 #include "engine/store/auto_increment_merge.h"
 #include "engine/store/block_look_ahead.h"
 #include "engine/store/comparator.h"
+#include "engine/store/mapped_memtables.h"
 #include "engine/store/option_text.h"
 
 namespace cairn {
@@ -121,6 +122,7 @@ rocksdb::ColumnFamilyOptions ColumnFamilyOptionSource::For(std::string_view name
   options.compaction_filter_factory = filter_factory_;
   options.table_properties_collector_factories = collector_factories_;
   options.table_factory = LookAheadInBlocks(options.table_factory);
+  MapMemtables(&options);
   return options;
 }
 

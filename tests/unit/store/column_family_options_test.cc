@@ -38,6 +38,16 @@ TEST(ColumnFamilyOptions, NumbersThatMayBeNegativeAre) {
   EXPECT_EQ(source->For("default").compression_opts.window_bits, -14);
 }
 
+TEST(ColumnFamilyOptions, MemtablesAreMappedUnlessTheyAreSmallOrTheirPiecesAreGiven) {
+  const auto source = Parse(
+      "", "small={write_buffer_size=7m};huge={memtable_huge_page_size=2m};own={arena_block_size=4m}");
+  ASSERT_TRUE(source.ok()) << source.status().ToString();
+  EXPECT_EQ(source->For("default").memtable_huge_page_size, 1u << 20);
+  EXPECT_EQ(source->For("small").memtable_huge_page_size, 0u);
+  EXPECT_EQ(source->For("huge").memtable_huge_page_size, 2u << 20);
+  EXPECT_EQ(source->For("own").memtable_huge_page_size, 0u);
+}
+
 TEST(ColumnFamilyOptions, ComparatorAndMergeFollowTheName) {
   const auto source = Parse("", "");
   ASSERT_TRUE(source.ok());

@@ -33,8 +33,9 @@ KNOW_ROCKSDB_FROM_WITHIN = {
     "engine/store/block_look_ahead.cc",
     "engine/store/files_version.cc",
     "engine/store/forward_iterator.cc",
+    "engine/store/mapped_memtables.cc",
 }
-ROCKSDB_INTERNALS = ("db/", "memory/", "monitoring/", "options/", "table/", "util/")
+ROCKSDB_INTERNALS = ("db/", "memory/", "monitoring/", "options/", "port/", "table/", "util/")
 
 # Headers of the system and of libraries that engine/ may include besides the standard library's.
 SYSTEM_HEADERS = {

@@ -1,0 +1,32 @@
+#include "engine/store/mapped_memtables.h"
+
+#include "port/mmap.h"
+
+namespace cairn {
+namespace {
+
+// RocksDB makes pieces an eighth of write_buffer_size, and no larger than this.
+constexpr size_t kPieceBytes = 1 << 20;
+constexpr size_t kPieces = 8;
+
+constexpr size_t kHugePageBytes = 2 << 20;
+
+}  // namespace
+
+// What the linker makes of rocksdb::MemMapping::AllocateHuge with --wrap (CMakeLists.txt): RocksDB's own, and what its arenas
+// call.
+rocksdb::MemMapping AllocateHuge(size_t bytes) asm("__real__ZN7rocksdb10MemMapping12AllocateHugeEm");
+rocksdb::MemMapping MapPiece(size_t bytes) asm("__wrap__ZN7rocksdb10MemMapping12AllocateHugeEm");
+
+rocksdb::MemMapping MapPiece(size_t bytes) {
+  if (bytes % kHugePageBytes == 0) return AllocateHuge(bytes);
+  return rocksdb::MemMapping::AllocateLazyZeroed(bytes);
+}
+
+void MapMemtables(rocksdb::ColumnFamilyOptions* options) {
+  if (options->memtable_huge_page_size != 0 || options->arena_block_size != 0) return;
+  if (options->write_buffer_size < kPieces * kPieceBytes) return;
+  options->memtable_huge_page_size = kPieceBytes;
+}
+
+}  // namespace cairn

@@ -1,0 +1,19 @@
+// Memtables whose memory the system has back as soon as they are freed.
+//
+// A memtable consists of pieces of a mebibyte. From the C library's allocator they would come out of the arena of whichever
+// thread has made them, between blocks of the cache, and stay there when they are freed: in a small server a quarter of
+// the memory that it has asked for (`docs/performance.md`, "TPC-C on a slow disk"). RocksDB maps pieces by themselves where
+// they are to be huge pages (memtable_huge_page_size), so Cairn asks for that, and maps ordinary pages: its
+// MemMapping::AllocateHuge is replaced at link time. Sizes that are whole huge pages are what they say, where the system has
+// reserved some.
+#pragma once
+
+#include "rocksdb/options.h"
+
+namespace cairn {
+
+// Has memtables mapped unless the options say something else about their pieces, or memtables are so small that their pieces
+// are, too.
+void MapMemtables(rocksdb::ColumnFamilyOptions* options);
+
+}  // namespace cairn
