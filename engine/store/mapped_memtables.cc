@@ -15,7 +15,8 @@ constexpr size_t kHugePageBytes = 2 << 20;
 
 // What the linker makes of rocksdb::MemMapping::AllocateHuge with --wrap (CMakeLists.txt): RocksDB's own, and what its arenas
 // call.
-rocksdb::MemMapping AllocateHuge(size_t bytes) asm("__real__ZN7rocksdb10MemMapping12AllocateHugeEm");
+rocksdb::MemMapping AllocateHuge(size_t bytes) asm(
+    "__real__ZN7rocksdb10MemMapping12AllocateHugeEm");
 rocksdb::MemMapping MapPiece(size_t bytes) asm("__wrap__ZN7rocksdb10MemMapping12AllocateHugeEm");
 
 rocksdb::MemMapping MapPiece(size_t bytes) {

@@ -40,7 +40,8 @@ TEST(ColumnFamilyOptions, NumbersThatMayBeNegativeAre) {
 
 TEST(ColumnFamilyOptions, MemtablesAreMappedUnlessTheyAreSmallOrTheirPiecesAreGiven) {
   const auto source = Parse(
-      "", "small={write_buffer_size=7m};huge={memtable_huge_page_size=2m};own={arena_block_size=4m}");
+      "",
+      "small={write_buffer_size=7m};huge={memtable_huge_page_size=2m};own={arena_block_size=4m}");
   ASSERT_TRUE(source.ok()) << source.status().ToString();
   EXPECT_EQ(source->For("default").memtable_huge_page_size, 1u << 20);
   EXPECT_EQ(source->For("small").memtable_huge_page_size, 0u);
