@@ -107,10 +107,10 @@ Status CheckLogs(const DatabaseOptions& options, Log* log) {
   return checked.ok() ? unlocked : checked;
 }
 
-// RocksDB keeps max_write_buffer_number memtables that are in files already, and looks for conflicts in them rather than in
-// the files. Our checks compare values, so nobody would read them (its own, with cairn_range_locks=OFF, can do without);
-// and those of the bypass it would take for empty, and keep all. With 1 the last one goes with the next write; 0 means its
-// default.
+// RocksDB keeps max_write_buffer_number memtables that are in files already, where its locks look whether a row was changed
+// since a snapshot that is older than the memtables after them. Files, where they look otherwise, are read for the row itself
+// anyway; our own locks (cairn_range_locks) compare values. Those of the bypass it would take for empty, and keep all. With 1
+// the last one goes with the next writes; 0 means its default.
 void KeepNoFlushedMemtables(rocksdb::ColumnFamilyOptions* options) {
   options->max_write_buffer_size_to_maintain = 1;
 }

@@ -1,11 +1,11 @@
 // Memtables whose memory the system has back as soon as they are freed.
 //
-// A memtable consists of pieces of a mebibyte. From the C library's allocator they would come out of the arena of whichever
-// thread has made them, between blocks of the cache, and stay there when they are freed: in a small server a quarter of
-// the memory that it has asked for (`docs/performance.md`, "TPC-C on a slow disk"). RocksDB maps pieces by themselves where
-// they are to be huge pages (memtable_huge_page_size), so Cairn asks for that, and maps ordinary pages: its
-// MemMapping::AllocateHuge is replaced at link time. Sizes that are whole huge pages are what they say, where the system has
-// reserved some.
+// A memtable consists of pieces of a mebibyte, entries of more than a quarter of that apart. From the C library's allocator
+// they would come out of the arena of whichever thread has made them, between blocks of the cache, and stay there when they
+// are freed (`docs/performance.md`, "TPC-C on a slow disk"). RocksDB maps pieces by themselves where they are to be huge
+// pages (memtable_huge_page_size), so Cairn asks for that, with an odd size, and maps ordinary pages: its
+// MemMapping::AllocateHuge is replaced at link time. Whoever gives memtable_huge_page_size himself gets huge pages; with
+// arena_block_size=1m memtables are malloc's.
 #pragma once
 
 #include "rocksdb/options.h"

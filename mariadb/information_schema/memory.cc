@@ -102,7 +102,7 @@ bool Fill(Engine* engine, SchemaTableWriter* writer) {
   const AllocatorFigures allocator = ReadAllocator();
   return send("total", {"sum of the parts", sum, ""}) &&
          send("total", {"allocator: in use", allocator.used_bytes,
-                        allocator.name + "; the whole server without memtables"}) &&
+                        allocator.name + "; the whole server without most memtables"}) &&
          send("total",
               {"allocator: free", allocator.free_bytes, "kept by the allocator for later use"}) &&
          send("total", {"process: resident", ResidentBytes(), "the whole server"});

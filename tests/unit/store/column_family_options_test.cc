@@ -43,7 +43,7 @@ TEST(ColumnFamilyOptions, MemtablesAreMappedUnlessTheyAreSmallOrTheirPiecesAreGi
       "",
       "small={write_buffer_size=7m};huge={memtable_huge_page_size=2m};own={arena_block_size=4m}");
   ASSERT_TRUE(source.ok()) << source.status().ToString();
-  EXPECT_EQ(source->For("default").memtable_huge_page_size, 1u << 20);
+  EXPECT_EQ(source->For("default").memtable_huge_page_size, (1u << 20) + 4096);
   EXPECT_EQ(source->For("small").memtable_huge_page_size, 0u);
   EXPECT_EQ(source->For("huge").memtable_huge_page_size, 2u << 20);
   EXPECT_EQ(source->For("own").memtable_huge_page_size, 0u);

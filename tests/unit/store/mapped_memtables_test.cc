@@ -10,9 +10,9 @@
 namespace cairn {
 namespace {
 
-uint64_t MallocBytes() {
+int64_t MallocBytes() {
   const struct mallinfo2 info = mallinfo2();
-  return info.uordblks + info.hblkhd;
+  return static_cast<int64_t>(info.uordblks + info.hblkhd);
 }
 
 // Fails where the linker no longer replaces what maps the pieces: nothing else would say so.
@@ -25,7 +25,7 @@ TEST(MapMemtables, WhatTheyHoldIsNotTakenFromMalloc) {
   const std::string row(kRowBytes, 'x');
   rocksdb::WriteOptions not_logged;
   not_logged.disableWAL = true;  // The log of this disk lies in memory.
-  const uint64_t before = MallocBytes();
+  const int64_t before = MallocBytes();
   for (uint64_t i = 0; i < kRows; ++i) {
     ASSERT_TRUE(database->rocksdb()
                     ->GetBaseDB()
@@ -36,7 +36,7 @@ TEST(MapMemtables, WhatTheyHoldIsNotTakenFromMalloc) {
   ASSERT_TRUE(database->rocksdb()->GetAggregatedIntProperty(
       rocksdb::DB::Properties::kCurSizeAllMemTables, &memtables));
   EXPECT_GT(memtables, kRows * kRowBytes);
-  EXPECT_LT(MallocBytes() - before, kRows * kRowBytes / 4);
+  EXPECT_LT(MallocBytes() - before, static_cast<int64_t>(kRows * kRowBytes / 4));
 }
 
 }  // namespace

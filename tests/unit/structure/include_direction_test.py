@@ -42,6 +42,7 @@ SYSTEM_HEADERS = {
     "dirent.h",
     "errno.h",
     "fcntl.h",
+    "malloc.h",
     "pthread.h",
     "sched.h",
     "signal.h",

@@ -104,6 +104,41 @@ TEST_F(TransactionTest, LockingARowChangedSinceTheSnapshotConflictsInRepeatableR
   EXPECT_EQ(value.ToString(), "new");
 }
 
+// No memtable is kept to find conflicts in: they are found in files.
+TEST_F(TransactionTest, AConflictIsFoundAfterFlushesAndCompaction) {
+  for (const std::string key : {"changed", "deleted", "same"}) CommitValue(key, "old");
+  Transaction repeatable(database_.get());
+  repeatable.Start(Explicit(IsolationLevel::kRepeatableRead));
+  EXPECT_EQ(Read(repeatable, "changed"), "old");
+  CommitValue("changed", "new");
+  CommitValue("inserted", "new");
+  Transaction deleter(database_.get());
+  deleter.Start(TransactionSettings());
+  ASSERT_TRUE(deleter.Lock(family(), "deleted", LockMode::kExclusive).ok());
+  ASSERT_TRUE(deleter.Delete(family(), "deleted").ok());
+  ASSERT_TRUE(deleter.Commit(Durability::kSync).ok());
+  rocksdb::DB* const db = database_->rocksdb();
+  ASSERT_TRUE(db->Flush({}, family().handle).ok());
+  CommitValue("other1", "new");
+  CommitValue("other2", "new");
+  uint64_t kept = 0;
+  uint64_t used = 0;
+  ASSERT_TRUE(
+      db->GetIntProperty(family().handle, rocksdb::DB::Properties::kSizeAllMemTables, &kept));
+  ASSERT_TRUE(
+      db->GetIntProperty(family().handle, rocksdb::DB::Properties::kCurSizeAllMemTables, &used));
+  EXPECT_EQ(kept, used);
+  ASSERT_TRUE(db->CompactRange({}, family().handle, nullptr, nullptr).ok());
+  for (const std::string_view key : {"changed", "deleted", "inserted"}) {
+    rocksdb::PinnableSlice value;
+    EXPECT_EQ(repeatable.GetForUpdate(family(), key, LockMode::kExclusive, &value).code(),
+              StatusCode::kSnapshotConflict)
+        << key;
+  }
+  rocksdb::PinnableSlice value;
+  EXPECT_TRUE(repeatable.GetForUpdate(family(), "same", LockMode::kExclusive, &value).ok());
+}
+
 TEST_F(TransactionTest, FirstLockOfRepeatableReadNeverConflicts) {
   CommitValue("key1", "old");
   Transaction transaction(database_.get());
