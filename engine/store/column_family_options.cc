@@ -8,6 +8,7 @@
 #include "engine/store/block_look_ahead.h"
 #include "engine/store/comparator.h"
 #include "engine/store/mapped_memtables.h"
+#include "engine/store/memtable_tree.h"
 #include "engine/store/option_text.h"
 
 namespace cairn {
@@ -108,6 +109,7 @@ Result<ColumnFamilyOptionSource> ColumnFamilyOptionSource::Parse(
     }
     source.overrides_.emplace(name, std::move(options).value());
   }
+  source.unchosen_memtables_ = base.memtable_factory;
   source.collector_factories_ = base.table_properties_collector_factories;
   source.filter_factory_ = std::move(filter_factory);
   return source;
@@ -122,6 +124,7 @@ rocksdb::ColumnFamilyOptions ColumnFamilyOptionSource::For(std::string_view name
   options.compaction_filter_factory = filter_factory_;
   options.table_properties_collector_factories = collector_factories_;
   options.table_factory = LookAheadInBlocks(options.table_factory);
+  if (options.memtable_factory == unchosen_memtables_) UseMemtableTrees(&options);
   MapMemtables(&options);
   return options;
 }

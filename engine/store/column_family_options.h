@@ -40,6 +40,8 @@ class ColumnFamilyOptionSource {
  private:
   rocksdb::ColumnFamilyOptions default_options_;
   std::map<std::string, rocksdb::ColumnFamilyOptions, std::less<>> overrides_;
+  std::shared_ptr<rocksdb::MemTableRepFactory>
+      unchosen_memtables_;  // Of options that say nothing of them.
   std::shared_ptr<rocksdb::CompactionFilterFactory> filter_factory_;
   std::vector<std::shared_ptr<rocksdb::TablePropertiesCollectorFactory>> collector_factories_;
 };

@@ -9,6 +9,7 @@
 #include "db/dbformat.h"
 #include "db/table_cache.h"
 #include "db/version_set.h"
+#include "engine/store/memtable_tree.h"
 #include "memory/arena.h"
 #include "monitoring/statistics_impl.h"
 #include "options/cf_options.h"
@@ -24,7 +25,8 @@ namespace {
 using rocksdb::SequenceNumber;
 using rocksdb::Slice;
 
-// Versions of one key that are passed one by one in a memtable, where a search costs about as much as so many steps.
+// Versions of one key that are passed one by one in a memtable that is a skip list, where a search costs about as much as
+// so many steps.
 constexpr uint64_t kMostMemtableVersions = 3;
 constexpr uint64_t kSeekInMemtable = 4;
 
@@ -83,7 +85,8 @@ class ForwardIterator final : public rocksdb::Iterator {
   const uint64_t most_versions_;   // Of one key that are passed one by one.
   const ReadFigures figures_;
   const SequenceNumber memtable_start_;  // What is newer lies in the active memtable.
-  rocksdb::Arena arena_;                 // Of the two sources.
+  const bool memtable_is_tree_;
+  rocksdb::Arena arena_;  // Of the two sources.
   // The active memtable, which alone gets new versions, and all else. Where both have versions of a key, those of the
   // former are newer.
   rocksdb::IteratorWrapper memtable_;
@@ -118,7 +121,8 @@ ForwardIterator::ForwardIterator(rocksdb::DBImpl* database, rocksdb::ColumnFamil
                                             : database->GetLatestSequenceNumber()),
       most_versions_(version_->mutable_cf_options.max_sequential_skip_in_iterations),
       figures_(figures),
-      memtable_start_(version_->mem->GetEarliestSequenceNumber()) {
+      memtable_start_(version_->mem->GetEarliestSequenceNumber()),
+      memtable_is_tree_(MakesTrees(*family->cfd()->ioptions().memtable_factory)) {
   rocksdb::RecordTick(statistics_, rocksdb::NO_ITERATOR_CREATED);
   // Deletions of ranges, which nobody here makes, concern what is older as well.
   if (version_->mem->NumRangeDeletion() != 0) General();
@@ -289,7 +293,13 @@ void ForwardIterator::Next() {
   ++counts_.moves;
   skipped_ = 0;
   if (has_older_versions_) passed_key_.assign(user_key_.data(), user_key_.size());
-  source_->Next();
+  if (has_older_versions_ && source_ == &memtable_ && memtable_is_tree_) {
+    // Past all of them.
+    SetInternalKey(passed_key_, 0, rocksdb::kTypeDeletion);
+    source_->Seek(target_);
+  } else {
+    source_->Next();
+  }
   FindVisible(/*pass_key=*/has_older_versions_);
   if (general_ == nullptr && valid_) {
     ++counts_.moves_found;
@@ -337,12 +347,13 @@ void ForwardIterator::PassVersion(bool same_key, SequenceNumber sequence, rocksd
   const bool in_memtable = source_ == &memtable_;
   ++(in_memtable ? counts_.skipped_in_memtable : counts_.skipped_in_files);
   passed_versions_ = same_key ? passed_versions_ + 1 : 0;
-  if (passed_versions_ <= (in_memtable ? kMostMemtableVersions : most_versions_)) {
+  const bool in_tree = in_memtable && memtable_is_tree_;
+  if (!in_tree && passed_versions_ <= (in_memtable ? kMostMemtableVersions : most_versions_)) {
     return source_->Next();
   }
   passed_versions_ = 0;
-  counts_.skipped_in_memtable += in_memtable ? kSeekInMemtable : 0;
-  rocksdb::RecordTick(statistics_, rocksdb::NUMBER_OF_RESEEKS_IN_ITERATION);
+  counts_.skipped_in_memtable += in_memtable && !in_tree ? kSeekInMemtable : 0;
+  if (!in_tree) rocksdb::RecordTick(statistics_, rocksdb::NUMBER_OF_RESEEKS_IN_ITERATION);
   SetInternalKey(passed_key_, sequence, type);
   source_->Seek(target_);
 }

@@ -9,10 +9,10 @@
 // file is that file.
 //
 // The active memtable is kept apart from what is older. It is where the versions of a row pile up until the next flush:
-// they are passed by a search in it alone, where RocksDB's iterator searches all files again.
+// they are passed by a search in it alone, which is one step in a tree (memtable_tree.h), where RocksDB's iterator
+// searches all files again.
 //
-// It depends on RocksDB's internal headers, and so on the pinned version, as do block_look_ahead.cc and files_version.cc
-// alone.
+// It depends on RocksDB's internal headers, and so on the pinned version, as do the other files that README.md names.
 #pragma once
 
 #include <memory>

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
+
 #include "rocksdb/perf_level.h"
 #include "tests/unit/store/memory_database.h"
 
@@ -47,7 +49,18 @@ class FlushWhereItPaysTest : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
     rocksdb::SetPerfLevel(rocksdb::PerfLevel::kDisable);  // As sessions do.
-    database_ = disk_.Open();
+    // In a tree, versions are passed in one step.
+    ASSERT_NO_FATAL_FAILURE(Open("memtable=skip_list"));
+  }
+
+  void Open(const std::string& family_options) {
+    database_.reset();
+    disk_.emplace();
+    DatabaseOptions options = disk_->Options();
+    options.default_column_family_text = family_options;
+    auto opened = Database::Open(std::move(options), &disk_->log());
+    ASSERT_TRUE(opened.ok()) << opened.status().ToString();
+    database_ = std::move(opened).value();
     family_ = *database_->FindOrCreateFamily(GetParam());
     for (int version = 0; version < kVersions; ++version) {
       for (int i = 0; i < kKeys; ++i) {
@@ -85,7 +98,7 @@ class FlushWhereItPaysTest : public ::testing::TestWithParam<const char*> {
     }
   }
 
-  MemoryDisk disk_;
+  std::optional<MemoryDisk> disk_;
   std::unique_ptr<Database> database_;
   const ColumnFamily* family_ = nullptr;
 };
@@ -104,6 +117,17 @@ TEST_P(FlushWhereItPaysTest, ScansOfOldVersionsEndWithAFile) {
   Scan(1000);
   ASSERT_TRUE(database_->FlushMemtablesWhereItPays().ok());
   EXPECT_EQ(EntriesInMemtable(), 1u);
+}
+
+// What a tree costs is what it gives: old versions are not met there.
+TEST_P(FlushWhereItPaysTest, TreesAreWrittenOutForWhatTheyGive) {
+  ASSERT_NO_FATAL_FAILURE(Open(""));
+  Scan(1000);
+  ASSERT_TRUE(database_->FlushMemtablesWhereItPays().ok());
+  EXPECT_EQ(EntriesInMemtable(), static_cast<uint64_t>(kKeys * kVersions));
+  Scan(10'000);
+  ASSERT_TRUE(database_->FlushMemtablesWhereItPays().ok());
+  EXPECT_EQ(EntriesInMemtable(), 0u);
 }
 
 // What was wasted in a memtable that is gone says nothing of the next one.
