@@ -35,7 +35,16 @@ KNOW_ROCKSDB_FROM_WITHIN = {
     "engine/store/forward_iterator.cc",
     "engine/store/mapped_memtables.cc",
 }
-ROCKSDB_INTERNALS = ("db/", "memory/", "monitoring/", "options/", "port/", "table/", "util/")
+ROCKSDB_INTERNALS = (
+    "cache/",
+    "db/",
+    "memory/",
+    "monitoring/",
+    "options/",
+    "port/",
+    "table/",
+    "util/",
+)
 
 # Headers of the system and of libraries that engine/ may include besides the standard library's.
 SYSTEM_HEADERS = {
