@@ -11,8 +11,7 @@
 // The active memtable is kept apart from what is older. It is where the versions of a row pile up until the next flush:
 // they are passed by a search in it alone, where RocksDB's iterator searches all files again.
 //
-// It depends on RocksDB's internal headers, and so on the pinned version, as do block_look_ahead.cc and files_version.cc
-// alone.
+// It depends on RocksDB's internal headers, and so on the pinned version. README.md says which files do.
 #pragma once
 
 #include <memory>

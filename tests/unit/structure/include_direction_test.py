@@ -34,6 +34,7 @@ KNOW_ROCKSDB_FROM_WITHIN = {
     "engine/store/files_version.cc",
     "engine/store/forward_iterator.cc",
     "engine/store/mapped_memtables.cc",
+    "engine/store/point_lookup.cc",
     "engine/store/point_table.cc",
     "engine/store/point_table.h",
     "engine/store/ticker.cc",
