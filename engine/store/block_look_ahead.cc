@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <string>
 #include <string_view>
+#include <typeinfo>
 #include <utility>
 
 #include "db/dbformat.h"
+#include "engine/store/point_table.h"
 #include "table/block_based/block_based_table_factory.h"
 #include "table/block_based/block_based_table_reader.h"
 #include "table/block_based/block_cache.h"
@@ -148,11 +150,27 @@ void LookAheadIndexIterator::FetchBlock(const rocksdb::BlockHandle& handle) cons
   cache.Release(entry, /*useful=*/false, /*erase_if_last_ref=*/false);
 }
 
+// An LRU cache would take a look-up for a use, and has a mutex for each. In an index of two levels the next entry may lie
+// in a block that would have to be read.
+bool IsWorthwhile(const BlockBasedTable::Rep& table) {
+  const rocksdb::Cache* const cache = table.table_options.block_cache.get();
+  return cache != nullptr && std::string_view(cache->Name()).ends_with("HyperClockCache") &&
+         table.index_type != rocksdb::BlockBasedTableOptions::kTwoLevelIndexSearch;
+}
+
+// In the place of a table's own index reader, which it asks: looks ahead where that helps, and keeps what point
+// look-ups know of the table.
 class LookAheadIndexReader final : public BlockBasedTable::IndexReader {
  public:
   LookAheadIndexReader(const BlockBasedTable& table,
-                       std::unique_ptr<BlockBasedTable::IndexReader> reader)
-      : table_(table), reader_(std::move(reader)) {}
+                       std::unique_ptr<BlockBasedTable::IndexReader> reader,
+                       const PointTable& point_table)
+      : table_(table),
+        point_table_(point_table),
+        looks_ahead_(IsWorthwhile(*table.get_rep())),
+        reader_(std::move(reader)) {}
+
+  const PointTable& point_table() const { return point_table_; }
 
   IndexIterator* NewIterator(const rocksdb::ReadOptions& options, bool disable_prefix_seek,
                              rocksdb::IndexBlockIter* place, rocksdb::GetContext* get_context,
@@ -160,7 +178,7 @@ class LookAheadIndexReader final : public BlockBasedTable::IndexReader {
     IndexIterator* const entries =
         reader_->NewIterator(options, disable_prefix_seek, place, get_context, lookup);
     // Get and MultiGet, which bring the place for the iterator, read one block, compactions a file.
-    if (place != nullptr || lookup == nullptr ||
+    if (!looks_ahead_ || place != nullptr || lookup == nullptr ||
         lookup->caller != rocksdb::TableReaderCaller::kUserIterator) {
       return entries;
     }
@@ -180,16 +198,10 @@ class LookAheadIndexReader final : public BlockBasedTable::IndexReader {
 
  private:
   const BlockBasedTable& table_;
+  const PointTable point_table_;
+  const bool looks_ahead_;
   const std::unique_ptr<BlockBasedTable::IndexReader> reader_;
 };
-
-// An LRU cache would take a look-up for a use, and has a mutex for each. In an index of two levels the next entry may lie
-// in a block that would have to be read.
-bool IsWorthwhile(const BlockBasedTable::Rep& table) {
-  const rocksdb::Cache* const cache = table.table_options.block_cache.get();
-  return cache != nullptr && std::string_view(cache->Name()).ends_with("HyperClockCache") &&
-         table.index_type != rocksdb::BlockBasedTableOptions::kTwoLevelIndexSearch;
-}
 
 class LookAheadTableFactory final : public rocksdb::BlockBasedTableFactory {
  public:
@@ -208,9 +220,10 @@ class LookAheadTableFactory final : public rocksdb::BlockBasedTableFactory {
     if (status.ok()) {
       auto* const table = static_cast<BlockBasedTable*>(reader->get());
       BlockBasedTable::Rep& rep = *table->get_rep();
-      if (IsWorthwhile(rep)) {
-        rep.index_reader =
-            std::make_unique<LookAheadIndexReader>(*table, std::move(rep.index_reader));
+      const PointTable point_table(*table);
+      if (point_table.is_plain || IsWorthwhile(rep)) {
+        rep.index_reader = std::make_unique<LookAheadIndexReader>(
+            *table, std::move(rep.index_reader), point_table);
       }
     }
     return status;
@@ -228,6 +241,15 @@ std::shared_ptr<rocksdb::TableFactory> LookAheadInBlocks(
       dynamic_cast<const rocksdb::BlockBasedTableFactory*>(factory.get());
   if (block_based == nullptr) return factory;
   return std::make_shared<LookAheadTableFactory>(*block_based);
+}
+
+const PointTable* FindPointTable(const rocksdb::TableReader& table) {
+  if (typeid(table) != typeid(BlockBasedTable)) return nullptr;
+  const auto* const index =
+      static_cast<const BlockBasedTable&>(table).get_rep()->index_reader.get();
+  if (typeid(*index) != typeid(LookAheadIndexReader)) return nullptr;
+  const PointTable& found = static_cast<const LookAheadIndexReader*>(index)->point_table();
+  return found.is_plain ? &found : nullptr;
 }
 
 }  // namespace cairn

@@ -6,6 +6,8 @@
 // cache, and asks the processor to fetch it. Nothing is read from files, nothing stays pinned, and what an iterator shows
 // is the same as without.
 //
+// As the tables have an index reader of ours for it, that also keeps what point look-ups know of a table.
+//
 // It depends on RocksDB's internal headers, and so on the pinned version.
 #pragma once
 
@@ -13,11 +15,20 @@
 
 #include "rocksdb/table.h"
 
+namespace rocksdb {
+class TableReader;
+}
+
 namespace cairn {
+
+struct PointTable;
 
 // A factory with the options of `factory` whose readers look ahead where the block cache is a HyperClockCache; `factory`
 // itself unless it makes block-based tables.
 std::shared_ptr<rocksdb::TableFactory> LookAheadInBlocks(
     std::shared_ptr<rocksdb::TableFactory> factory);
+
+// What such a factory has kept of a table for point look-ups. Null: the table is not one that they know.
+const PointTable* FindPointTable(const rocksdb::TableReader& table);
 
 }  // namespace cairn

@@ -12,6 +12,7 @@
 #include "engine/store/library_log.h"
 #include "engine/store/log_check.h"
 #include "engine/store/option_text.h"
+#include "engine/store/point_lookup.h"
 #include "engine/store/rocksdb_status.h"
 #include "engine/store/sorted_files.h"
 #include "rocksdb/convenience.h"
@@ -292,11 +293,31 @@ std::vector<const ColumnFamily*> Database::Families() const {
   return families;
 }
 
+// With the other policies it takes more than a sequence number to know what is visible.
+bool Database::ReadsBySequence() const {
+  return options_.transaction.write_policy == rocksdb::TxnDBWritePolicy::WRITE_COMMITTED;
+}
+
+rocksdb::Status Database::Get(const ColumnFamily& family, const rocksdb::ReadOptions& options,
+                              const rocksdb::Slice& key, rocksdb::PinnableSlice* value) {
+  return ReadsBySequence() ? LookUp(db_.get(), family.handle, options, key, value)
+                           : db_->Get(options, family.handle, key, value);
+}
+
+void Database::GetMany(const ColumnFamily& family, const rocksdb::ReadOptions& options,
+                       size_t count, const rocksdb::Slice* keys, rocksdb::PinnableSlice* values,
+                       rocksdb::Status* outcomes) {
+  if (ReadsBySequence()) {
+    LookUpMany(db_.get(), family.handle, options, count, keys, values, outcomes);
+  } else {
+    db_->MultiGet(options, family.handle, count, keys, values, outcomes);
+  }
+}
+
 std::unique_ptr<rocksdb::Iterator> Database::NewIterator(const ColumnFamily& family,
                                                          rocksdb::ReadOptions options) {
   options.ignore_range_deletions = !family.may_have_range_deletions.load(std::memory_order_relaxed);
-  // With the other policies it takes more than a sequence number to know what is visible.
-  if (options_.transaction.write_policy != rocksdb::TxnDBWritePolicy::WRITE_COMMITTED) {
+  if (!ReadsBySequence()) {
     return std::unique_ptr<rocksdb::Iterator>(db_->NewIterator(options, family.handle));
   }
   return NewForwardIterator(

@@ -124,6 +124,13 @@ class Database {
   Result<const ColumnFamily*> FindOrCreateFamily(std::string_view name);
   std::vector<const ColumnFamily*> Families() const;
 
+  // As DB::Get and DB::MultiGet.
+  rocksdb::Status Get(const ColumnFamily& family, const rocksdb::ReadOptions& options,
+                      const rocksdb::Slice& key, rocksdb::PinnableSlice* value);
+  void GetMany(const ColumnFamily& family, const rocksdb::ReadOptions& options, size_t count,
+               const rocksdb::Slice* keys, rocksdb::PinnableSlice* values,
+               rocksdb::Status* outcomes);
+
   // An iterator over a family, for scans that mostly go forward. It shows the state of options.snapshot or, without
   // one, of now; what `options` points at outlives it.
   std::unique_ptr<rocksdb::Iterator> NewIterator(const ColumnFamily& family,
@@ -195,6 +202,7 @@ class Database {
            std::shared_ptr<WriteStalls> write_stalls, std::shared_ptr<LogFailure> log_failure,
            Log* log);
 
+  bool ReadsBySequence() const;
   const ColumnFamily* Adopt(rocksdb::ColumnFamilyHandle* handle);
   Status MergeLevelZeroWhereItPays(const ColumnFamily& family);
   bool IsCompacting() const;

@@ -12,7 +12,7 @@
 // they are passed by a search in it alone, which is one step in a tree (memtable_tree.h), where RocksDB's iterator
 // searches all files again.
 //
-// It depends on RocksDB's internal headers, and so on the pinned version, as do the other files that README.md names.
+// It depends on RocksDB's internal headers, and so on the pinned version. README.md says which files do.
 #pragma once
 
 #include <memory>

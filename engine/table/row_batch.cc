@@ -9,7 +9,7 @@ std::string* RowBatch::NextKey() {
   return &slots_->keys[size_];
 }
 
-void RowBatch::Clear() {
+void RowBatch::LetGo() {
   for (size_t i = 0; i < size_; ++i) slots_->values[i].Reset();
   size_ = 0;
 }

@@ -23,7 +23,9 @@ class RowBatch {
   size_t size() const { return size_; }
   bool full() const { return size_ == kMostRows; }
   // Forgets the keys and lets go of the rows.
-  void Clear();
+  void Clear() {
+    if (size_ != 0) LetGo();
+  }
   // Room for the next primary key, index number first; not when full. It counts once KeyAdded() is called.
   std::string* NextKey();
   void KeyAdded() { ++size_; }
@@ -43,6 +45,8 @@ class RowBatch {
     std::array<rocksdb::PinnableSlice, kMostRows> values;
     std::array<rocksdb::Status, kMostRows> statuses;
   };
+
+  void LetGo();
 
   size_t size_ = 0;
   std::unique_ptr<Slots> slots_;

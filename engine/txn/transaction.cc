@@ -281,9 +281,8 @@ Status Transaction::Get(const ColumnFamily& family, std::string_view key, View v
   rocksdb::ReadOptions options = ReadOptionsFor(family);
   bool merges_writes;
   CAIRN_RETURN_IF_ERROR(SetView(view, &options, &merges_writes));
-  return FromRocksDb(merges_writes
-                         ? rocksdb_->Get(options, family.handle, ToSlice(key), value)
-                         : database_->rocksdb()->Get(options, family.handle, ToSlice(key), value));
+  return FromRocksDb(merges_writes ? rocksdb_->Get(options, family.handle, ToSlice(key), value)
+                                   : database_->Get(family, options, ToSlice(key), value));
 }
 
 void Transaction::GetMany(const ColumnFamily& family, size_t count, const rocksdb::Slice* keys,
@@ -297,7 +296,7 @@ void Transaction::GetMany(const ColumnFamily& family, size_t count, const rocksd
     return;
   }
   if (!merges_writes) {
-    database_->rocksdb()->MultiGet(options, family.handle, count, keys, values, outcomes);
+    database_->GetMany(family, options, count, keys, values, outcomes);
     return;
   }
   for (size_t i = 0; i < count; ++i) {
@@ -365,6 +364,7 @@ Status Transaction::LockAndReadOne(const ColumnFamily& family, std::string_view 
   rocksdb::ReadOptions options = ReadOptionsFor(family);
   options.fill_cache = settings_.fill_block_cache;
   if (value != nullptr) database_->work().Count(Work::kPointReads);
+  constexpr rocksdb::PinnableSlice* kNoValue = nullptr;
   touched_ = true;
   locking_family_ = &family;
   locking_key_ = key;
@@ -374,8 +374,12 @@ Status Transaction::LockAndReadOne(const ColumnFamily& family, std::string_view 
   do {
     claims_ended = database_->table_claims().ended();
     locked =
-        rocksdb_->GetForUpdate(options, family.handle, ToSlice(key), value,
+        rocksdb_->GetForUpdate(options, family.handle, ToSlice(key), kNoValue,
                                /*exclusive=*/mode == LockMode::kExclusive, /*do_validate=*/true);
+    if (locked.ok() && value != nullptr) {
+      locked = has_writes() ? rocksdb_->Get(options, family.handle, ToSlice(key), value)
+                            : database_->Get(family, options, ToSlice(key), value);
+    }
   } while (MayBeLocked(locked) && GiveWay(family, key, claims_ended));
   if (wait == LockWait::kRefuse) rocksdb_->SetLockTimeout(settings_.lock_wait_timeout_ms);
   locking_family_ = nullptr;

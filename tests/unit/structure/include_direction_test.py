@@ -35,8 +35,21 @@ KNOW_ROCKSDB_FROM_WITHIN = {
     "engine/store/forward_iterator.cc",
     "engine/store/mapped_memtables.cc",
     "engine/store/memtable_tree.cc",
+    "engine/store/point_lookup.cc",
+    "engine/store/point_table.cc",
+    "engine/store/point_table.h",
+    "engine/store/ticker.cc",
 }
-ROCKSDB_INTERNALS = ("db/", "memory/", "monitoring/", "options/", "port/", "table/", "util/")
+ROCKSDB_INTERNALS = (
+    "cache/",
+    "db/",
+    "memory/",
+    "monitoring/",
+    "options/",
+    "port/",
+    "table/",
+    "util/",
+)
 
 # Headers of the system and of libraries that engine/ may include besides the standard library's.
 SYSTEM_HEADERS = {

@@ -1,0 +1,39 @@
+// What point look-ups know of a table file: found out once, when its reader is made.
+//
+// It depends on RocksDB's internal headers, and so on the pinned version.
+#pragma once
+
+#include "cache/cache_key.h"
+#include "engine/store/block_search.h"
+#include "table/block_based/block_based_table_reader.h"
+#include "table/block_based/parsed_full_filter_block.h"
+
+namespace cairn {
+
+// Valid for as long as the reader.
+struct PointTable {
+  explicit PointTable(const rocksdb::BlockBasedTable& table);
+
+  rocksdb::CacheKey DataKey(uint64_t offset) const {
+    return cache_base.WithOffsetForMinSizeRecord(offset);
+  }
+  const uint64_t* file_sequence() const { return has_file_sequence ? &sequence : nullptr; }
+
+  // Whether what follows is all that a search has to know. If not, the file is RocksDB's to search.
+  bool is_plain = false;
+  bool has_filter = false;  // Of whole keys, in one block.
+  bool has_file_sequence = false;
+  IndexLayout index_layout = {};
+  rocksdb::Cache* cache = nullptr;
+  rocksdb::OffsetableCacheKey cache_base;
+  rocksdb::CacheKey index_key;
+  rocksdb::CacheKey filter_key;
+  // Blocks that the reader holds; null: they are in the cache, or not.
+  const rocksdb::Block* index = nullptr;
+  const rocksdb::ParsedFullFilterBlock* filter = nullptr;
+  const rocksdb::Comparator* comparator = nullptr;
+  uint64_t sequence = 0;  // Of all entries.
+  bool has_range_deletions = false;
+};
+
+}  // namespace cairn
