@@ -31,7 +31,7 @@ VersionTree::Entry EntryOf(const Slice& internal_key, const char* record) {
 class MemtableMemory final : public VersionTree::Memory {
  public:
   explicit MemtableMemory(rocksdb::Allocator* allocator) : allocator_(allocator) {}
-  char* Allocate(size_t bytes) override { return allocator_->AllocateAligned(bytes); }
+  char* Allocate(size_t bytes) noexcept override { return allocator_->AllocateAligned(bytes); }
 
  private:
   rocksdb::Allocator* const allocator_;
@@ -50,11 +50,11 @@ class TreeIterator final : public rocksdb::MemTableRep::Iterator {
     place_.Seek(EntryOf(internal_key, record));
   }
   void SeekForPrev(const Slice& internal_key, const char* record) override {
-    const VersionTree::Entry target = EntryOf(internal_key, record);
-    place_.Seek(target);
-    if (!place_.Valid()) return place_.SeekToLast();
-    const VersionTree::Entry found = VersionTree::ParseRecord(place_.record());
-    if (found.key != target.key || found.version != target.version) place_.Prev();
+    Seek(internal_key, record);
+    if (!Valid()) SeekToLast();
+    const Slice target = record != nullptr ? rocksdb::GetLengthPrefixedSlice(record) : internal_key;
+    // Others may insert something in between.
+    while (Valid() && order_(key(), target) > 0) Prev();
   }
   void SeekToFirst() override { place_.SeekToFirst(); }
   void SeekToLast() override { place_.SeekToLast(); }

@@ -7,7 +7,8 @@
 // read brings there. As soon as it meets anything else (another kind of entry, another layout, damage, an error), it
 // forgets what it has and RocksDB's own answers, errors included.
 //
-// The statistics of the database count as if RocksDB had answered.
+// The statistics of the database count as if RocksDB had answered; its traces of queries and of the block cache, which
+// nothing here starts, would miss what is answered.
 //
 // It depends on RocksDB's internal headers, and so on the pinned version.
 #pragma once

@@ -32,7 +32,8 @@ struct FilterBlockTag {
 };
 template struct MemberAccess<FilterBlockTag, &FilterReader::filter_block_>;
 
-// Caches whose look-up by a key alone does what RocksDB's readers do: nothing comes from a second tier.
+// Caches whose look-up by a key alone finds whole blocks or nothing. What lies in a secondary cache behind one of them is
+// not found, and RocksDB's own reader then looks there.
 bool IsPlainCache(const rocksdb::Cache* cache) {
   if (cache == nullptr) return false;
   const std::string_view name = cache->Name();

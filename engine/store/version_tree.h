@@ -30,8 +30,8 @@ class VersionTree {
   // Where nodes come from. Called by whoever inserts, at the same time too.
   class Memory {
    public:
-    // `bytes` aligned to 8, which stay until the tree is gone; throws std::bad_alloc.
-    virtual char* Allocate(size_t bytes) = 0;
+    // `bytes` aligned to 8, which stay until the tree is gone. A failure ends the process: nodes are locked.
+    virtual char* Allocate(size_t bytes) noexcept = 0;
 
    protected:
     ~Memory() = default;

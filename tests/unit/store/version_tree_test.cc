@@ -23,7 +23,7 @@ using Order = VersionTree::Order;
 
 class HeapMemory final : public VersionTree::Memory {
  public:
-  char* Allocate(size_t bytes) override {
+  char* Allocate(size_t bytes) noexcept override {
     std::lock_guard lock(mutex_);
     blocks_.emplace_back((bytes + sizeof(uint64_t) - 1) / sizeof(uint64_t));
     return reinterpret_cast<char*>(blocks_.back().data());
