@@ -1,7 +1,8 @@
 // What scans of a memtable cost beyond what they would cost in files, so that it is written out when that pays.
 //
-// A memtable keeps each old version of a row, and each step in it misses the processor's cache; a file that is written
-// of it has neither trouble. To write it out, and to merge the file into the others, costs something as well. So it is
+// A memtable keeps each old version of a row, and what it has is merged with the rows of files; a file that is written of
+// it has fewer of them and is merged with the others. In a tree (memtable_tree.h) old versions are passed without being
+// met, in a skip list one by one. To write it out, and to merge the file into the others, costs something as well. So it is
 // done once reads have wasted about as much: whatever is read later, that is about twice the better of the two choices
 // at most.
 //
