@@ -86,7 +86,6 @@ PointTable::PointTable(const BlockBasedTable& table) {
   cache = rep.table_options.block_cache.get();
   cache_base = rep.base_cache_key;
   index_key = BlockBasedTable::GetCacheKey(rep.base_cache_key, rep.index_handle);
-  comparator = rep.internal_comparator.user_comparator();
   has_range_deletions = rep.fragmented_range_dels != nullptr;
   is_plain = true;
 }

@@ -31,7 +31,6 @@ struct PointTable {
   // Blocks that the reader holds; null: they are in the cache, or not.
   const rocksdb::Block* index = nullptr;
   const rocksdb::ParsedFullFilterBlock* filter = nullptr;
-  const rocksdb::Comparator* comparator = nullptr;
   uint64_t sequence = 0;  // Of all entries.
   bool has_range_deletions = false;
 };

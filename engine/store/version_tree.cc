@@ -235,6 +235,13 @@ void VersionTree::UnlockUnchanged(Node* node) {
 
 // Keys of a node.
 
+// Has all that a search of a node begins with on its way to the processor at once.
+void VersionTree::FetchKeys(const Node& node) {
+  for (size_t at = 0; at < offsetof(Node, slots); at += kCacheLine) {
+    Prefetch(reinterpret_cast<const char*>(&node) + at);
+  }
+}
+
 int VersionTree::Compare(std::string_view a, std::string_view b) const {
   const int order = a.compare(b);
   return order_ == Order::kAscending ? order : -order;
@@ -313,9 +320,7 @@ VersionTree::Leaf VersionTree::FindLeaf(std::string_view key, Side side) const {
       const Node* const child = Load(inner->children[place.index + (goes_behind ? 1 : 0)]);
       is_whole = IsUnchanged(*inner, changes);
       if (!is_whole) break;
-      for (size_t at = 0; at < offsetof(Node, slots); at += kCacheLine) {
-        Prefetch(reinterpret_cast<const char*>(child) + at);
-      }
+      FetchKeys(*child);
       const uint64_t child_changes = WaitUntilUnlocked(*child);
       is_whole = IsUnchanged(*inner, changes);
       node = child;
@@ -353,9 +358,7 @@ VersionTree::Outcome VersionTree::TryInsert(const char* record, const Entry& ent
     const Place place = Find(*parent, entry.key);
     node = Load(parent->children[place.index + (place.is_equal ? 1 : 0)]);
     if (!IsUnchanged(*parent, parent_changes)) return Outcome::kAgain;
-    for (size_t at = 0; at < offsetof(Node, slots); at += kCacheLine) {
-      Prefetch(reinterpret_cast<const char*>(node) + at);
-    }
+    FetchKeys(*node);
     changes = WaitUntilUnlocked(*node);
     if (!IsUnchanged(*parent, parent_changes)) return Outcome::kAgain;
   }

@@ -93,6 +93,7 @@ class VersionTree {
   static void Unlock(Node* node);
   static void UnlockUnchanged(Node* node);
 
+  static void FetchKeys(const Node& node);
   template <typename T>
   T* NewNode(uint8_t level);
   int Compare(std::string_view a, std::string_view b) const;
