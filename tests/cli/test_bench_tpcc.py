@@ -78,14 +78,18 @@ def test_without_limits_nobody_needs_to_be_root():
     assert tpcc.title.endswith("no limits")
 
 
-def test_rocksdb_has_as_much_for_cache_and_memtables_as_innodb_for_its_pool(tmp_path):
+def test_all_caches_of_an_engine_are_a_part_of_the_memory(tmp_path):
+    innodb = Engine("innodb", "InnoDB", "InnoDB", None)
+    cairn = Engine("cairn", "Cairn", "ROCKSDB", tmp_path)
     (tpcc,) = workload.workloads(Settings())
-    assert tpcc.options(Engine("innodb", "InnoDB", "InnoDB", None)) == ()
-    cache, memtables, _ = (
-        int(text.rpartition("=")[2])
-        for text in tpcc.options(Engine("cairn", "Cairn", "ROCKSDB", tmp_path))
-    )
-    assert cache + memtables == tpcc.setup.memory_bytes == 160 << 20
+
+    def sizes(engine):
+        return [int(text.rpartition("=")[2]) >> 20 for text in tpcc.options(engine)]
+
+    assert sizes(innodb) == [200] == [tpcc.setup.memory_bytes >> 20]
+    assert sizes(cairn) == [48, 64, 32]
+    (tpcc,) = workload.workloads(Settings(memory_bytes=0))
+    assert tpcc.options(innodb) == tpcc.options(cairn) == ()
 
 
 class Answers:

@@ -93,7 +93,7 @@ class Insert(Workload):
     def options(self, engine: Engine) -> tuple[str, ...]:
         if not self.slowness:
             return ()
-        return slow_machine.cache_options(engine, self.setup.memory_bytes)
+        return slow_machine.cache_options(engine, self.slowness.memory_bytes)
 
     @contextmanager
     def place(self, engine: Engine, directory: Path) -> Iterator[Path]:
@@ -266,4 +266,4 @@ def workloads(settings: Settings) -> list[Insert]:
     if settings.quick:
         return [cached]
     limit = settings.memory_bytes or LARGE_MEMORY_BYTES
-    return [cached, Insert("insert-large", scale, limit // 2, limit)]
+    return [cached, Insert("insert-large", scale, slow_machine.cache_bytes(limit), limit)]

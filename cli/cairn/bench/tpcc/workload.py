@@ -98,7 +98,9 @@ class Tpcc(Workload):
         return "; ".join(text for text in lacking if text) or None
 
     def options(self, engine: Engine) -> tuple[str, ...]:
-        return slow_machine.cache_options(engine, self.setup.memory_bytes)
+        if not self.slowness.memory_bytes:
+            return ()
+        return slow_machine.cache_options(engine, self.slowness.memory_bytes)
 
     @contextmanager
     def place(self, engine: Engine, directory: Path) -> Iterator[Path]:
@@ -289,7 +291,8 @@ def workloads(settings: Settings) -> list[Tpcc]:
         ),
         MEMORY_BYTES if settings.memory_bytes is None else settings.memory_bytes,
     )
-    return [Tpcc(scale, slowness, slowness.memory_bytes // 2 or ROOMY_CACHE_BYTES)]
+    cache = slow_machine.cache_bytes(slowness.memory_bytes) or ROOMY_CACHE_BYTES
+    return [Tpcc(scale, slowness, cache)]
 
 
 def _whole_steps(seconds: float | None) -> float | None:
