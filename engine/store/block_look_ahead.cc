@@ -158,8 +158,13 @@ bool IsWorthwhile(const BlockBasedTable::Rep& table) {
          table.index_type != rocksdb::BlockBasedTableOptions::kTwoLevelIndexSearch;
 }
 
-// In the place of a table's own index reader, which it asks: looks ahead where that helps, and keeps what point
-// look-ups know of the table.
+// RocksDB's hash indexes lose entries: see block_look_ahead.h.
+bool HashesPrefixes(const BlockBasedTable::Rep& table) {
+  return table.index_type == rocksdb::BlockBasedTableOptions::kHashSearch;
+}
+
+// In the place of a table's own index reader, which it asks: looks ahead where that helps, keeps what point look-ups know
+// of the table, and leaves hashes alone.
 class LookAheadIndexReader final : public BlockBasedTable::IndexReader {
  public:
   LookAheadIndexReader(const BlockBasedTable& table,
@@ -168,6 +173,7 @@ class LookAheadIndexReader final : public BlockBasedTable::IndexReader {
       : table_(table),
         point_table_(point_table),
         looks_ahead_(IsWorthwhile(*table.get_rep())),
+        hashes_prefixes_(HashesPrefixes(*table.get_rep())),
         reader_(std::move(reader)) {}
 
   const PointTable& point_table() const { return point_table_; }
@@ -175,8 +181,8 @@ class LookAheadIndexReader final : public BlockBasedTable::IndexReader {
   IndexIterator* NewIterator(const rocksdb::ReadOptions& options, bool disable_prefix_seek,
                              rocksdb::IndexBlockIter* place, rocksdb::GetContext* get_context,
                              rocksdb::BlockCacheLookupContext* lookup) override {
-    IndexIterator* const entries =
-        reader_->NewIterator(options, disable_prefix_seek, place, get_context, lookup);
+    IndexIterator* const entries = reader_->NewIterator(
+        options, disable_prefix_seek || hashes_prefixes_, place, get_context, lookup);
     // Get and MultiGet, which bring the place for the iterator, read one block, compactions a file.
     if (!looks_ahead_ || place != nullptr || lookup == nullptr ||
         lookup->caller != rocksdb::TableReaderCaller::kUserIterator) {
@@ -200,6 +206,7 @@ class LookAheadIndexReader final : public BlockBasedTable::IndexReader {
   const BlockBasedTable& table_;
   const PointTable point_table_;
   const bool looks_ahead_;
+  const bool hashes_prefixes_;
   const std::unique_ptr<BlockBasedTable::IndexReader> reader_;
 };
 
@@ -221,12 +228,22 @@ class LookAheadTableFactory final : public rocksdb::BlockBasedTableFactory {
       auto* const table = static_cast<BlockBasedTable*>(reader->get());
       BlockBasedTable::Rep& rep = *table->get_rep();
       const PointTable point_table(*table);
-      if (point_table.is_plain || IsWorthwhile(rep)) {
+      if (point_table.is_plain || IsWorthwhile(rep) || HashesPrefixes(rep)) {
         rep.index_reader = std::make_unique<LookAheadIndexReader>(
             *table, std::move(rep.index_reader), point_table);
       }
     }
     return status;
+  }
+  rocksdb::TableBuilder* NewTableBuilder(const rocksdb::TableBuilderOptions& options,
+                                         rocksdb::WritableFileWriter* file) const override {
+    const auto& chosen = *GetOptions<rocksdb::BlockBasedTableOptions>();
+    if (chosen.index_type != rocksdb::BlockBasedTableOptions::kHashSearch) {
+      return rocksdb::BlockBasedTableFactory::NewTableBuilder(options, file);
+    }
+    rocksdb::BlockBasedTableOptions without_hashes = chosen;
+    without_hashes.index_type = rocksdb::BlockBasedTableOptions::kBinarySearch;
+    return rocksdb::BlockBasedTableFactory(without_hashes).NewTableBuilder(options, file);
   }
   std::unique_ptr<rocksdb::TableFactory> Clone() const override {
     return std::make_unique<LookAheadTableFactory>(*this);

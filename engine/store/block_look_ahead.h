@@ -6,7 +6,14 @@
 // cache, and asks the processor to fetch it. Nothing is read from files, nothing stays pinned, and what an iterator shows
 // is the same as without.
 //
-// As the tables have an index reader of ours for it, that also keeps what point look-ups know of a table.
+// As the tables have an index reader of ours for it, that also keeps what point look-ups know of a table, and searches
+// hash indexes (index_type=kHashSearch) as if they had no hashes; files are written without them. RocksDB loses entries
+// with them in two cases:
+// - A search for what lies before a key finds nothing in a file that has entries with the key's prefix, where the index
+//   entry of their last block sorts before the key, and a prefix of the same bucket follows farther on. (Its
+//   IndexBlockIter says that there is no such prefix, and a search backward takes that for the end.)
+// - What is shorter than a prefix of fixed length is hashed with the bytes that follow the key, a version among them, which
+//   are others when the key is looked for.
 //
 // It depends on RocksDB's internal headers, and so on the pinned version.
 #pragma once
@@ -23,8 +30,8 @@ namespace cairn {
 
 struct PointTable;
 
-// A factory with the options of `factory` whose readers look ahead where the block cache is a HyperClockCache; `factory`
-// itself unless it makes block-based tables.
+// A factory with the options of `factory` that neither writes nor asks hash indexes, and whose readers look ahead where the
+// block cache is a HyperClockCache; `factory` itself unless it makes block-based tables.
 std::shared_ptr<rocksdb::TableFactory> LookAheadInBlocks(
     std::shared_ptr<rocksdb::TableFactory> factory);
 

@@ -43,10 +43,6 @@ int CompareBytes(char a, char b) {
          static_cast<int>(static_cast<unsigned char>(b));
 }
 
-int InOrder(int ascending, KeyOrder order) {
-  return order == KeyOrder::kAscending ? ascending : -ascending;
-}
-
 struct BlockView {
   const char* begin;
   const char* restarts;  // Which end the entries.
@@ -259,14 +255,6 @@ class KeySteps {
 };
 
 }  // namespace
-
-int CompareKeys(std::string_view a, std::string_view b, KeyOrder order) {
-  const size_t shorter = std::min(a.size(), b.size());
-  const size_t same = CommonBytes(a.data(), b.data(), shorter);
-  if (same < shorter) return InOrder(CompareBytes(a[same], b[same]), order);
-  if (a.size() == b.size()) return 0;
-  return InOrder(a.size() < b.size() ? -1 : 1, order);
-}
 
 BlockKey::BlockKey(std::string_view user_key, uint64_t sequence, KeyOrder order)
     : user_key(user_key),

@@ -13,16 +13,12 @@
 #include <cstdint>
 #include <string_view>
 
-namespace cairn {
+#include "engine/store/key_order.h"
 
-// How the comparator of a family orders keys.
-enum class KeyOrder : int { kAscending = 1, kDescending = -1 };
+namespace cairn {
 
 // An 8-byte footer ends the keys in files: a version's number, and in its last byte what was done.
 inline constexpr size_t kVersionBytes = 8;
-
-// < 0, 0 or > 0 for a before, at or behind b.
-int CompareKeys(std::string_view a, std::string_view b, KeyOrder order);
 
 // What is looked for; borrows the key's bytes.
 struct BlockKey {

@@ -52,12 +52,6 @@ Status ExplainOpenFailure(const rocksdb::Status& status, const std::string& dire
   return Status(FromRocksDb(status).code(), "cannot open " + directory + ": " + text);
 }
 
-// A table factory that does not say counts as one that does.
-bool WritesHashIndexes(const rocksdb::Options& options) {
-  const auto* const table = options.table_factory->GetOptions<rocksdb::BlockBasedTableOptions>();
-  return table == nullptr || table->index_type == rocksdb::BlockBasedTableOptions::kHashSearch;
-}
-
 // Names of the families in the directory; only `default` when there is no database yet.
 Result<std::vector<std::string>> ListFamilies(const DatabaseOptions& options, Log* log) {
   std::vector<std::string> names;
@@ -240,10 +234,7 @@ const ColumnFamily* Database::Adopt(rocksdb::ColumnFamilyHandle* handle) {
   family->id = handle->GetID();
   family->reverse = IsReverseColumnFamily(family->name);
   write_stalls_->AddFamily(family->name, handle);
-  AdoptPrefixOptions(*family);
-  rocksdb::ColumnFamilyMetaData files;
-  db_->GetColumnFamilyMetaData(handle, &files);
-  family->opened_hash_indexes = files.file_count != 0;
+  AdoptPrefixExtractor(*family);
   uint64_t active = 1;
   uint64_t waiting = 1;
   family->opened_without_memtable =
@@ -255,10 +246,9 @@ const ColumnFamily* Database::Adopt(rocksdb::ColumnFamilyHandle* handle) {
   return adopted;
 }
 
-void Database::AdoptPrefixOptions(const ColumnFamily& family) const {
+// The prefix iterators of hashed memtables go one way only.
+void Database::AdoptPrefixExtractor(const ColumnFamily& family) const {
   const rocksdb::Options options = db_->GetOptions(family.handle);
-  if (WritesHashIndexes(options)) family.writes_hash_indexes = true;
-  // The prefix iterators of hashed memtables go one way only.
   const bool seeks_prefixes = options.memtable_factory->IsInstanceOf("SkipListFactory");
   family.prefix_extractor.Replace(seeks_prefixes ? options.prefix_extractor : nullptr);
 }
@@ -459,7 +449,7 @@ Status Database::UpdateFamilyOptions(std::string_view text) {
     if (map.empty()) continue;
     family->prefix_extractor.Suspend();
     const Status set = FromRocksDb(db_->SetOptions(family->handle, map));
-    AdoptPrefixOptions(*family);
+    AdoptPrefixExtractor(*family);
     if (!set.ok()) {
       log_->Write(Severity::kWarning, "MyRocks: failed to apply the options for column family '" +
                                           name + "'. " + set.ToString());
@@ -485,7 +475,6 @@ Status Database::RefreshStatistics() {
     if (family->opened_without_memtable && !file_statistics_->MayHaveRangeDeletions(family->id)) {
       family->may_have_range_deletions.store(false, std::memory_order_relaxed);
     }
-    if (!file_statistics_->MayHaveHashIndexes(family->id)) family->opened_hash_indexes = false;
   }
   return result;
 }

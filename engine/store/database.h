@@ -39,20 +39,13 @@
 
 namespace cairn {
 
-// A column family of the open database. Lives as long as the Database.
+// A column family of the open database. Lives as long as the Database; only its extractor changes.
 struct ColumnFamily {
-  // Whether some file's index may hash prefixes. Such a file may give nothing to a search for what lies before a key,
-  // although it has entries with the key's prefix: where those end with a block, and another prefix with the same hash
-  // follows farther on.
-  bool MayHaveHashIndexes() const { return writes_hash_indexes || opened_hash_indexes; }
-
   rocksdb::ColumnFamilyHandle* handle = nullptr;
   std::string name;
   uint32_t id = 0;       // RocksDB's number, persisted in the dictionary.
   bool reverse = false;  // Keys sort in descending order.
   mutable PrefixExtractor prefix_extractor;
-  mutable std::atomic<bool> writes_hash_indexes{false};  // Or has, since it was opened.
-  mutable std::atomic<bool> opened_hash_indexes{true};   // As far as is known.
   mutable MemtableReads memtable_reads;
   mutable LevelZeroReads level_zero_reads;
   // Nobody here deletes ranges of keys, and to look for such deletions costs every read; but another program may have.
@@ -215,7 +208,7 @@ class Database {
   bool IsCompacting() const;
   Status CheckFamilyOptions(const std::string& name, const std::string& text) const;
   Result<std::string> Identity() const;
-  void AdoptPrefixOptions(const ColumnFamily& family) const;
+  void AdoptPrefixExtractor(const ColumnFamily& family) const;
 
   DatabaseOptions options_;
   ColumnFamilyOptionSource family_options_;

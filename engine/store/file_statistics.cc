@@ -78,8 +78,6 @@ Status FileStatistics::Refresh(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* fam
   }
   with_range_deletions_.erase(family_id);
   if (fresh.range_deletions) with_range_deletions_.insert(family_id);
-  with_hash_indexes_.erase(family_id);
-  if (fresh.hash_indexes) with_hash_indexes_.insert(family_id);
   const auto first = sums_.lower_bound(IndexId{family_id, 0});
   auto last = first;
   for (; last != sums_.end() && last->first.column_family == family_id; ++last) {
@@ -99,11 +97,6 @@ Status FileStatistics::Refresh(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* fam
 bool FileStatistics::MayHaveRangeDeletions(uint32_t column_family) const {
   std::lock_guard lock(mutex_);
   return !counted_at_.contains(column_family) || with_range_deletions_.contains(column_family);
-}
-
-bool FileStatistics::MayHaveHashIndexes(uint32_t column_family) const {
-  std::lock_guard lock(mutex_);
-  return !counted_at_.contains(column_family) || with_hash_indexes_.contains(column_family);
 }
 
 std::optional<IndexSums> FileStatistics::FindSums(IndexId id) const {

@@ -44,8 +44,6 @@ class FileStatistics {
 
   // Whether a file of a family had a deletion of a range of keys when they were last counted, or was not counted yet.
   bool MayHaveRangeDeletions(uint32_t column_family) const;
-  // Likewise a file whose index hashes prefixes.
-  bool MayHaveHashIndexes(uint32_t column_family) const;
 
   // The sums of an index, while they are those of all its files: not when files have changed since, and not
   // while files without the property are among them.
@@ -73,7 +71,6 @@ class FileStatistics {
   std::set<uint32_t> stale_;       // Families.
   std::set<uint32_t> incomplete_;  // Families with files that have no statistics.
   std::set<uint32_t> with_range_deletions_;
-  std::set<uint32_t> with_hash_indexes_;
 };
 
 std::shared_ptr<rocksdb::EventListener> MakeStatisticsListener(

@@ -1,14 +1,12 @@
 #include "engine/store/file_sums.h"
 
 #include <algorithm>
-#include <cstring>
 #include <string_view>
 #include <utility>
 
 #include "engine/base/bytes.h"
 #include "engine/codec/distinct_prefixes.h"
 #include "rocksdb/metadata.h"
-#include "rocksdb/table.h"
 
 namespace cairn {
 namespace {
@@ -152,17 +150,6 @@ IndexSamples ReadSamples(const std::string& path, const rocksdb::TableProperties
 
 std::string_view FileName(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
-// A file that does not say counts as one that has it.
-bool HasHashIndex(const rocksdb::TableProperties& properties) {
-  const auto found =
-      properties.user_collected_properties.find(rocksdb::BlockBasedTablePropertyNames::kIndexType);
-  if (found == properties.user_collected_properties.end()) return true;
-  uint32_t type = 0;
-  if (found->second.size() != sizeof(type)) return true;
-  std::memcpy(&type, found->second.data(), sizeof(type));
-  return type == rocksdb::BlockBasedTableOptions::kHashSearch;
-}
-
 class Summing {
  public:
   Summing(rocksdb::ColumnFamilyHandle* family, Log* log) : family_id_(family->GetID()), log_(log) {}
@@ -170,7 +157,6 @@ class Summing {
   void AddFile(const std::string& path, const rocksdb::TableProperties& properties, int run,
                const rocksdb::SstFileMetaData* metadata) {
     result_.range_deletions = result_.range_deletions || properties.num_range_deletions != 0;
-    result_.hash_indexes = result_.hash_indexes || HasHashIndex(properties);
     auto entries = ReadFileStatistics(properties);
     if (!entries.ok()) {
       log_->Write(Severity::kWarning, "statistics in the file " + path +

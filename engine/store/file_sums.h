@@ -36,7 +36,6 @@ struct FileSums {
       disk_bytes;                // With their shares of the blocks that belong to whole files.
   bool complete = true;          // Every file has statistics.
   bool range_deletions = false;  // Some file has a deletion of a range of keys.
-  bool hash_indexes = false;     // Some file's index hashes prefixes.
 };
 
 // `files` are some of the family's, or all. Unreadable statistics are logged and count as missing.

@@ -100,8 +100,7 @@ class TreeIterator final : public rocksdb::MemTableRep::Iterator {
 
 class MemtableTree final : public rocksdb::MemTableRep {
  public:
-  MemtableTree(VersionTree::Order order, const KeyComparator& comparator,
-               rocksdb::Allocator* allocator)
+  MemtableTree(KeyOrder order, const KeyComparator& comparator, rocksdb::Allocator* allocator)
       : MemTableRep(allocator),
         comparator_(comparator),
         memory_(allocator),
@@ -202,9 +201,9 @@ class MemtableTreeFactory final : public rocksdb::SkipListFactory {
     if (order != ForwardComparator() && order != ReverseComparator()) {
       return SkipListFactory::CreateMemTableRep(comparator, allocator, prefix, log);
     }
-    return new MemtableTree(order == ForwardComparator() ? VersionTree::Order::kAscending
-                                                         : VersionTree::Order::kDescending,
-                            comparator, allocator);
+    return new MemtableTree(
+        order == ForwardComparator() ? KeyOrder::kAscending : KeyOrder::kDescending, comparator,
+        allocator);
   }
 };
 

@@ -32,7 +32,6 @@ struct ConfinedSeek {
   std::string_view target;
   std::string_view common;
   bool common_is_key = false;  // No other entry than that of the key `common` starts with it.
-  bool ascends = true;         // It goes on with greater keys, else with smaller ones.
 };
 
 // Whether files without the prefix of the target hold nothing that the read wants, so that it may ask their

@@ -93,7 +93,7 @@ void Store(std::atomic<T>* field, T value) {
 
 }  // namespace
 
-VersionTree::VersionTree(Order order, Memory* memory)
+VersionTree::VersionTree(KeyOrder order, Memory* memory)
     : order_(order), memory_(memory), root_(NewNode<Node>(0)) {}
 
 template <typename T>
@@ -242,11 +242,6 @@ void VersionTree::FetchKeys(const Node& node) {
   }
 }
 
-int VersionTree::Compare(std::string_view a, std::string_view b) const {
-  const int order = a.compare(b);
-  return order_ == Order::kAscending ? order : -order;
-}
-
 // Four bytes behind those that are skipped, with zeros where the key has ended, which leaves equality open.
 uint32_t VersionTree::HeadOf(std::string_view key, size_t skipped) const {
   uint32_t head = 0;
@@ -257,7 +252,7 @@ uint32_t VersionTree::HeadOf(std::string_view key, size_t skipped) const {
     std::memcpy(bytes, key.data() + skipped, key.size() - skipped);
     head = LoadBigEndian<uint32_t>(bytes);
   }
-  return order_ == Order::kAscending ? head : ~head;
+  return order_ == KeyOrder::kAscending ? head : ~head;
 }
 
 VersionTree::Place VersionTree::Find(const Node& node, std::string_view key) const {
@@ -271,7 +266,7 @@ VersionTree::Place VersionTree::Find(const Node& node, std::string_view key) con
       prefix[word] = Load(node.prefix[word]);
     }
     const std::string_view common(reinterpret_cast<const char*>(prefix), skipped);
-    const int order = Compare(key.substr(0, skipped), common);
+    const int order = CompareKeys(key.substr(0, skipped), common, order_);
     if (order < 0) return {.index = 0};
     if (order > 0) return {.index = count};
   }
@@ -297,7 +292,7 @@ VersionTree::Place VersionTree::FindAmongEqualHeads(const Node& node, unsigned b
     if (link == 0) return {};  // The node is being changed.
     const std::string_view there = ParseRecord(RecordOf(link)).key;
     const size_t equal = std::min({skipped, there.size(), key.size()});
-    const int order = Compare(there.substr(equal), key.substr(equal));
+    const int order = CompareKeys(there.substr(equal), key.substr(equal), order_);
     if (order == 0) return {.index = middle, .is_equal = true};
     if (order < 0) {
       begin = middle + 1;
@@ -517,7 +512,7 @@ double VersionTree::ShareBefore(std::string_view key) const {
 }
 
 uint64_t VersionTree::EstimateKeys(std::string_view begin, std::string_view end) const {
-  if (Compare(begin, end) >= 0) return 0;
+  if (CompareKeys(begin, end, order_) >= 0) return 0;
   uint64_t counted = 0;
   const Node* leaf = FindLeaf(begin, Side::kAtOrBehind).node;
   unsigned first = Find(*leaf, begin).index;

@@ -21,12 +21,12 @@
 #include <cstdint>
 #include <string_view>
 
+#include "engine/store/key_order.h"
+
 namespace cairn {
 
 class VersionTree {
  public:
-  enum class Order { kAscending, kDescending };  // Of keys, as unsigned bytes.
-
   // Where nodes come from. Called by whoever inserts, at the same time too.
   class Memory {
    public:
@@ -45,7 +45,7 @@ class VersionTree {
   class Iterator;
 
   // `memory` outlives the tree.
-  VersionTree(Order order, Memory* memory);
+  VersionTree(KeyOrder order, Memory* memory);
   VersionTree(const VersionTree&) = delete;
   VersionTree& operator=(const VersionTree&) = delete;
 
@@ -96,7 +96,6 @@ class VersionTree {
   static void FetchKeys(const Node& node);
   template <typename T>
   T* NewNode(uint8_t level);
-  int Compare(std::string_view a, std::string_view b) const;
   uint32_t HeadOf(std::string_view key, size_t skipped) const;
   Place Find(const Node& node, std::string_view key) const;
   Place FindAmongEqualHeads(const Node& node, unsigned begin, unsigned end, size_t skipped,
@@ -114,7 +113,7 @@ class VersionTree {
   Link NewVersion(const char* record, uint64_t number, Link older);
   double ShareBefore(std::string_view key) const;
 
-  const Order order_;
+  const KeyOrder order_;
   Memory* const memory_;
   std::atomic<Node*> root_;
   std::atomic<uint64_t> leaves_{1};

@@ -242,7 +242,8 @@ void Cursor::ReleaseIterators() {
 // One that asks prefix filters, if they serve the seek.
 void Cursor::EnsureIteratorFor(const ConfinedSeek& seek) {
   const IndexEntry& entry = current_index().entry;
-  if (!access_.ask_prefix_filters || !OrderedIterator::WouldAskFiltersFor(*entry.family, seek)) {
+  if (!access_.ask_prefix_filters ||
+      !MayAskPrefixFilters(entry.family->prefix_extractor.current(), seek)) {
     return EnsureIterator();
   }
   if (!filtering_iterator_.has_value() || !filtering_iterator_->AsksFiltersFor(seek) ||
@@ -643,7 +644,7 @@ Status Cursor::SeekTo(std::string_view prefix, Start start, const ReadRange& ran
     iterator_->SeekToLast();
     return Status();
   }
-  EnsureIteratorFor({target_, common_prefix_, exact && range.prefix_is_key, forward});
+  EnsureIteratorFor({target_, common_prefix_, exact && range.prefix_is_key});
   if (forward) {
     iterator_->SeekAtOrAfter(target_);
   } else {

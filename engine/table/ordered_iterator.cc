@@ -26,7 +26,7 @@ bool PrefixSuccessor(std::string_view prefix, std::string* successor) {
 
 OrderedIterator::OrderedIterator(const IndexEntry& index, Transaction* transaction,
                                  Transaction::View view, uint64_t most_skipped)
-    : family_(*index.family),
+    : reverse_(index.family->reverse),
       transaction_(transaction),
       view_(view),
       epoch_(transaction->epoch()),
@@ -36,27 +36,20 @@ OrderedIterator::OrderedIterator(const IndexEntry& index, Transaction* transacti
 
 OrderedIterator::OrderedIterator(const IndexEntry& index, Transaction* transaction,
                                  Transaction::View view, const ConfinedSeek& seek)
-    : family_(*index.family),
+    : reverse_(index.family->reverse),
       transaction_(transaction),
       view_(view),
       epoch_(transaction->epoch()),
       merges_writes_(transaction->has_writes()),
       range_(*index.family, index.id.index_number) {
-  const rocksdb::SliceTransform* const known = family_.prefix_extractor.current();
-  if (MayAskFilters(family_, known, seek)) extractor_ = known;
+  const PrefixExtractor& extractor = index.family->prefix_extractor;
+  const rocksdb::SliceTransform* const known = extractor.current();
+  if (MayAskPrefixFilters(known, seek)) extractor_ = known;
   iterator_ = Make(index, transaction, /*most_skipped=*/0);
-  if (extractor_ == nullptr) return;
-  if (family_.prefix_extractor.current() == known && AsksFiltersFor(seek)) return;
-  // The options were replaced meanwhile, and the iterator may go by others.
+  if (extractor_ == nullptr || extractor.current() == known) return;
+  // It was replaced meanwhile, and the iterator may go by another one.
   extractor_ = nullptr;
   iterator_ = Make(index, transaction, /*most_skipped=*/0);
-}
-
-bool OrderedIterator::MayAskFilters(const ColumnFamily& family,
-                                    const rocksdb::SliceTransform* extractor,
-                                    const ConfinedSeek& seek) {
-  const bool against_order = seek.ascends == family.reverse;
-  return MayAskPrefixFilters(extractor, seek) && !(against_order && family.MayHaveHashIndexes());
 }
 
 std::unique_ptr<rocksdb::Iterator> OrderedIterator::Make(const IndexEntry& index,
@@ -72,7 +65,7 @@ std::unique_ptr<rocksdb::Iterator> OrderedIterator::Make(const IndexEntry& index
 }
 
 void OrderedIterator::SeekAtOrAfter(std::string_view key) {
-  if (family_.reverse) {
+  if (reverse_) {
     iterator_->SeekForPrev(ToSlice(key));
   } else {
     iterator_->Seek(ToSlice(key));
@@ -80,7 +73,7 @@ void OrderedIterator::SeekAtOrAfter(std::string_view key) {
 }
 
 void OrderedIterator::SeekBefore(std::string_view key) {
-  if (family_.reverse) {
+  if (reverse_) {
     iterator_->Seek(ToSlice(key));
   } else {
     iterator_->SeekForPrev(ToSlice(key));
@@ -93,7 +86,7 @@ void OrderedIterator::SeekToFirst() { SeekAtOrAfter(range_.first()); }
 void OrderedIterator::SeekToLast() { SeekBefore(range_.end()); }
 
 void OrderedIterator::Next() {
-  if (family_.reverse) {
+  if (reverse_) {
     iterator_->Prev();
   } else {
     iterator_->Next();
@@ -101,7 +94,7 @@ void OrderedIterator::Next() {
 }
 
 void OrderedIterator::Previous() {
-  if (family_.reverse) {
+  if (reverse_) {
     iterator_->Next();
   } else {
     iterator_->Prev();

@@ -70,20 +70,14 @@ class OrderedIterator {
   }
   bool asks_filters() const { return extractor_ != nullptr; }
   bool AsksFiltersFor(const ConfinedSeek& seek) const {
-    return MayAskFilters(family_, extractor_, seek);
-  }
-  // Whether one that is made now for the seek would ask filters.
-  static bool WouldAskFiltersFor(const ColumnFamily& family, const ConfinedSeek& seek) {
-    return MayAskFilters(family, family.prefix_extractor.current(), seek);
+    return MayAskPrefixFilters(extractor_, seek);
   }
 
  private:
-  static bool MayAskFilters(const ColumnFamily& family, const rocksdb::SliceTransform* extractor,
-                            const ConfinedSeek& seek);
   std::unique_ptr<rocksdb::Iterator> Make(const IndexEntry& index, Transaction* transaction,
                                           uint64_t most_skipped) const;
 
-  const ColumnFamily& family_;
+  const bool reverse_;
   const Transaction* const transaction_;
   const Transaction::View view_;
   const uint64_t epoch_;

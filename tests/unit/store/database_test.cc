@@ -133,52 +133,6 @@ INSTANTIATE_TEST_SUITE_P(Modes, CutLog,
                          testing::Values(rocksdb::WALRecoveryMode::kTolerateCorruptedTailRecords,
                                          rocksdb::WALRecoveryMode::kAbsoluteConsistency));
 
-TEST(Database, HashIndexesOfFilesAreKnown) {
-  MemoryDisk disk;
-  const auto open = [&disk](const std::string& index_type) {
-    DatabaseOptions options = disk.Options();
-    options.default_column_family_text =
-        "prefix_extractor=capped:8;block_based_table_factory={index_type=" + index_type + "}";
-    return std::move(*Database::Open(std::move(options), &disk.log()));
-  };
-  const auto write_file = [](Database* database) {
-    const ColumnFamily& family = database->default_family();
-    ASSERT_TRUE(database->rocksdb()->Put({}, family.handle, "k", "value").ok());
-    ASSERT_TRUE(database->FlushMemtables().ok());
-  };
-  {
-    const auto database = open("kBinarySearch");
-    const ColumnFamily& family = database->default_family();
-    EXPECT_FALSE(family.MayHaveHashIndexes());
-    write_file(database.get());
-    EXPECT_FALSE(family.MayHaveHashIndexes());
-  }
-  {
-    const auto database = open("kBinarySearch");
-    const ColumnFamily& family = database->default_family();
-    EXPECT_TRUE(family.MayHaveHashIndexes());  // Nobody has looked.
-    ASSERT_TRUE(database->RefreshStatistics().ok());
-    EXPECT_FALSE(family.MayHaveHashIndexes());
-    // The option is no longer what it was, but a file of that time may be on its way.
-    for (const char* type : {"kHashSearch", "kBinarySearch"}) {
-      const std::string text =
-          std::string("default={block_based_table_factory={index_type=") + type + "}}";
-      ASSERT_TRUE(database->UpdateFamilyOptions(text).ok());
-      EXPECT_TRUE(family.MayHaveHashIndexes());
-      ASSERT_TRUE(database->RefreshStatistics().ok());
-      EXPECT_TRUE(family.MayHaveHashIndexes());
-    }
-  }
-  {
-    const auto database = open("kHashSearch");
-    EXPECT_TRUE(database->default_family().MayHaveHashIndexes());
-    write_file(database.get());
-  }
-  const auto database = open("kBinarySearch");
-  ASSERT_TRUE(database->RefreshStatistics().ok());
-  EXPECT_TRUE(database->default_family().MayHaveHashIndexes());
-}
-
 // What another program has done to the directory.
 TEST(Database, DeletionsOfRangesAreLookedForWhereTheyMayBe) {
   MemoryDisk disk;

@@ -19,8 +19,6 @@
 namespace cairn {
 namespace {
 
-using Order = VersionTree::Order;
-
 class HeapMemory final : public VersionTree::Memory {
  public:
   char* Allocate(size_t bytes) noexcept override {
@@ -35,16 +33,16 @@ class HeapMemory final : public VersionTree::Memory {
 };
 
 struct Later {
-  Order order;
+  KeyOrder order;
   bool operator()(const std::pair<std::string, uint64_t>& a,
                   const std::pair<std::string, uint64_t>& b) const {
-    if (a.first != b.first) return (a.first < b.first) == (order == Order::kAscending);
+    if (a.first != b.first) return (a.first < b.first) == (order == KeyOrder::kAscending);
     return a.second > b.second;
   }
 };
 using Entries = std::map<std::pair<std::string, uint64_t>, int, Later>;
 
-class VersionTreeTest : public ::testing::TestWithParam<Order> {
+class VersionTreeTest : public ::testing::TestWithParam<KeyOrder> {
  protected:
   bool Insert(const std::string& key, uint64_t version) {
     const size_t size = key.size() + sizeof version;
@@ -104,9 +102,9 @@ class VersionTreeTest : public ::testing::TestWithParam<Order> {
 };
 
 INSTANTIATE_TEST_SUITE_P(Orders, VersionTreeTest,
-                         ::testing::Values(Order::kAscending, Order::kDescending),
+                         ::testing::Values(KeyOrder::kAscending, KeyOrder::kDescending),
                          [](const auto& info) {
-                           return info.param == Order::kAscending ? "Ascending" : "Descending";
+                           return info.param == KeyOrder::kAscending ? "Ascending" : "Descending";
                          });
 
 // Keys that begin alike, that are the beginning of others, that are empty, or longer than what a node skips.
@@ -225,8 +223,8 @@ TEST_P(VersionTreeTest, EstimatesAreExactForFewAndNearForMany) {
     if (number % 10 == 0) Insert(key_of(number), 2);
   }
   const auto estimate = [&](uint32_t begin, uint32_t end) {
-    return GetParam() == Order::kAscending ? tree_.EstimateKeys(key_of(begin), key_of(end))
-                                           : tree_.EstimateKeys(key_of(end), key_of(begin));
+    return GetParam() == KeyOrder::kAscending ? tree_.EstimateKeys(key_of(begin), key_of(end))
+                                              : tree_.EstimateKeys(key_of(end), key_of(begin));
   };
   EXPECT_EQ(estimate(1000, 1000), 0U);
   EXPECT_EQ(estimate(1001, 1011), 10U);

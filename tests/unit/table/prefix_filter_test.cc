@@ -373,56 +373,6 @@ TEST_P(PrefixFilterTest, OwnRowsWithAPrefixThatNoFileHasAreFoundBothWays) {
   EXPECT_EQ(record.Data(0)[0], 1);
 }
 
-// With so many prefixes some share a bucket of a hash index, and some end with their block. Behind such an end lies the
-// key of a search for what comes before the next one, where the index of a file tells versions of one key apart.
-TEST_P(PrefixFilterTest, EveryPrefixOfAFileIsFoundBothWays) {
-  constexpr int kPrefixes = 600;
-  Transaction transaction(database_.get());
-  transaction.Start(TransactionSettings());
-  for (int a = 0; a < kPrefixes; ++a) {
-    for (int d = 0; d < 2; ++d) {
-      const Record record(description_, {a, 0, "c", d});
-      ASSERT_TRUE(writer_->Insert(&transaction, record.data()).ok());
-    }
-  }
-  ASSERT_TRUE(transaction.Commit(Durability::kDelayed).ok());
-  rocksdb::DB* const database = database_->rocksdb();
-  std::vector<const rocksdb::Snapshot*> snapshots;
-  for (int versions = 0; versions < 8; ++versions) {  // More than a block holds.
-    snapshots.push_back(database->GetSnapshot());
-    transaction.Start(TransactionSettings());
-    const Record before(description_, {0, versions, "c", 0});
-    const Record after(description_, {0, versions + 1, "c", 0});
-    ASSERT_TRUE(writer_->Update(&transaction, before.data(), after.data(), 0).ok());
-    ASSERT_TRUE(transaction.Commit(Durability::kDelayed).ok());
-  }
-  ASSERT_TRUE(database_->FlushMemtables().ok());
-  for (const rocksdb::Snapshot* snapshot : snapshots) database->ReleaseSnapshot(snapshot);
-  TransactionSettings settings;
-  settings.autocommit = false;
-  transaction.Start(settings);
-  Cursor cursor(table_.get());
-  CursorAccess access;
-  access.columns = &all_columns_;
-  ASSERT_TRUE(cursor.Open(&transaction, access).ok());
-  ReadRange row;
-  row.prefix_is_key = true;
-  for (int a = 0; a < kPrefixes; ++a) {
-    Record found(description_);
-    const std::string both = Key(kPrimary, Record(description_, {a, 0, "", 0}), 1);
-    ASSERT_TRUE(cursor.Read(both, Cursor::Start::kExact, found.data()).ok()) << a;
-    EXPECT_EQ(found.Data(3)[0], 0);
-    ASSERT_TRUE(cursor.ReadNextExact(found.data()).ok()) << a;
-    EXPECT_EQ(found.Data(3)[0], 1);
-    ASSERT_TRUE(cursor.Read(both, Cursor::Start::kLastExact, found.data()).ok()) << a;
-    EXPECT_EQ(found.Data(3)[0], 1);
-    const std::string last = Key(kPrimary, Record(description_, {a, 0, "", 1}), 2);
-    ASSERT_TRUE(cursor.Read(last, Cursor::Start::kExact, found.data(), row).ok()) << a;
-    ASSERT_TRUE(cursor.Read(last, Cursor::Start::kLastExact, found.data(), row).ok()) << a;
-    EXPECT_EQ(found.Data(3)[0], 1);
-  }
-}
-
 // So that the tests above compare something.
 TEST_P(PrefixFilterTest, FiltersSpareFilesWhereThePrefixIsLongEnough) {
   const std::string& extractor = GetParam().extractor;
@@ -443,10 +393,7 @@ TEST_P(PrefixFilterTest, FiltersSpareFilesWhereThePrefixIsLongEnough) {
   Record record(description_);
   ReadRange range;
   range.prefix_is_key = true;
-  // The one way in which hash indexes can be trusted.
-  const bool backward = std::string_view(GetParam().description) == "hashIndexReverse";
-  const auto start = backward ? Cursor::Start::kLastExact : Cursor::Start::kExact;
-  EXPECT_EQ(cursor.Read(Key(kByC, missing, 3), start, record.data(), range).code(),
+  EXPECT_EQ(cursor.Read(Key(kByC, missing, 3), Cursor::Start::kExact, record.data(), range).code(),
             StatusCode::kNotFound);
   if (extractor.ends_with(":4")) {  // The prefix of every entry of the index.
     EXPECT_EQ(FilesSpared(), before);
