@@ -49,8 +49,8 @@ class Durability(StrEnum):
 class Setup:
     """What the servers of all engines get alike."""
 
-    # The cache of the engine under test: InnoDB's buffer pool, RocksDB's block cache. Where a server is held to a limit
-    # (slow_machine.cache_options), the former alone.
+    # The cache of the engine under test: InnoDB's buffer pool, RocksDB's block cache. Where a
+    # server is held to a limit (slow_machine.cache_options), the former alone.
     memory_bytes: int
     durability: Durability = Durability.SYNCED
     binary_log: bool = False
