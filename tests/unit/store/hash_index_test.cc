@@ -38,8 +38,9 @@ class HashIndexTest : public ::testing::Test {
     options.comparator = comparator_;
     options.prefix_extractor = extractor_;
     options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
-    if (tables == Tables::kOfCairn)
+    if (tables == Tables::kOfCairn) {
       options.table_factory = LookAheadInBlocks(options.table_factory);
+    }
     ASSERT_TRUE(rocksdb::DB::Open(options, "/db", &database_).ok());
   }
 
@@ -108,7 +109,7 @@ class HashIndexTest : public ::testing::Test {
   std::unique_ptr<rocksdb::DB> database_;
 };
 
-// The first expectation is why this is done at all: where it fails, RocksDB has been mended.
+// What is expected of RocksDB's tables is why this is done at all: where it fails, RocksDB has been mended.
 TEST_F(HashIndexTest, SearchesForWhatLiesBeforeAKeyLoseNothing) {
   comparator_ = ReverseComparator();
   Open(Tables::kOfRocksDb);
