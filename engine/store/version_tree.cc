@@ -156,8 +156,9 @@ VersionTree::Link VersionTree::LastAtLeast(Link link, uint64_t version) {
 
 // The newest of those that are at most `version`; 0 if there is none.
 VersionTree::Link VersionTree::FirstAtMost(Link link, uint64_t version) {
-  if (NumberOf(link) <= version) return link;
-  return OlderThan(LastAtLeast(link, version + 1));
+  // What is behind the last of the newer ones may be newer as well by the time that it is looked at.
+  while (link != 0 && NumberOf(link) > version) link = OlderThan(LastAtLeast(link, version + 1));
+  return link;
 }
 
 VersionTree::Link VersionTree::NewVersion(const char* record, uint64_t number, Link older) {

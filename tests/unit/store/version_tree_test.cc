@@ -236,6 +236,31 @@ TEST_P(VersionTreeTest, EstimatesAreExactForFewAndNearForMany) {
   }
 }
 
+// A version that comes late, between one that is looked for and the next newer one, is not taken for the former.
+TEST_P(VersionTreeTest, VersionsThatComeLateAreNotTakenForOlderOnes) {
+  constexpr uint64_t kVersions = 300'000;
+  std::atomic<uint64_t> known{0};
+  std::thread writer([&] {
+    for (uint64_t version = 20; version < kVersions; version += 20) {
+      Insert("key", version + 10);
+      known.store(version, std::memory_order_release);
+      for (uint64_t late = version + 9; late > version; --late) Insert("key", late);
+    }
+    known.store(kVersions, std::memory_order_release);
+  });
+  uint64_t wrong = 0;
+  for (uint64_t version = 0; version < kVersions;) {
+    version = known.load(std::memory_order_acquire);
+    if (version == 0 || version == kVersions) continue;
+    VersionTree::Iterator place(tree_);
+    place.Seek({"key", version});
+    // Nothing has this version: what is found is older.
+    if (place.Valid() && VersionTree::ParseRecord(place.record()).version > version) ++wrong;
+  }
+  writer.join();
+  EXPECT_EQ(wrong, 0U);
+}
+
 // Each thread inserts keys of its own and some that all have, and looks back at what it and others have inserted.
 TEST_P(VersionTreeTest, ThreadsInsertAndReadTogether) {
   constexpr unsigned kThreads = 4;
