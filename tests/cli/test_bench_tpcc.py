@@ -88,6 +88,7 @@ def test_all_caches_of_an_engine_are_a_part_of_the_memory(tmp_path):
 
     assert sizes(innodb) == [200] == [tpcc.setup.memory_bytes >> 20]
     assert sizes(cairn) == [48, 64, 32]
+    assert sizes(Engine("stock", "stock", "ROCKSDB", tmp_path)) == [96, 64, 32]
     (tpcc,) = workload.workloads(Settings(memory_bytes=0))
     assert tpcc.options(innodb) == tpcc.options(cairn) == ()
 

@@ -91,8 +91,6 @@ class Insert(Workload):
         return "; ".join(text for text in lacking if text) or None
 
     def options(self, engine: Engine) -> tuple[str, ...]:
-        if not self.slowness:
-            return ()
         return slow_machine.cache_options(engine, self.slowness.memory_bytes)
 
     @contextmanager

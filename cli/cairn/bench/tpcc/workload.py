@@ -98,8 +98,6 @@ class Tpcc(Workload):
         return "; ".join(text for text in lacking if text) or None
 
     def options(self, engine: Engine) -> tuple[str, ...]:
-        if not self.slowness.memory_bytes:
-            return ()
         return slow_machine.cache_options(engine, self.slowness.memory_bytes)
 
     @contextmanager
