@@ -2,6 +2,7 @@
 
 #include "mariadb/cairn_bypass_memtable.h"
 #include "mariadb/cairn_format.h"
+#include "mariadb/cairn_paced_compactions.h"
 #include "mariadb/cairn_range_locks.h"
 #include "mariadb/engine.h"
 #include "mariadb/server_headers.h"
@@ -14,11 +15,13 @@ bool plugin_runs = false;  // Its variables have their values.
 }  // namespace
 
 st_mysql_sys_var* cairn_system_variables[] = {cairn_bypass_memtable_variable, cairn_format_variable,
+                                              cairn_paced_compactions_variable,
                                               cairn_range_locks_variable, nullptr};
 
 void SettleCairnVariables() {
   if (!plugin_runs || RunningEngine() == nullptr) return;
   SettleCairnFormat();
+  SettlePacedCompactions();
   const Status settled = SettleRangeLocks();
   if (!settled.ok()) {
     sql_print_error("RocksDB: cairn_range_locks=ON: %s: rows are locked one by one",

@@ -1,12 +1,14 @@
 #include "mariadb/database_options.h"
 
 #include <algorithm>
+#include <memory>
 #include <string>
 #include <unordered_map>
 
 #include "engine/store/settings.h"
 #include "engine/txn/interruptible_mutex.h"
 #include "mariadb/cairn_bypass_memtable.h"
+#include "mariadb/engine.h"
 #include "mariadb/server_headers.h"
 #include "mariadb/variables.h"
 
@@ -161,7 +163,7 @@ Result<DatabaseOptions> OptionsFromVariables() {
   settings.two_write_queues = variables.two_write_queues;
   settings.log_recovery_mode = variables.wal_recovery_mode;
   settings.write_prepared = variables.write_policy == 1;
-  settings.info_log_level = static_cast<int>(variables.info_log_level);
+  settings.copied_log_level = static_cast<int>(variables.info_log_level);
   settings.kept_info_logs = variables.keep_log_file_num;
   settings.remembered_deadlocks = RememberedDeadlocks();
   settings.info_log_directory = variables.log_dir;
@@ -182,11 +184,12 @@ Result<DatabaseOptions> OptionsFromVariables() {
   WarnOfDanger(variables);
   settings.default_column_family_text = variables.default_cf_options;
   settings.override_column_family_text = variables.override_cf_options;
-  CAIRN_ASSIGN_OR_RETURN(store_options, MakeStoreOptions(settings));
+  CAIRN_ASSIGN_OR_RETURN(store_options, MakeStoreOptions(settings, ServerLog()));
   ApplyCollectorControl(store_options.database.collector.get());
   DatabaseOptions options = store_options.database;
   options.collect_statistics = variables.collect_sst_properties;
   options.bypass_memtable_bytes = BypassMemtableBytes();
+  options.pace = std::make_shared<IoPace>();
   options.remove_expired_rows = variables.enable_ttl;
   options.hide_expired_rows = variables.enable_ttl_read_filtering;
   options.transaction.custom_mutex_factory = MakeInterruptibleMutexFactory();
@@ -203,7 +206,7 @@ void ApplyBlockCacheSize() {
 }
 
 void ApplyInfoLogLevel() {
-  SetInfoLogLevel(&store_options, static_cast<int>(global_variables.info_log_level));
+  SetCopiedLogLevel(&store_options, static_cast<int>(global_variables.info_log_level));
 }
 
 void ApplyStatisticsLevel() {

@@ -125,6 +125,17 @@ void SettleBypass(DatabaseOptions* options) {
   }
 }
 
+// What a compaction writes would else pile up in the page cache, where it takes the place of blocks that are read, until
+// its file ends and is synced: then every commit waits for all of it. Waited for piece by piece, it can be rested for.
+void SettlePace(DatabaseOptions* options) {
+  if (options->db.rate_limiter != nullptr) options->pace = nullptr;
+  if (options->pace == nullptr) return;
+  options->db.rate_limiter = options->pace;
+  if (options->db.bytes_per_sync != 0) return;
+  options->db.bytes_per_sync = 1 << 20;
+  options->db.strict_bytes_per_sync = true;
+}
+
 }  // namespace
 
 Database::Database(DatabaseOptions options, ColumnFamilyOptionSource family_options,
@@ -150,8 +161,9 @@ Result<std::unique_ptr<Database>> Database::Open(DatabaseOptions options, Log* l
   expiry->SetHides(options.hide_expired_rows);
   auto key_layouts = std::make_shared<KeyLayouts>();
   auto file_statistics = std::make_shared<FileStatistics>(key_layouts, log);
+  SettlePace(&options);
   auto write_stalls = std::make_shared<WriteStalls>(
-      [env = options.db.env] { return static_cast<int64_t>(env->NowMicros()); });
+      [env = options.db.env] { return static_cast<int64_t>(env->NowMicros()); }, options.pace);
   auto log_failure = std::make_shared<LogFailure>();
   if (options.collect_statistics) {
     options.column_family.table_properties_collector_factories = {
@@ -160,9 +172,6 @@ Result<std::unique_ptr<Database>> Database::Open(DatabaseOptions options, Log* l
   options.db.listeners.push_back(MakeStatisticsListener(file_statistics));
   options.db.listeners.push_back(MakeStallListener(write_stalls));
   options.db.listeners.push_back(MakeBackgroundErrorListener(log));
-  if (options.db.info_log != nullptr) {
-    options.db.info_log = MakeLibraryLog(std::move(options.db.info_log), log);
-  }
   options.db.listeners.push_back(MakeLogFailureListener(log_failure));
   // A filter turns the entry of a dropped index into a Delete although a SingleDelete of a session may lie
   // above it, and the stock plug-in's does that with expired entries too. Such pairs are no damage.
@@ -332,6 +341,7 @@ Status Database::FlushMemtables() {
 }
 
 Status Database::PauseBackgroundWork() {
+  const IoPace::Haste haste(pace());
   pause_wanted_ = true;
   std::lock_guard lock(merge_mutex_);
   pause_wanted_ = false;
@@ -350,6 +360,7 @@ Status Database::ContinueBackgroundWork() {
 }
 
 Status Database::Compact(const ColumnFamily& family, uint32_t threads) {
+  const IoPace::Haste haste(pace());
   rocksdb::CompactRangeOptions options;
   options.max_subcompactions = threads;
   options.bottommost_level_compaction = rocksdb::BottommostLevelCompaction::kForceOptimized;
@@ -367,6 +378,7 @@ Status Database::Compact(const ColumnFamily& family, uint32_t threads) {
 
 Status Database::CompactIndex(const ColumnFamily& family, uint32_t index_number,
                               std::atomic<bool>* cancel) {
+  const IoPace::Haste haste(cancel == nullptr ? pace() : nullptr);
   const IndexRange range(family, index_number);
   rocksdb::CompactRangeOptions options;
   options.exclusive_manual_compaction = false;
@@ -376,6 +388,7 @@ Status Database::CompactIndex(const ColumnFamily& family, uint32_t index_number,
 }
 
 Status Database::CompactLevelZero() {
+  const IoPace::Haste haste(pace());
   std::lock_guard lock(merge_mutex_);  // A merge for reads may leave its file in level 0.
   for (const ColumnFamily* family : Families()) {
     rocksdb::ColumnFamilyMetaData metadata;
@@ -506,6 +519,7 @@ Status Database::MakeCommitsDurable() {
 
 Status Database::Close() {
   if (db_ == nullptr) return Status();
+  const IoPace::Haste haste(pace());
   rocksdb::CancelAllBackgroundWork(db_.get(), /*wait=*/true);
   expiry_->Bind(nullptr);
   write_stalls_->Bind(nullptr);

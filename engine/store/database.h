@@ -65,6 +65,7 @@ struct DatabaseOptions {
   bool hide_expired_rows = true;       // rocksdb_enable_ttl_read_filtering
   bool collect_statistics = true;      // rocksdb_collect_sst_properties
   uint64_t bypass_memtable_bytes = 0;  // cairn_bypass_memtable_bytes; 0: no commit does.
+  std::shared_ptr<IoPace> pace;  // Of compactions, where db.rate_limiter is not set; null: none.
   std::shared_ptr<CollectorControl> collector = std::make_shared<CollectorControl>();
 };
 
@@ -109,6 +110,8 @@ class Database {
   RangeLockTable* range_locks() const { return range_locks_.get(); }
   TableClaims& table_claims() { return table_claims_; }
   WriteStalls& write_stalls() const { return *write_stalls_; }
+  // Null: compactions have no pace of their own.
+  IoPace* pace() const { return options_.pace.get(); }
   MemoryAccounts& memory_accounts() const { return memory_accounts_; }
   // Seconds since the epoch, by the clock that dates snapshots.
   uint64_t NowSeconds() const { return cairn::NowSeconds(db_.get()); }
@@ -151,7 +154,10 @@ class Database {
   Status ContinueBackgroundWork();
   // Ends the compactions that run, whoever has asked for them, and waits for it; none begins until the second is
   // called.
-  void AbortCompactions() { db_->AbortAllCompactions(); }
+  void AbortCompactions() {
+    const IoPace::Haste haste(pace());
+    db_->AbortAllCompactions();
+  }
   void ResumeCompactions() { db_->ResumeAllCompactions(); }
   // Manual compactions of whole families since the start, and how many run now.
   uint64_t manual_compactions_processed() const { return compactions_processed_; }
@@ -161,7 +167,7 @@ class Database {
   // `threads`: that share the work; 0: as many as every compaction has.
   Status Compact(const ColumnFamily& family, uint32_t threads = 0);
   Status CompactLevelZero();
-  // Compacts the keys of one index; ends early when `cancel`, if given, becomes true.
+  // Compacts the keys of one index. With `cancel` nobody waits for it, and it ends early when that becomes true.
   Status CompactIndex(const ColumnFamily& family, uint32_t index_number,
                       std::atomic<bool>* cancel = nullptr);
   // Makes a consistent copy in the directory `path`, which must not exist yet. Data files become links where

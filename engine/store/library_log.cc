@@ -1,6 +1,7 @@
 #include "engine/store/library_log.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdarg>
 #include <cstdio>
 #include <string>
@@ -12,19 +13,28 @@ namespace {
 
 constexpr size_t kMostBytes = 2000;  // Of a message.
 
+Severity SeverityOf(rocksdb::InfoLogLevel level) {
+  if (level >= rocksdb::InfoLogLevel::ERROR_LEVEL) return Severity::kError;
+  return level == rocksdb::InfoLogLevel::WARN_LEVEL ? Severity::kWarning : Severity::kNote;
+}
+
+// RocksDB asks the level before it makes a message, so that it is that of the log which takes more.
 class LibraryLog final : public rocksdb::Logger {
  public:
-  LibraryLog(std::shared_ptr<rocksdb::Logger> file, Log* log) : file_(std::move(file)), log_(log) {}
+  LibraryLog(std::shared_ptr<rocksdb::Logger> file, Log* log, rocksdb::InfoLogLevel copied)
+      : file_(std::move(file)), log_(log) {
+    LibraryLog::SetInfoLogLevel(copied);
+  }
 
   using rocksdb::Logger::Logv;
   void Logv(const char* format, va_list arguments) override { file_->Logv(format, arguments); }
 
   void Logv(rocksdb::InfoLogLevel level, const char* format, va_list arguments) override {
-    if (level < GetInfoLogLevel()) return;
-    if (level >= rocksdb::InfoLogLevel::WARN_LEVEL && level < rocksdb::InfoLogLevel::HEADER_LEVEL) {
+    if (level >= copied_.load(std::memory_order_relaxed) &&
+        level < rocksdb::InfoLogLevel::HEADER_LEVEL) {
       va_list copy;
       va_copy(copy, arguments);
-      Forward(level, format, copy);
+      Copy(level, format, copy);
       va_end(copy);
     }
     file_->Logv(level, format, arguments);
@@ -36,21 +46,24 @@ class LibraryLog final : public rocksdb::Logger {
   size_t GetLogFileSize() const override { return file_->GetLogFileSize(); }
   void Flush() override { file_->Flush(); }
   rocksdb::InfoLogLevel GetInfoLogLevel() const override { return file_->GetInfoLogLevel(); }
-  void SetInfoLogLevel(rocksdb::InfoLogLevel level) override { file_->SetInfoLogLevel(level); }
+  void SetInfoLogLevel(rocksdb::InfoLogLevel level) override {
+    copied_.store(level, std::memory_order_relaxed);
+    file_->SetInfoLogLevel(std::min(level, rocksdb::InfoLogLevel::INFO_LEVEL));
+  }
 
  private:
-  void Forward(rocksdb::InfoLogLevel level, const char* format, va_list arguments) {
+  void Copy(rocksdb::InfoLogLevel level, const char* format, va_list arguments) {
     char text[kMostBytes];
     std::vsnprintf(text, sizeof(text), format, arguments);
     std::string line = std::string("LibRocksDB:") + text;
     while (line.ends_with('\n')) line.pop_back();
     std::replace(line.begin(), line.end(), '\n', ' ');
-    log_->Write(level == rocksdb::InfoLogLevel::WARN_LEVEL ? Severity::kWarning : Severity::kError,
-                line);
+    log_->Write(SeverityOf(level), line);
   }
 
   const std::shared_ptr<rocksdb::Logger> file_;
   Log* const log_;
+  std::atomic<rocksdb::InfoLogLevel> copied_;
 };
 
 std::string_view Describe(rocksdb::BackgroundErrorReason reason) {
@@ -103,8 +116,9 @@ class BackgroundErrorListener final : public rocksdb::EventListener {
 
 }  // namespace
 
-std::shared_ptr<rocksdb::Logger> MakeLibraryLog(std::shared_ptr<rocksdb::Logger> file, Log* log) {
-  return std::make_shared<LibraryLog>(std::move(file), log);
+std::shared_ptr<rocksdb::Logger> MakeLibraryLog(std::shared_ptr<rocksdb::Logger> file, Log* log,
+                                                rocksdb::InfoLogLevel copied) {
+  return std::make_shared<LibraryLog>(std::move(file), log, copied);
 }
 
 std::shared_ptr<rocksdb::EventListener> MakeBackgroundErrorListener(Log* log) {

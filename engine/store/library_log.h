@@ -1,4 +1,4 @@
-// What RocksDB has to say, in the engine's log: its warnings and errors, and what its background work met.
+// What RocksDB has to say, in the engine's log: its messages, and what its background work met.
 #pragma once
 
 #include <memory>
@@ -9,9 +9,10 @@
 
 namespace cairn {
 
-// A logger that writes to `file` as before, and warnings and errors to `log` too where `file` takes them. Its level is
-// that of `file`. `log` outlives it.
-std::shared_ptr<rocksdb::Logger> MakeLibraryLog(std::shared_ptr<rocksdb::Logger> file, Log* log);
+// A logger that writes messages to `file`, RocksDB's LOG, from INFO_LEVEL on (or from `copied`, where that is less),
+// and those from `copied` on to `log` too. SetInfoLogLevel sets `copied`, at any time. `log` outlives it.
+std::shared_ptr<rocksdb::Logger> MakeLibraryLog(std::shared_ptr<rocksdb::Logger> file, Log* log,
+                                                rocksdb::InfoLogLevel copied);
 
 // Errors of flushes, compactions and the log of writes, after which RocksDB takes no writes, and that it does again.
 std::shared_ptr<rocksdb::EventListener> MakeBackgroundErrorListener(Log* log);

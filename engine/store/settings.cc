@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "engine/store/directory_marker.h"
+#include "engine/store/library_log.h"
 #include "engine/store/rocksdb_status.h"
 #include "rocksdb/advanced_cache.h"
 #include "rocksdb/convenience.h"
@@ -56,6 +57,10 @@ Status PrepareDirectory(const char* variable, const std::string& path) {
 // millions of rows reads its filter again. Its clock cache has such shards anyway.
 constexpr uint64_t kLeastShardBytes = 32 << 20;
 constexpr int kMostShardBits = 6;
+
+rocksdb::InfoLogLevel ToInfoLogLevel(int level) {
+  return static_cast<rocksdb::InfoLogLevel>(level);
+}
 
 int ShardBits(const StoreSettings& settings) {
   if (settings.block_cache_shard_bits >= 0) return settings.block_cache_shard_bits;
@@ -161,7 +166,7 @@ Result<rocksdb::DBOptions> MakeDbOptions(const StoreSettings& settings) {
 
 }  // namespace
 
-Result<StoreOptions> MakeStoreOptions(const StoreSettings& settings) {
+Result<StoreOptions> MakeStoreOptions(const StoreSettings& settings, Log* log) {
   if (settings.directory.empty()) {
     return Status(StatusCode::kInvalidArgument, "the data directory has no name (rocksdb_datadir)");
   }
@@ -183,11 +188,15 @@ Result<StoreOptions> MakeStoreOptions(const StoreSettings& settings) {
   DatabaseOptions& database = options.database;
   database.directory = settings.directory;
   CAIRN_ASSIGN_OR_RETURN(database.db, MakeDbOptions(settings));
+  std::shared_ptr<rocksdb::Logger> info_log;
   // Only names the file; that it cannot be made is found by opening the database.
-  rocksdb::CreateLoggerFromOptions(settings.directory, database.db, &options.info_log)
+  rocksdb::CreateLoggerFromOptions(settings.directory, database.db, &info_log)
       .PermitUncheckedError();
-  database.db.info_log = options.info_log;
-  SetInfoLogLevel(&options, settings.info_log_level);
+  if (info_log != nullptr) {
+    options.info_log =
+        MakeLibraryLog(std::move(info_log), log, ToInfoLogLevel(settings.copied_log_level));
+    database.db.info_log = options.info_log;
+  }
   SetStatisticsLevel(&options, settings.statistics_level);
   database.db.sst_file_manager.reset(
       rocksdb::NewSstFileManager(database.db.env, database.db.info_log, /*trash_dir=*/"",
@@ -215,10 +224,8 @@ void SetBlockCacheBytes(StoreOptions* options, uint64_t bytes) {
   if (options->block_cache != nullptr) options->block_cache->SetCapacity(bytes);
 }
 
-void SetInfoLogLevel(StoreOptions* options, int level) {
-  if (options->info_log != nullptr) {
-    options->info_log->SetInfoLogLevel(static_cast<rocksdb::InfoLogLevel>(level));
-  }
+void SetCopiedLogLevel(StoreOptions* options, int level) {
+  if (options->info_log != nullptr) options->info_log->SetInfoLogLevel(ToInfoLogLevel(level));
 }
 
 void SetStatisticsLevel(StoreOptions* options, int level) {

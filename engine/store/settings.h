@@ -6,6 +6,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "engine/base/log.h"
 #include "engine/base/status.h"
 #include "engine/store/database.h"
 
@@ -44,7 +45,8 @@ struct StoreSettings {
   uint64_t deletion_bytes_per_s = 0;    // Of obsolete files; 0: at once.
   uint32_t log_recovery_mode = 1;       // 0..3, RocksDB's WALRecoveryMode.
   bool write_prepared = false;
-  int info_log_level = 3;  // 0 debug .. 4 fatal.
+  int copied_log_level =
+      3;  // Of RocksDB's messages that go to the engine's log: 0 debug .. 4 fatal.
   uint64_t kept_info_logs = 1000;
   uint32_t remembered_deadlocks = 5;
   bool refuse_unknown_options = false;  // In the OPTIONS file of the directory.
@@ -63,13 +65,13 @@ struct StoreOptions {
   std::shared_ptr<rocksdb::Logger> info_log;
 };
 
-// Creates the directory when it may and has to. Errors: kInvalidArgument, kReadOnly, kIoError, kNoSpace, those
-// of CheckDirectoryMarker.
-Result<StoreOptions> MakeStoreOptions(const StoreSettings& settings);
+// Creates the directory when it may and has to. `log` outlives what is made. Errors: kInvalidArgument, kReadOnly,
+// kIoError, kNoSpace, those of CheckDirectoryMarker.
+Result<StoreOptions> MakeStoreOptions(const StoreSettings& settings, Log* log);
 
 void SetBlockCacheBytes(StoreOptions* options, uint64_t bytes);
-// 0 debug .. 4 fatal.
-void SetInfoLogLevel(StoreOptions* options, int level);
+// As StoreSettings::copied_log_level.
+void SetCopiedLogLevel(StoreOptions* options, int level);
 // 0..5, RocksDB's StatsLevel.
 void SetStatisticsLevel(StoreOptions* options, int level);
 // A limit can be changed but neither made nor taken away while the database is open: false then.

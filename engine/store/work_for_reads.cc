@@ -134,6 +134,7 @@ Status Database::MergeLevelZeroWhereItPays(const ColumnFamily& family) {
   CAIRN_RETURN_IF_ERROR(FromRocksDb(merged));
   // RocksDB tells nobody of what it is asked for like that.
   file_statistics_->MarkStale(family.id);
+  write_stalls_->Look(family.name);
   ++level_zero_merges_for_reads_;
   return Status();
 }

@@ -134,8 +134,13 @@ void WriteStalls::LookLocked(const std::string& name, Family* family) {
   if (db_ == nullptr) return;
   // The counts first: what they tell and the state does not was over before.
   const Counts counts = ReadCounts(family->handle);
-  const std::optional<WriteStall> now_holds =
-      FindStall(db_->GetOptions(family->handle), ReadState(family->handle));
+  const rocksdb::Options options = db_->GetOptions(family->handle);
+  const StallState state = ReadState(family->handle);
+  if (pace_ != nullptr) {
+    pace_->SetLevelZero(family->handle->GetID(), state.level_zero_files,
+                        options.level0_file_num_compaction_trigger);
+  }
+  const std::optional<WriteStall> now_holds = FindStall(options, state);
   const int64_t now = now_us_();
   const auto is = [](const std::optional<WriteStall>& stall, size_t kind, size_t cause) {
     return stall.has_value() && static_cast<size_t>(stall->kind) == kind &&

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/store/io_pace.h"
 #include "rocksdb/db.h"
 #include "rocksdb/listener.h"
 
@@ -58,7 +59,9 @@ class WriteStalls {
   static constexpr size_t kRemembered = 1000;  // and the oldest ones beyond these.
 
   // `now_us`: microseconds since the epoch.
-  explicit WriteStalls(std::function<int64_t()> now_us) : now_us_(std::move(now_us)) {}
+  // `pace`, if there is one, learns of files that wait to be merged.
+  explicit WriteStalls(std::function<int64_t()> now_us, std::shared_ptr<IoPace> pace = nullptr)
+      : now_us_(std::move(now_us)), pace_(std::move(pace)) {}
 
   // Nothing is looked at before the first call, and after one with null.
   void Bind(rocksdb::DB* db);
@@ -91,6 +94,7 @@ class WriteStalls {
   void Remember(WriteStall stall, int64_t now_us);
 
   const std::function<int64_t()> now_us_;
+  const std::shared_ptr<IoPace> pace_;
   std::mutex mutex_;
   rocksdb::DB* db_ = nullptr;
   std::map<std::string, Family, std::less<>> families_;

@@ -14,7 +14,6 @@ namespace cairn {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::SizeIs;
 
 // Stands for RocksDB's LOG file.
 class FileLog final : public rocksdb::Logger {
@@ -28,19 +27,35 @@ class FileLog final : public rocksdb::Logger {
   std::vector<std::string> lines;
 };
 
-TEST(LibraryLog, WarningsAndErrorsGoToBothLogsFromTheLevelOfTheFileUp) {
+TEST(LibraryLog, KeepsAllButDebuggingInTheFileAndCopiesFromItsLevelUp) {
   const auto file = std::make_shared<FileLog>();
   TestLog log;
-  const auto both = MakeLibraryLog(file, &log);
-  file->SetInfoLogLevel(rocksdb::InfoLogLevel::ERROR_LEVEL);
+  const auto both = MakeLibraryLog(file, &log, rocksdb::InfoLogLevel::ERROR_LEVEL);
+  ROCKSDB_NAMESPACE::Debug(both, "a detail");
+  ROCKSDB_NAMESPACE::Info(both, "a flush");
   ROCKSDB_NAMESPACE::Warn(both, "a warning");
   ROCKSDB_NAMESPACE::Error(both, "error %d\nin two lines\n", 7);
-  both->SetInfoLogLevel(rocksdb::InfoLogLevel::INFO_LEVEL);
-  ROCKSDB_NAMESPACE::Info(both, "a note");
-  ROCKSDB_NAMESPACE::Warn(both, "another warning");
-  EXPECT_THAT(log.messages(),
-              ElementsAre("LibRocksDB:error 7 in two lines", "LibRocksDB:another warning"));
-  EXPECT_THAT(file->lines, SizeIs(3));
+  ROCKSDB_NAMESPACE::Header(both, "an option");
+  EXPECT_THAT(file->lines, ElementsAre("a flush", "[WARN] a warning",
+                                       "[ERROR] error 7\nin two lines\n", "an option"));
+  EXPECT_THAT(log.messages(), ElementsAre("LibRocksDB:error 7 in two lines"));
+}
+
+TEST(LibraryLog, FollowsItsLevel) {
+  const auto file = std::make_shared<FileLog>();
+  TestLog log;
+  const auto both = MakeLibraryLog(file, &log, rocksdb::InfoLogLevel::FATAL_LEVEL);
+  ROCKSDB_NAMESPACE::Error(both, "an error");
+  both->SetInfoLogLevel(rocksdb::InfoLogLevel::DEBUG_LEVEL);
+  ROCKSDB_NAMESPACE::Debug(both, "a detail");
+  ROCKSDB_NAMESPACE::Header(both, "an option");
+  both->SetInfoLogLevel(rocksdb::InfoLogLevel::WARN_LEVEL);
+  ROCKSDB_NAMESPACE::Debug(both, "another detail");
+  ROCKSDB_NAMESPACE::Info(both, "a flush");
+  ROCKSDB_NAMESPACE::Warn(both, "a warning");
+  EXPECT_THAT(file->lines, ElementsAre("[ERROR] an error", "[DEBUG] a detail", "an option",
+                                       "a flush", "[WARN] a warning"));
+  EXPECT_THAT(log.messages(), ElementsAre("LibRocksDB:a detail", "LibRocksDB:a warning"));
 }
 
 TEST(BackgroundErrors, AreLoggedWithTheirReasonAndTheirEnd) {

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "rocksdb/advanced_cache.h"
+#include "tests/unit/store/memory_database.h"
 
 namespace cairn {
 namespace {
@@ -15,7 +16,8 @@ TEST(BlockCache, KeepsTheFilterOfALargeFile) {
   StoreSettings settings;
   settings.directory = directory;
   settings.block_cache_bytes = 64 << 20;
-  const auto options = MakeStoreOptions(settings);
+  TestLog log;
+  const auto options = MakeStoreOptions(settings, &log);
   ASSERT_TRUE(options.ok()) << options.status().ToString();
   rocksdb::Cache& cache = *options->block_cache;
 

@@ -1,0 +1,75 @@
+// Compactions that leave a slow disk to those who wait for it.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <mutex>
+
+#include "rocksdb/rate_limiter.h"
+
+namespace cairn {
+
+// What RocksDB asks before each piece that a compaction reads or writes. A compaction rests for a multiple of the time
+// that its reading and writing took: nearly not at all where files are in memory or the disk is fast, and where it is
+// slow, most of the disk is left to others. It rests the less, the more files of level 0 wait to be merged, and not at
+// all with twice as many as RocksDB merges them from, while RocksDB slows writes down, or while somebody waits for a
+// compaction. Flushes never rest.
+//
+// Thread-safe; taken for a limit of bytes it has none. It belongs to compactions' own threads, whose perf level it
+// raises to have their time measured: a session's thread compacts within a Haste.
+class IoPace final : public rocksdb::RateLimiter {
+ public:
+  // Of the time that reading and writing took, with an empty level 0.
+  static constexpr double kMostRest = 3.0;
+
+  // While one lives, nobody rests.
+  class Haste {
+   public:
+    // Null: there is no pace.
+    explicit Haste(IoPace* pace) : pace_(pace) {
+      if (pace_ != nullptr) ++pace_->hastes_;
+    }
+    ~Haste() {
+      if (pace_ != nullptr) --pace_->hastes_;
+    }
+    Haste(const Haste&) = delete;
+    Haste& operator=(const Haste&) = delete;
+
+   private:
+    IoPace* const pace_;
+  };
+
+  IoPace() : RateLimiter(Mode::kAllIo) {}
+
+  // On at first.
+  void SetOn(bool on) { on_.store(on, std::memory_order_relaxed); }
+  // Of a column family: how many files its level 0 has, and from how many on RocksDB merges them.
+  void SetLevelZero(uint32_t family, uint64_t files, int trigger);
+  // The time that a compaction rests by the time that its reading and writing took.
+  double Rest() const;
+  // Microseconds that compactions have rested, all together.
+  uint64_t rested_us() const { return rested_us_.load(std::memory_order_relaxed); }
+
+  using rocksdb::RateLimiter::Request;
+  void Request(int64_t bytes, rocksdb::Env::IOPriority priority, rocksdb::Statistics* statistics,
+               OpType kind) override;
+  int64_t GetSingleBurstBytes() const override;
+  void SetBytesPerSecond(int64_t) override {}
+  int64_t GetBytesPerSecond() const override { return 0; }
+  int64_t GetTotalBytesThrough(rocksdb::Env::IOPriority) const override { return 0; }
+  int64_t GetTotalRequests(rocksdb::Env::IOPriority) const override { return 0; }
+
+ private:
+  // Microseconds rested.
+  uint64_t RestFor(uint64_t used_us);
+
+  std::atomic<bool> on_{true};
+  std::atomic<int> hastes_{0};
+  std::atomic<double> backlog_{0};  // Of the family that has the largest: its files by its trigger.
+  std::atomic<uint64_t> rested_us_{0};
+  std::mutex mutex_;
+  std::map<uint32_t, double> backlogs_;  // Guarded by mutex_.
+};
+
+}  // namespace cairn
