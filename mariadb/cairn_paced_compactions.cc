@@ -13,13 +13,15 @@ void SetPacedCompactions(THD*, st_mysql_sys_var*, void* variable, const void* va
   SettlePacedCompactions();
 }
 
-MYSQL_SYSVAR_BOOL(
-    paced_compactions, paced_compactions, PLUGIN_VAR_OPCMDARG,
-    "Compactions that nobody waits for rest up to three times as long as they read and "
-    "write, so that statements have the most of a slow disk; less when files wait to be "
-    "merged, and hardly on a fast disk. Without effect where "
-    "rocksdb_rate_limiter_bytes_per_sec is set",
-    nullptr, SetPacedCompactions, true);
+MYSQL_SYSVAR_BOOL(paced_compactions, paced_compactions, PLUGIN_VAR_OPCMDARG,
+                  "Compactions that nobody waits for rest up to three times as long as they read "
+                  "and write, so that "
+                  "statements have the most of a slow disk; less when files wait to be merged, and "
+                  "hardly on a fast "
+                  "disk. OFF ends the rests; that each piece is waited for is up to "
+                  "rocksdb_bytes_per_sync. Without "
+                  "effect where rocksdb_rate_limiter_bytes_per_sec is set",
+                  nullptr, SetPacedCompactions, true);
 
 }  // namespace
 

@@ -1,5 +1,7 @@
 #include "engine/store/database.h"
 
+#include <sys/vfs.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <mutex>
@@ -125,15 +127,21 @@ void SettleBypass(DatabaseOptions* options) {
   }
 }
 
+constexpr long kZfs = 0x2FC12FC1;  // What statfs() gives for it.
+
 // What a compaction writes would else pile up in the page cache, where it takes the place of blocks that are read, until
-// its file ends and is synced: then every commit waits for all of it. Waited for piece by piece, it can be rested for.
+// its file ends and is synced: then every commit waits for all of it. Waited for piece by piece, it can be rested for. On ZFS
+// RocksDB would sync the file for each piece, and with wal_bytes_per_sync commits would wait for pieces of the log.
 void SettlePace(DatabaseOptions* options) {
   if (options->db.rate_limiter != nullptr) options->pace = nullptr;
   if (options->pace == nullptr) return;
   options->db.rate_limiter = options->pace;
   if (options->db.bytes_per_sync != 0) return;
   options->db.bytes_per_sync = 1 << 20;
-  options->db.strict_bytes_per_sync = true;
+  struct statfs file_system {};
+  options->db.strict_bytes_per_sync = options->db.wal_bytes_per_sync == 0 &&
+                                      statfs(options->directory.c_str(), &file_system) == 0 &&
+                                      file_system.f_type != kZfs;
 }
 
 }  // namespace
@@ -171,7 +179,7 @@ Result<std::unique_ptr<Database>> Database::Open(DatabaseOptions options, Log* l
   }
   options.db.listeners.push_back(MakeStatisticsListener(file_statistics));
   options.db.listeners.push_back(MakeStallListener(write_stalls));
-  options.db.listeners.push_back(MakeBackgroundErrorListener(log));
+  options.db.listeners.push_back(MakeBackgroundErrorListener(log, options.pace));
   options.db.listeners.push_back(MakeLogFailureListener(log_failure));
   // A filter turns the entry of a dropped index into a Delete although a SingleDelete of a session may lie
   // above it, and the stock plug-in's does that with expired entries too. Such pairs are no damage.
@@ -352,6 +360,7 @@ Status Database::PauseBackgroundWork() {
 }
 
 Status Database::ContinueBackgroundWork() {
+  const IoPace::Haste haste(pace());
   std::lock_guard lock(merge_mutex_);
   if (!background_work_paused_) return Status();
   CAIRN_RETURN_IF_ERROR(FromRocksDb(db_->ContinueBackgroundWork()));
@@ -402,6 +411,7 @@ Status Database::CompactLevelZero() {
         db_->CompactFiles(rocksdb::CompactionOptions(), family->handle, files, /*output_level=*/1);
     // RocksDB tells nobody of what it is asked for like that.
     file_statistics_->MarkStale(family->id);
+    write_stalls_->Look(family->name);
     // A background compaction took some of the files in the meantime: they leave level 0 as well.
     if (!compacted.ok() && !compacted.IsInvalidArgument() && !compacted.IsAborted()) {
       return FromRocksDb(compacted);

@@ -10,11 +10,11 @@
 
 namespace cairn {
 
-// What RocksDB asks before each piece that a compaction reads or writes. A compaction rests for a multiple of the time
-// that its reading and writing took: nearly not at all where files are in memory or the disk is fast, and where it is
-// slow, most of the disk is left to others. It rests the less, the more files of level 0 wait to be merged, and not at
-// all with twice as many as RocksDB merges them from, while RocksDB slows writes down, or while somebody waits for a
-// compaction. Flushes never rest.
+// What RocksDB asks before each piece that a compaction writes. A compaction rests for a multiple of the time that its
+// reading and writing took: nearly not at all where files are in memory or the disk is fast, and where it is slow, most of
+// the disk is left to others. It rests the less, the more files of level 0 wait to be merged, and not at all with twice as
+// many as RocksDB merges them from, while RocksDB holds writes back or cannot write, or while somebody waits for a
+// compaction. Flushes never rest; nor do reads, which a compaction may do under a mutex of RocksDB's table cache.
 //
 // Thread-safe; taken for a limit of bytes it has none. It belongs to compactions' own threads, whose perf level it
 // raises to have their time measured: a session's thread compacts within a Haste.
@@ -22,6 +22,8 @@ class IoPace final : public rocksdb::RateLimiter {
  public:
   // Of the time that reading and writing took, with an empty level 0.
   static constexpr double kMostRest = 3.0;
+  // From here on nobody rests.
+  static constexpr double kMostBacklog = 2.0;
 
   // While one lives, nobody rests.
   class Haste {
@@ -40,20 +42,23 @@ class IoPace final : public rocksdb::RateLimiter {
     IoPace* const pace_;
   };
 
-  IoPace() : RateLimiter(Mode::kAllIo) {}
+  IoPace() : RateLimiter(Mode::kWritesOnly) {}
 
   // On at first.
   void SetOn(bool on) { on_.store(on, std::memory_order_relaxed); }
-  // Of a column family: how many files its level 0 has, and from how many on RocksDB merges them.
-  void SetLevelZero(uint32_t family, uint64_t files, int trigger);
+  // Of a column family: the files in its level 0 by the number from which RocksDB merges them; kMostBacklog while it
+  // holds writes back for the family.
+  void SetBacklog(uint32_t family, double backlog);
+  // Whether RocksDB cannot write, and waits for compactions before it goes on.
+  void SetFailing(bool failing) { failing_.store(failing, std::memory_order_relaxed); }
   // The time that a compaction rests by the time that its reading and writing took.
   double Rest() const;
   // Microseconds that compactions have rested, all together.
   uint64_t rested_us() const { return rested_us_.load(std::memory_order_relaxed); }
 
   using rocksdb::RateLimiter::Request;
-  void Request(int64_t bytes, rocksdb::Env::IOPriority priority, rocksdb::Statistics* statistics,
-               OpType kind) override;
+  void Request(int64_t bytes, rocksdb::Env::IOPriority priority,
+               rocksdb::Statistics* statistics) override;
   int64_t GetSingleBurstBytes() const override;
   void SetBytesPerSecond(int64_t) override {}
   int64_t GetBytesPerSecond() const override { return 0; }
@@ -61,12 +66,12 @@ class IoPace final : public rocksdb::RateLimiter {
   int64_t GetTotalRequests(rocksdb::Env::IOPriority) const override { return 0; }
 
  private:
-  // Microseconds rested.
-  uint64_t RestFor(uint64_t used_us);
+  void RestFor(uint64_t used_us);
 
   std::atomic<bool> on_{true};
   std::atomic<int> hastes_{0};
-  std::atomic<double> backlog_{0};  // Of the family that has the largest: its files by its trigger.
+  std::atomic<bool> failing_{false};
+  std::atomic<double> backlog_{0};  // The largest.
   std::atomic<uint64_t> rested_us_{0};
   std::mutex mutex_;
   std::map<uint32_t, double> backlogs_;  // Guarded by mutex_.

@@ -90,10 +90,12 @@ std::string_view Describe(rocksdb::BackgroundErrorReason reason) {
 
 class BackgroundErrorListener final : public rocksdb::EventListener {
  public:
-  explicit BackgroundErrorListener(Log* log) : log_(log) {}
+  BackgroundErrorListener(Log* log, std::shared_ptr<IoPace> pace)
+      : log_(log), pace_(std::move(pace)) {}
   const char* Name() const override { return "CairnBackgroundErrorListener"; }
 
   void OnBackgroundError(rocksdb::BackgroundErrorReason reason, rocksdb::Status* error) override {
+    if (pace_ != nullptr) pace_->SetFailing(true);
     log_->Write(Severity::kError,
                 "Error detected in background, Status Code: " + std::to_string(error->code()) +
                     ", Status: " + error->ToString());
@@ -105,6 +107,7 @@ class BackgroundErrorListener final : public rocksdb::EventListener {
   void OnErrorRecoveryEnd(const rocksdb::BackgroundErrorRecoveryInfo& info) override {
     info.old_bg_error.PermitUncheckedError();
     if (info.new_bg_error.ok()) {
+      if (pace_ != nullptr) pace_->SetFailing(false);
       log_->Write(Severity::kNote,
                   "writes go on after the error in background: " + info.old_bg_error.ToString());
     }
@@ -112,6 +115,7 @@ class BackgroundErrorListener final : public rocksdb::EventListener {
 
  private:
   Log* const log_;
+  const std::shared_ptr<IoPace> pace_;
 };
 
 }  // namespace
@@ -121,8 +125,9 @@ std::shared_ptr<rocksdb::Logger> MakeLibraryLog(std::shared_ptr<rocksdb::Logger>
   return std::make_shared<LibraryLog>(std::move(file), log, copied);
 }
 
-std::shared_ptr<rocksdb::EventListener> MakeBackgroundErrorListener(Log* log) {
-  return std::make_shared<BackgroundErrorListener>(log);
+std::shared_ptr<rocksdb::EventListener> MakeBackgroundErrorListener(Log* log,
+                                                                    std::shared_ptr<IoPace> pace) {
+  return std::make_shared<BackgroundErrorListener>(log, std::move(pace));
 }
 
 }  // namespace cairn

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "engine/base/log.h"
+#include "engine/store/io_pace.h"
 #include "rocksdb/env.h"
 #include "rocksdb/listener.h"
 
@@ -15,6 +16,8 @@ std::shared_ptr<rocksdb::Logger> MakeLibraryLog(std::shared_ptr<rocksdb::Logger>
                                                 rocksdb::InfoLogLevel copied);
 
 // Errors of flushes, compactions and the log of writes, after which RocksDB takes no writes, and that it does again.
-std::shared_ptr<rocksdb::EventListener> MakeBackgroundErrorListener(Log* log);
+// `pace`, if there is one, learns of them too.
+std::shared_ptr<rocksdb::EventListener> MakeBackgroundErrorListener(
+    Log* log, std::shared_ptr<IoPace> pace = nullptr);
 
 }  // namespace cairn

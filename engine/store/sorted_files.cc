@@ -60,8 +60,9 @@ void SortedFiles::Trace(std::string_view message) const {
 
 Status SortedFiles::OpenFile() {
   writer_path_ = path_prefix_ + std::to_string(file_count_++) + std::string(kUnfinishedFileSuffix);
-  writer_ = std::make_unique<rocksdb::SstFileWriter>(rocksdb::EnvOptions(options_), options_,
-                                                     family_.handle);
+  rocksdb::EnvOptions file_options(options_);
+  file_options.strict_bytes_per_sync = false;  // A session waits for it.
+  writer_ = std::make_unique<rocksdb::SstFileWriter>(file_options, options_, family_.handle);
   const Status opened = FromRocksDb(writer_->Open(writer_path_));
   Trace("Open(" + writer_path_ + ") returned " + Outcome(opened));
   return opened.WithContext(writer_path_);

@@ -83,6 +83,20 @@ std::optional<WriteStall> FindStall(const rocksdb::ColumnFamilyOptions& options,
   return std::nullopt;
 }
 
+namespace {
+
+// Where RocksDB merges nothing of level 0 by itself, its files wait for nobody.
+double Backlog(const rocksdb::ColumnFamilyOptions& options, uint64_t level_zero_files) {
+  if (options.disable_auto_compactions ||
+      options.compaction_style != rocksdb::kCompactionStyleLevel) {
+    return 0;
+  }
+  return static_cast<double>(level_zero_files) /
+         std::max(options.level0_file_num_compaction_trigger, 1);
+}
+
+}  // namespace
+
 void WriteStalls::Bind(rocksdb::DB* db) {
   std::lock_guard lock(mutex_);
   db_ = db;
@@ -136,11 +150,12 @@ void WriteStalls::LookLocked(const std::string& name, Family* family) {
   const Counts counts = ReadCounts(family->handle);
   const rocksdb::Options options = db_->GetOptions(family->handle);
   const StallState state = ReadState(family->handle);
-  if (pace_ != nullptr) {
-    pace_->SetLevelZero(family->handle->GetID(), state.level_zero_files,
-                        options.level0_file_num_compaction_trigger);
-  }
   const std::optional<WriteStall> now_holds = FindStall(options, state);
+  if (pace_ != nullptr) {
+    pace_->SetBacklog(family->handle->GetID(), now_holds.has_value()
+                                                   ? IoPace::kMostBacklog
+                                                   : Backlog(options, state.level_zero_files));
+  }
   const int64_t now = now_us_();
   const auto is = [](const std::optional<WriteStall>& stall, size_t kind, size_t cause) {
     return stall.has_value() && static_cast<size_t>(stall->kind) == kind &&

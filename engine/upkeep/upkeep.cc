@@ -49,6 +49,7 @@ Upkeep::Upkeep(Database* database, Dictionary* dictionary)
 }
 
 Upkeep::~Upkeep() {
+  const IoPace::Haste haste(database_->pace());
   sync_alarm_.Stop();
   removal_alarm_.Stop();
   cancel_compaction_ = true;  // Who sees it finds the alarm stopped.

@@ -18,16 +18,13 @@
 namespace cairn {
 namespace {
 
-using Kind = rocksdb::RateLimiter::OpType;
-
 constexpr uint64_t kUsedUs = 4'000;
 constexpr std::string_view kInOne("\0\0\0\1key", 7);  // Of the index 1.
 
 // As RocksDB does before a piece, after what took `used_us`.
-void Ask(IoPace* pace, uint64_t used_us, rocksdb::Env::IOPriority priority = rocksdb::Env::IO_LOW,
-         Kind kind = Kind::kWrite) {
-  rocksdb::get_iostats_context()->write_nanos += used_us * 1'000;
-  pace->Request(1 << 20, priority, nullptr, kind);
+void Ask(IoPace* pace, uint64_t used_us, rocksdb::Env::IOPriority priority = rocksdb::Env::IO_LOW) {
+  rocksdb::get_iostats_context()->read_nanos += used_us * 1'000;
+  pace->Request(1 << 20, priority, nullptr, rocksdb::RateLimiter::OpType::kWrite);
 }
 
 // Figures of a thread's I/O are its own.
@@ -39,15 +36,15 @@ void InThread(Body body) {
 TEST(IoPaceTest, RestsTheLessTheMoreFilesWait) {
   IoPace pace;
   EXPECT_EQ(pace.Rest(), IoPace::kMostRest);
-  pace.SetLevelZero(/*family=*/0, /*files=*/4, /*trigger=*/4);
+  pace.SetBacklog(/*family=*/0, 1);
   EXPECT_EQ(pace.Rest(), IoPace::kMostRest / 2);
-  pace.SetLevelZero(1, 6, 4);
+  pace.SetBacklog(1, 1.5);
   EXPECT_EQ(pace.Rest(), IoPace::kMostRest / 4);
-  pace.SetLevelZero(0, 0, 4);
+  pace.SetBacklog(0, 0);
   EXPECT_EQ(pace.Rest(), IoPace::kMostRest / 4) << "the family that has most of them decides";
-  pace.SetLevelZero(1, 9, 4);
+  pace.SetBacklog(1, 2.5);
   EXPECT_EQ(pace.Rest(), 0);
-  pace.SetLevelZero(1, 0, 0);
+  pace.SetBacklog(1, 0);
   EXPECT_EQ(pace.Rest(), IoPace::kMostRest);
 }
 
@@ -55,10 +52,12 @@ TEST(IoPaceTest, RestsInProportion) {
   InThread([] {
     IoPace pace;
     Ask(&pace, kUsedUs);
+    EXPECT_EQ(pace.rested_us(), 0u) << "nothing was measured before";
+    Ask(&pace, kUsedUs);
     EXPECT_GE(pace.rested_us(), 3 * kUsedUs);
     EXPECT_GE(rocksdb::GetPerfLevel(), rocksdb::PerfLevel::kEnableTimeExceptForMutex);
     const uint64_t before = pace.rested_us();
-    pace.SetLevelZero(0, 6, 4);
+    pace.SetBacklog(0, 1.5);
     Ask(&pace, 10 * kUsedUs);
     EXPECT_GE(pace.rested_us() - before, 10 * kUsedUs * 3 / 4);
   });
@@ -67,23 +66,23 @@ TEST(IoPaceTest, RestsInProportion) {
 TEST(IoPaceTest, SavesUpWhatIsLittle) {
   InThread([] {
     IoPace pace;
-    for (int i = 0; i < 3; ++i) Ask(&pace, 100);
+    for (int i = 0; i < 4; ++i) Ask(&pace, 100);
     EXPECT_EQ(pace.rested_us(), 0u);
     Ask(&pace, 100);
     EXPECT_GE(pace.rested_us(), 1'200u);
   });
 }
 
-TEST(IoPaceTest, ItsRestsAreNoReading) {
+TEST(IoPaceTest, ReadsDoNotRest) {
   InThread([] {
     IoPace pace;
-    Ask(&pace, kUsedUs, rocksdb::Env::IO_LOW, Kind::kRead);
-    const uint64_t rested = pace.rested_us();
-    EXPECT_GE(rested, 3 * kUsedUs);
-    Ask(&pace, rested);  // RocksDB has asked within the time that reading took.
-    EXPECT_EQ(pace.rested_us(), rested);
-    Ask(&pace, kUsedUs);
-    EXPECT_GE(pace.rested_us(), rested + 3 * kUsedUs);
+    Ask(&pace, 0);
+    rocksdb::get_iostats_context()->read_nanos += kUsedUs * 1'000;
+    EXPECT_FALSE(pace.IsRateLimited(rocksdb::RateLimiter::OpType::kRead));
+    pace.Request(4096, rocksdb::Env::IO_LOW, nullptr, rocksdb::RateLimiter::OpType::kRead);
+    EXPECT_EQ(pace.rested_us(), 0u);
+    Ask(&pace, 0);
+    EXPECT_GE(pace.rested_us(), 3 * kUsedUs) << "their time is rested for with the next write";
   });
 }
 
@@ -93,6 +92,8 @@ TEST(IoPaceTest, NobodyRestsWhoIsWaitedFor) {
     Ask(&pace, kUsedUs, rocksdb::Env::IO_HIGH);  // A flush.
     Ask(&pace, kUsedUs, rocksdb::Env::IO_USER);  // Writes are held back.
     EXPECT_LT(rocksdb::GetPerfLevel(), rocksdb::PerfLevel::kEnableTimeExceptForMutex);
+    Ask(&pace, 0);  // From here on time is measured.
+    Ask(&pace, kUsedUs, rocksdb::Env::IO_USER);
     {
       const IoPace::Haste haste(&pace);
       const IoPace::Haste no_pace(nullptr);
@@ -100,8 +101,13 @@ TEST(IoPaceTest, NobodyRestsWhoIsWaitedFor) {
     }
     pace.SetOn(false);
     Ask(&pace, kUsedUs);
-    EXPECT_EQ(pace.rested_us(), 0u);
     pace.SetOn(true);
+    Ask(&pace, kUsedUs);
+    pace.SetFailing(true);
+    Ask(&pace, kUsedUs);
+    pace.SetFailing(false);
+    Ask(&pace, 0);
+    EXPECT_EQ(pace.rested_us(), 0u) << "what was done in haste is not rested for later";
     Ask(&pace, kUsedUs);
     EXPECT_GT(pace.rested_us(), 0u);
   });
