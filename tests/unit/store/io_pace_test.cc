@@ -102,7 +102,7 @@ TEST(IoPaceTest, NobodyRestsWhoIsWaitedFor) {
     pace.SetOn(false);
     Ask(&pace, kUsedUs);
     pace.SetOn(true);
-    Ask(&pace, kUsedUs);
+    Ask(&pace, 0);
     pace.SetFailing(true);
     Ask(&pace, kUsedUs);
     pace.SetFailing(false);
