@@ -167,6 +167,23 @@ TEST(IoPaceTest, ADatabaseTellsOfItsFiles) {
   EXPECT_GT(beginnings->rests[0], 0) << "nobody waits for it";
 }
 
+TEST(IoPaceTest, FilesThatNobodyMergesAreNoBacklog) {
+  MemoryDisk disk;
+  DatabaseOptions options = disk.Options();
+  options.pace = std::make_shared<IoPace>();
+  options.default_column_family_text = "disable_auto_compactions=true";
+  auto database = Database::Open(std::move(options), &disk.log());
+  ASSERT_TRUE(database.ok()) << database.status().ToString();
+  Database& db = **database;
+  for (int i = 0; i < 9; ++i) {
+    ASSERT_TRUE(
+        db.rocksdb()->Put(rocksdb::WriteOptions(), db.default_family().handle, kInOne, "").ok());
+    ASSERT_TRUE(db.FlushMemtables().ok());
+  }
+  db.write_stalls().LookAtChanged();
+  EXPECT_EQ(db.pace()->Rest(), IoPace::kMostRest);
+}
+
 TEST(IoPaceTest, ALimitOfTheUsersTakesItsPlace) {
   MemoryDisk disk;
   DatabaseOptions options = disk.Options();
