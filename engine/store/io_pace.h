@@ -59,6 +59,10 @@ class IoPace final : public rocksdb::RateLimiter {
   using rocksdb::RateLimiter::Request;
   void Request(int64_t bytes, rocksdb::Env::IOPriority priority,
                rocksdb::Statistics* statistics) override;
+  // RocksDB's file system in memory asks like that.
+  void Request(int64_t bytes, rocksdb::Env::IOPriority priority) override {
+    Request(bytes, priority, nullptr);
+  }
   int64_t GetSingleBurstBytes() const override;
   void SetBytesPerSecond(int64_t) override {}
   int64_t GetBytesPerSecond() const override { return 0; }
