@@ -45,8 +45,8 @@ struct StoreSettings {
   uint64_t deletion_bytes_per_s = 0;    // Of obsolete files; 0: at once.
   uint32_t log_recovery_mode = 1;       // 0..3, RocksDB's WALRecoveryMode.
   bool write_prepared = false;
-  int copied_log_level =
-      3;  // Of RocksDB's messages that go to the engine's log: 0 debug .. 4 fatal.
+  // Of RocksDB's messages, those from here on go to the engine's log too: 0 debug .. 4 fatal.
+  int copied_log_level = 3;
   uint64_t kept_info_logs = 1000;
   uint32_t remembered_deadlocks = 5;
   bool refuse_unknown_options = false;  // In the OPTIONS file of the directory.
