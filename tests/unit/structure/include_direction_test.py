@@ -69,6 +69,7 @@ SYSTEM_HEADERS = {
     "sys/time.h",
     "sys/types.h",
     "sys/uio.h",
+    "sys/vfs.h",
     "time.h",
     "unistd.h",
     "zlib.h",
