@@ -64,6 +64,15 @@ std::string_view ToString(StatusCode code) {
   return "unknown status";
 }
 
+Status::Status(StatusCode code, std::string message)
+    : code_(code), message_(new std::string(std::move(message))) {}
+
+Status::Message Status::CopyOf(const std::string& message) {
+  return Message(new std::string(message));
+}
+
+void Status::Delete::operator()(const std::string* message) const noexcept { delete message; }
+
 std::string Status::ToString() const {
   std::string text(cairn::ToString(code_));
   if (message_) text.append(": ").append(*message_);

@@ -57,13 +57,14 @@ class [[nodiscard]] Status {
  public:
   Status() = default;
   explicit Status(StatusCode code) : code_(code) {}
-  Status(StatusCode code, std::string message)
-      : code_(code), message_(std::make_unique<std::string>(std::move(message))) {}
-  Status(const Status& other) { *this = other; }
+  // Cold, as is all that has to do with messages: the compiler then lays the way to an error, with all that makes up its
+  // text, apart from the code that runs.
+  [[gnu::cold]] Status(StatusCode code, std::string message);
+  Status(const Status& other) : code_(other.code_), message_(Copy(other.message_)) {}
   Status(Status&&) noexcept = default;
   Status& operator=(const Status& other) {
     code_ = other.code_;
-    message_ = other.message_ ? std::make_unique<std::string>(*other.message_) : nullptr;
+    message_ = Copy(other.message_);
     return *this;
   }
   Status& operator=(Status&&) noexcept = default;
@@ -80,8 +81,16 @@ class [[nodiscard]] Status {
   Status WithContext(std::string_view context) const;
 
  private:
+  struct Delete {
+    [[gnu::cold]] void operator()(const std::string* message) const noexcept;
+  };
+  using Message = std::unique_ptr<const std::string, Delete>;
+
+  static Message Copy(const Message& message) { return message ? CopyOf(*message) : nullptr; }
+  [[gnu::cold]] static Message CopyOf(const std::string& message);
+
   StatusCode code_ = StatusCode::kOk;
-  std::unique_ptr<std::string> message_;
+  Message message_;
 };
 
 // A value or the Status that says why there is none.
