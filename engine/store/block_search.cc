@@ -4,20 +4,10 @@
 #include <bit>
 #include <cstring>
 
+#include "engine/store/block_layout.h"
+
 namespace cairn {
 namespace {
-
-// The number at the end of a block is that of its restarts; of the bits above it, this one does not change the layout.
-constexpr uint32_t kUniformKeys = 1u << 29;
-constexpr uint32_t kMostRestarts = (1u << 28) - 1;
-
-template <typename Number>
-Number Load(const char* from) {
-  static_assert(std::endian::native == std::endian::little);
-  Number number;
-  std::memcpy(&number, from, sizeof(number));
-  return number;
-}
 
 size_t FirstDifference(uint64_t bytes) { return static_cast<size_t>(std::countr_zero(bytes)) / 8; }
 
@@ -30,137 +20,17 @@ size_t CommonBytes(const char* a, const char* b, size_t size) {
     return same;
   }
   for (size_t at = 0; at + kStep < size; at += kStep) {
-    const uint64_t differing = Load<uint64_t>(a + at) ^ Load<uint64_t>(b + at);
+    const uint64_t differing = LoadNumber<uint64_t>(a + at) ^ LoadNumber<uint64_t>(b + at);
     if (differing != 0) return at + FirstDifference(differing);
   }
   const size_t last = size - kStep;
-  const uint64_t differing = Load<uint64_t>(a + last) ^ Load<uint64_t>(b + last);
+  const uint64_t differing = LoadNumber<uint64_t>(a + last) ^ LoadNumber<uint64_t>(b + last);
   return differing == 0 ? size : last + FirstDifference(differing);
 }
 
 int CompareBytes(char a, char b) {
   return static_cast<int>(static_cast<unsigned char>(a)) -
          static_cast<int>(static_cast<unsigned char>(b));
-}
-
-struct BlockView {
-  const char* begin;
-  const char* restarts;  // Which end the entries.
-  uint32_t restart_count;
-
-  const char* Restart(int64_t i) const { return begin + Load<uint32_t>(restarts + 4 * i); }
-};
-
-bool OpenBlock(std::string_view block, BlockView* view) {
-  constexpr size_t kFooter = sizeof(uint32_t);
-  if (block.size() < kFooter) return false;
-  const char* const footer = block.data() + block.size() - kFooter;
-  const uint32_t restart_count = Load<uint32_t>(footer) & ~kUniformKeys;
-  if (restart_count == 0 || restart_count > kMostRestarts ||
-      restart_count > (block.size() - kFooter) / sizeof(uint32_t)) {
-    return false;
-  }
-  *view = {block.data(), footer - size_t{restart_count} * sizeof(uint32_t), restart_count};
-  return true;
-}
-
-template <typename Number>
-const char* ReadVarint(const char* at, const char* end, Number* number) {
-  Number read = 0;
-  for (unsigned shift = 0; shift < 8 * sizeof(Number) && at < end; shift += 7) {
-    const auto byte = static_cast<unsigned char>(*at++);
-    read |= static_cast<Number>(byte & 0x7f) << shift;
-    if (byte < 0x80) {
-      *number = read;
-      return at;
-    }
-  }
-  return nullptr;
-}
-
-// What an entry begins with; behind it lie the rest of the key and the value.
-struct EntryHead {
-  uint32_t shared;  // With the key before.
-  uint32_t rest;
-  uint32_t value_bytes;  // 0 in indexes whose values tell by themselves where they end.
-  const char* key_rest;
-
-  const char* value() const { return key_rest + rest; }
-};
-
-// Of numbers of any size; behind damage, none.
-[[gnu::noinline]] EntryHead ReadLongHead(const char* at, const char* end, bool values_have_sizes) {
-  EntryHead head = {};
-  at = ReadVarint(at, end, &head.shared);
-  if (at != nullptr) at = ReadVarint(at, end, &head.rest);
-  if (at != nullptr && values_have_sizes) at = ReadVarint(at, end, &head.value_bytes);
-  head.key_rest = at;
-  return head;
-}
-
-// Of an entry that begins before `end`. False when it does not end there, the value included. Two words more lie behind
-// `end`: restarts and their number.
-template <bool values_have_sizes>
-inline bool ReadHead(const char* at, const char* end, EntryHead* head) {
-  constexpr uint32_t kMore = 0x80;  // Another byte follows.
-  const uint32_t shared = static_cast<unsigned char>(at[0]);
-  const uint32_t rest = static_cast<unsigned char>(at[1]);
-  const uint32_t value = values_have_sizes ? static_cast<unsigned char>(at[2]) : 0;
-  const uint32_t value_more = values_have_sizes ? static_cast<unsigned char>(at[3]) : 0;
-  if ((shared | rest | value) < kMore) {
-    *head = {shared, rest, value, at + (values_have_sizes ? 3 : 2)};
-  } else if ((shared | rest | value_more) < kMore) {
-    *head = {shared, rest, (value & (kMore - 1)) | value_more << 7, at + 4};
-  } else {
-    *head = ReadLongHead(at, end, values_have_sizes);
-    if (head->key_rest == nullptr) return false;
-  }
-  return end - head->key_rest >= static_cast<int64_t>(uint64_t{head->rest} + head->value_bytes);
-}
-
-constexpr size_t kWordBytes = sizeof(uint64_t);
-
-// As CompareKeys().
-inline int CompareWithKey(const char* user_key, size_t bytes, const BlockKey& key) {
-  if (bytes >= kWordBytes && key.user_key.size() >= kWordBytes) {
-    const uint64_t first_bytes = __builtin_bswap64(Load<uint64_t>(user_key));
-    if (first_bytes != key.first_bytes) {
-      return InOrder(first_bytes < key.first_bytes ? -1 : 1, key.order);
-    }
-  }
-  return CompareKeys({user_key, bytes}, key.user_key, key.order);
-}
-
-// The last restart that lies before the version that is looked for, -1: none does. False: damage.
-template <bool keys_have_versions, bool values_have_sizes>
-bool FindRestart(const BlockView& view, const uint64_t* file_sequence, const BlockKey& key,
-                 int64_t* found) {
-  constexpr size_t kFooter = keys_have_versions ? kVersionBytes : 0;
-  int64_t before = -1;
-  int64_t last = static_cast<int64_t>(view.restart_count) - 1;
-  while (before < last) {
-    const int64_t middle = before + (last - before + 1) / 2;
-    const char* const at = view.Restart(middle);
-    EntryHead head;
-    if (at >= view.restarts || !ReadHead<values_have_sizes>(at, view.restarts, &head) ||
-        head.shared != 0 || head.rest < kFooter) {
-      return false;
-    }
-    int order = CompareWithKey(head.key_rest, head.rest - kFooter, key);
-    if (keys_have_versions && order == 0) {
-      const uint64_t sequence = file_sequence != nullptr
-                                    ? *file_sequence
-                                    : Load<uint64_t>(head.value() - kVersionBytes) >> 8;
-      order = sequence > key.sequence ? -1 : 0;
-    }
-    if (order < 0) {
-      before = middle;
-    } else {
-      last = middle - 1;
-    }
-  }
-  *found = before;
-  return true;
 }
 
 const char* ReadPlace(const char* at, const char* end, BlockPlace* place) {
@@ -170,13 +40,16 @@ const char* ReadPlace(const char* at, const char* end, BlockPlace* place) {
 
 // An index entry, which has a whole key; where the next one begins. Null: damage, or no such entry.
 template <bool values_have_sizes>
-const char* ReadIndexEntry(const BlockView& view, int64_t restart, BlockPlace* place) {
+const char* ReadPlaceAt(const BlockView& view, int64_t restart, BlockPlace* place,
+                        std::string_view* key = nullptr) {
   const char* const at = view.Restart(restart);
   EntryHead head;
   if (at >= view.restarts || !ReadHead<values_have_sizes>(at, view.restarts, &head) ||
       head.shared != 0) {
     return nullptr;
   }
+  if (key != nullptr) *key = {head.key_rest, head.rest};
+  place->number = static_cast<uint32_t>(restart);
   return ReadPlace(head.value(), view.restarts, place);
 }
 
@@ -192,13 +65,12 @@ BlockSearch FindBlockAs(const BlockView& view, bool has_whole_keys, const BlockK
   if (!has_whole_keys) {
     // Entries between the restarts would have been passed over.
     const char* const next =
-        before < 0 ? view.begin : ReadIndexEntry<values_have_sizes>(view, before, place);
+        before < 0 ? view.begin : ReadPlaceAt<values_have_sizes>(view, before, place);
     if (next != (is_last ? view.restarts : view.Restart(before + 1))) return BlockSearch::kUnknown;
   }
   if (is_last) return BlockSearch::kAbsent;
-  return ReadIndexEntry<values_have_sizes>(view, before + 1, place) != nullptr
-             ? BlockSearch::kFound
-             : BlockSearch::kUnknown;
+  return ReadPlaceAt<values_have_sizes>(view, before + 1, place) != nullptr ? BlockSearch::kFound
+                                                                            : BlockSearch::kUnknown;
 }
 
 // The key of each entry in turn, as far as it tells on which side of the wanted one it lies.
@@ -238,9 +110,9 @@ class KeySteps {
     }
     const char* const end = wanted_.data() + wanted_.size();
     const uint64_t word = left >= kWordBytes
-                              ? Load<uint64_t>(end - left)
-                              : Load<uint64_t>(end - kWordBytes) >> (8 * (kWordBytes - left));
-    const uint64_t differing = word ^ Load<uint64_t>(bytes);
+                              ? LoadNumber<uint64_t>(end - left)
+                              : LoadNumber<uint64_t>(end - kWordBytes) >> (8 * (kWordBytes - left));
+    const uint64_t differing = word ^ LoadNumber<uint64_t>(bytes);
     const size_t same = differing == 0 ? kWordBytes : FirstDifference(differing);
     if (same >= size) return size;
     if (same < kWordBytes) return same;
@@ -260,8 +132,9 @@ BlockKey::BlockKey(std::string_view user_key, uint64_t sequence, KeyOrder order)
     : user_key(user_key),
       sequence(sequence),
       order(order),
-      first_bytes(user_key.size() >= kWordBytes ? __builtin_bswap64(Load<uint64_t>(user_key.data()))
-                                                : 0) {}
+      first_bytes(user_key.size() >= kWordBytes
+                      ? __builtin_bswap64(LoadNumber<uint64_t>(user_key.data()))
+                      : 0) {}
 
 BlockSearch FindBlock(std::string_view index, const IndexLayout& layout, const BlockKey& key,
                       BlockPlace* place) {
@@ -274,6 +147,21 @@ BlockSearch FindBlock(std::string_view index, const IndexLayout& layout, const B
   }
   return layout.values_have_sizes ? FindBlockAs<false, true>(view, whole, key, place)
                                   : FindBlockAs<false, false>(view, whole, key, place);
+}
+
+BlockSearch ReadIndexEntry(std::string_view index, const IndexLayout& layout, uint32_t number,
+                           IndexEntry* entry) {
+  BlockView view;
+  if (!layout.has_whole_keys || !OpenBlock(index, &view)) return BlockSearch::kUnknown;
+  if (number >= view.restart_count) return BlockSearch::kAbsent;
+  std::string_view key;
+  const char* const next = layout.values_have_sizes
+                               ? ReadPlaceAt<true>(view, number, &entry->place, &key)
+                               : ReadPlaceAt<false>(view, number, &entry->place, &key);
+  const size_t footer = layout.keys_have_versions ? kVersionBytes : 0;
+  if (next == nullptr || key.size() < footer) return BlockSearch::kUnknown;
+  entry->user_key = key.substr(0, key.size() - footer);
+  return BlockSearch::kFound;
 }
 
 BlockSearch FindVersion(std::string_view block, const uint64_t* file_sequence, const BlockKey& key,
@@ -299,7 +187,7 @@ BlockSearch FindVersion(std::string_view block, const uint64_t* file_sequence, c
     if (order > 0) return BlockSearch::kAbsent;
     if (order < 0) continue;
     if (head.rest >= kVersionBytes) {
-      footer = Load<uint64_t>(head.value() - kVersionBytes);
+      footer = LoadNumber<uint64_t>(head.value() - kVersionBytes);
     } else {
       // The first bytes of the footer are those of the version before.
       if (!follows_version) return BlockSearch::kUnknown;

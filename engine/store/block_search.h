@@ -36,6 +36,7 @@ enum class BlockSearch { kFound, kAbsent, kUnknown };
 struct BlockPlace {
   uint64_t offset;
   uint64_t bytes;
+  uint32_t number;  // Of the entry; with whole keys alone.
 };
 
 struct IndexLayout {
@@ -49,6 +50,16 @@ struct IndexLayout {
 // far.
 BlockSearch FindBlock(std::string_view index, const IndexLayout& layout, const BlockKey& key,
                       BlockPlace* place);
+
+struct IndexEntry {
+  std::string_view
+      user_key;  // No key of its block is behind it, and none of the next block before it.
+  BlockPlace place;
+};
+
+// The index's entry of that number, from 0, where its layout is known to have whole keys. kAbsent: it has no more.
+BlockSearch ReadIndexEntry(std::string_view index, const IndexLayout& layout, uint32_t number,
+                           IndexEntry* entry);
 
 struct BlockEntry {
   uint64_t sequence;

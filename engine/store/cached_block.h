@@ -1,10 +1,12 @@
-// An entry of the block cache, held for as long as this lives.
+// An entry of the block cache, held for as long as this lives, and what looking for them counts.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string_view>
 #include <utility>
 
+#include "engine/store/ticker.h"
 #include "rocksdb/advanced_cache.h"
 #include "rocksdb/slice.h"
 
@@ -27,6 +29,7 @@ class CachedBlock {
     if (handle_ != nullptr) cache_->Release(handle_);
   }
 
+  bool empty() const { return handle_ == nullptr; }
   // What is in the cache; not of nothing.
   template <typename Block>
   const Block* As() const {
@@ -54,5 +57,33 @@ class CachedBlock {
   rocksdb::Cache* cache_ = nullptr;
   rocksdb::Cache::Handle* handle_ = nullptr;
 };
+
+// Blocks that were found in the cache, as RocksDB counts them.
+struct CacheHits {
+  uint64_t index = 0;
+  uint64_t filter = 0;
+  uint64_t data = 0;
+  uint64_t bytes = 0;
+
+  void Publish(Ticker* ticker) const {
+    ticker->Add(rocksdb::BLOCK_CACHE_HIT, index + filter + data);
+    ticker->Add(rocksdb::BLOCK_CACHE_INDEX_HIT, index);
+    ticker->Add(rocksdb::BLOCK_CACHE_FILTER_HIT, filter);
+    ticker->Add(rocksdb::BLOCK_CACHE_DATA_HIT, data);
+    ticker->Add(rocksdb::BLOCK_CACHE_BYTES_READ, bytes);
+  }
+};
+
+// The block of that key, which `held` keeps then. Null: it is not in the cache. `hits` is what of `all` counts such blocks.
+template <typename Block>
+const Block* FindCached(rocksdb::Cache* cache, const rocksdb::Slice& key, CachedBlock* held,
+                        CacheHits* all, uint64_t CacheHits::*hits) {
+  rocksdb::Cache::Handle* const handle = cache->Lookup(key);
+  if (handle == nullptr) return nullptr;
+  *held = CachedBlock(cache, handle);
+  ++(all->*hits);
+  all->bytes += held->charged_bytes();
+  return held->As<Block>();
+}
 
 }  // namespace cairn

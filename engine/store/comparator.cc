@@ -53,4 +53,10 @@ const rocksdb::Comparator* ReverseComparator() {
   return &comparator;
 }
 
+std::optional<KeyOrder> OrderOf(const rocksdb::Comparator& comparator) {
+  if (&comparator == ForwardComparator()) return KeyOrder::kAscending;
+  if (&comparator == ReverseComparator()) return KeyOrder::kDescending;
+  return std::nullopt;
+}
+
 }  // namespace cairn

@@ -2,8 +2,10 @@
 // (spec/on-disk-format.md, 1.2).
 #pragma once
 
+#include <optional>
 #include <string_view>
 
+#include "engine/store/key_order.h"
 #include "rocksdb/comparator.h"
 
 namespace cairn {
@@ -16,5 +18,7 @@ bool IsReverseColumnFamily(std::string_view name);
 // Unsigned byte-wise order, and its exact negation. Singletons that live until the process ends.
 const rocksdb::Comparator* ForwardComparator();
 const rocksdb::Comparator* ReverseComparator();
+// The order of keys by one of them; nullopt: another program's comparator.
+std::optional<KeyOrder> OrderOf(const rocksdb::Comparator& comparator);
 
 }  // namespace cairn

@@ -1,14 +1,16 @@
 #include "engine/store/forward_iterator.h"
 
+#include <algorithm>
 #include <cstring>
+#include <new>
 #include <string>
 
 #include "db/arena_wrapped_db_iter.h"
 #include "db/column_family.h"
 #include "db/db_impl/db_impl.h"
 #include "db/dbformat.h"
-#include "db/table_cache.h"
 #include "db/version_set.h"
+#include "engine/store/file_scan.h"
 #include "engine/store/memtable_tree.h"
 #include "memory/arena.h"
 #include "monitoring/statistics_impl.h"
@@ -66,7 +68,7 @@ class ForwardIterator final : public rocksdb::Iterator {
 
   void MakeSources();
   void AddFiles(rocksdb::MergeIteratorBuilder* sources);
-  rocksdb::InternalIterator* NewFileIterator(const rocksdb::FileMetaData& file, int level);
+  rocksdb::InternalIterator* NewFileScan(const FileRun& run);
   rocksdb::Iterator* General();
   void GoOnWithGeneral(const Slice& key);
   void SetInternalKey(const Slice& user_key, SequenceNumber sequence, rocksdb::ValueType type);
@@ -169,22 +171,13 @@ void ForwardIterator::MakeSources() {
                                : rocksdb::NewEmptyInternalIterator<rocksdb::Slice>(&arena_));
 }
 
-rocksdb::InternalIterator* ForwardIterator::NewFileIterator(const rocksdb::FileMetaData& file,
-                                                            int level) {
-  rocksdb::ColumnFamilyData* const family = family_->cfd();
-  return family->table_cache()->NewIterator(
-      options_, *family->soptions(), family->internal_comparator(), file,
-      /*range_del_agg=*/nullptr, version_->mutable_cf_options, /*table_reader_ptr=*/nullptr,
-      family->internal_stats()->GetFileReadHist(level), rocksdb::TableReaderCaller::kUserIterator,
-      &arena_, /*skip_filters=*/false, level,
-      rocksdb::MaxFileSizeForL0MetaPin(version_->mutable_cf_options),
-      /*smallest_compaction_key=*/nullptr, /*largest_compaction_key=*/nullptr,
-      /*allow_unprepared_value=*/false, /*range_del_read_seqno=*/nullptr,
-      /*range_del_iter=*/nullptr, /*maybe_pin_table_handle=*/true);
+rocksdb::InternalIterator* ForwardIterator::NewFileScan(const FileRun& run) {
+  return new (arena_.AllocateAligned(sizeof(FileScan)))
+      FileScan(family_->cfd(), *version_, options_, run);
 }
 
 // Adds the files that have keys between the bounds, which stay as they are for as long as this lives: a file of level 0
-// that has none would be searched in vain each time, and where a level has one there is no next one to go to.
+// that has none would be searched in vain each time.
 void ForwardIterator::AddFiles(rocksdb::MergeIteratorBuilder* sources) {
   rocksdb::Version* const version = version_->current;
   const rocksdb::VersionStorageInfo& levels = *version->storage_info();
@@ -197,37 +190,36 @@ void ForwardIterator::AddFiles(rocksdb::MergeIteratorBuilder* sources) {
                           sequence_);
     return;
   }
-  const auto begins_behind = [&](const rocksdb::FdWithKeyRange& file) {
-    return comparator_->Compare(rocksdb::ExtractUserKey(file.smallest_key), *upper) >= 0;
+  const auto ends_before = [&](const rocksdb::FdWithKeyRange& file) {
+    return comparator_->Compare(rocksdb::ExtractUserKey(file.largest_key), *lower) < 0;
+  };
+  const auto begins_before_end = [&](const rocksdb::FdWithKeyRange& file) {
+    return comparator_->Compare(rocksdb::ExtractUserKey(file.smallest_key), *upper) < 0;
   };
   uint64_t sorted_runs = 0;
   uint64_t files_of_level_zero = 0;
-  SetInternalKey(*lower, rocksdb::kMaxSequenceNumber, rocksdb::kValueTypeForSeek);
   for (int level = 0; level < levels.num_non_empty_levels(); ++level) {
     const rocksdb::LevelFilesBrief& files = levels.LevelFilesBrief(level);
     if (level == 0) {
       for (size_t i = 0; i < files.num_files; ++i) {
-        const rocksdb::FdWithKeyRange& file = files.files[i];
-        if (comparator_->Compare(rocksdb::ExtractUserKey(file.largest_key), *lower) < 0 ||
-            begins_behind(file)) {
-          continue;
-        }
-        sources->AddIterator(NewFileIterator(*file.file_metadata, level));
+        if (ends_before(files.files[i]) || !begins_before_end(files.files[i])) continue;
+        sources->AddIterator(
+            NewFileScan({.files = &files, .first = i, .end = i + 1, .level = level}));
         ++files_of_level_zero;
         ++sorted_runs;
       }
       continue;
     }
-    const auto first = static_cast<size_t>(
-        rocksdb::FindFile(family_->cfd()->internal_comparator(), files, target_));
-    if (first >= files.num_files || begins_behind(files.files[first])) continue;
+    const rocksdb::FdWithKeyRange* const begin = files.files;
+    const rocksdb::FdWithKeyRange* const behind_last = begin + files.num_files;
+    const auto* const first = std::partition_point(begin, behind_last, ends_before);
+    const auto* const end = std::partition_point(first, behind_last, begins_before_end);
+    if (first == end) continue;
     ++sorted_runs;
-    if (first + 1 < files.num_files && !begins_behind(files.files[first + 1])) {
-      version->AddIteratorsForLevel(options_, file_options, sources, level,
-                                    /*allow_unprepared_value=*/false, sequence_);
-    } else {
-      sources->AddIterator(NewFileIterator(*files.files[first].file_metadata, level));
-    }
+    sources->AddIterator(NewFileScan({.files = &files,
+                                      .first = static_cast<size_t>(first - begin),
+                                      .end = static_cast<size_t>(end - begin),
+                                      .level = level}));
   }
   level_zero_files_ = sorted_runs > 1 ? files_of_level_zero : 0;
 }

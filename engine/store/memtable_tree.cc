@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <typeinfo>
 #include <unordered_set>
@@ -195,15 +196,13 @@ class MemtableTreeFactory final : public rocksdb::SkipListFactory {
                                           rocksdb::Allocator* allocator,
                                           const rocksdb::SliceTransform* prefix,
                                           rocksdb::Logger* log) override {
-    const rocksdb::Comparator* const order =
-        static_cast<const rocksdb::MemTable::KeyComparator&>(comparator)
-            .comparator.user_comparator();
-    if (order != ForwardComparator() && order != ReverseComparator()) {
+    const std::optional<KeyOrder> order =
+        OrderOf(*static_cast<const rocksdb::MemTable::KeyComparator&>(comparator)
+                     .comparator.user_comparator());
+    if (!order.has_value()) {
       return SkipListFactory::CreateMemTableRep(comparator, allocator, prefix, log);
     }
-    return new MemtableTree(
-        order == ForwardComparator() ? KeyOrder::kAscending : KeyOrder::kDescending, comparator,
-        allocator);
+    return new MemtableTree(*order, comparator, allocator);
   }
 };
 

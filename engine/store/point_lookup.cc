@@ -14,13 +14,13 @@
 #include "db/dbformat.h"
 #include "db/lookup_key.h"
 #include "db/merge_context.h"
-#include "db/table_cache.h"
 #include "db/version_set.h"
 #include "engine/store/block_look_ahead.h"
 #include "engine/store/block_search.h"
 #include "engine/store/cached_block.h"
 #include "engine/store/comparator.h"
 #include "engine/store/point_table.h"
+#include "engine/store/table_hold.h"
 #include "engine/store/ticker.h"
 #include "monitoring/file_read_sample.h"
 #include "options/cf_options.h"
@@ -44,10 +44,7 @@ struct Counts {
   uint64_t memtable_hits = 0;
   uint64_t memtable_misses = 0;
   std::array<uint64_t, 3> level_hits = {};  // Of levels 0, 1 and below.
-  uint64_t index_hits = 0;
-  uint64_t filter_hits = 0;
-  uint64_t data_hits = 0;
-  uint64_t cache_bytes = 0;
+  CacheHits cache;
   uint64_t filter_passes = 0;
   uint64_t filter_stops = 0;
   uint64_t filter_true_passes = 0;
@@ -59,11 +56,7 @@ void Publish(const Counts& counts, Ticker* ticker) {
   ticker->Add(rocksdb::GET_HIT_L0, counts.level_hits[0]);
   ticker->Add(rocksdb::GET_HIT_L1, counts.level_hits[1]);
   ticker->Add(rocksdb::GET_HIT_L2_AND_UP, counts.level_hits[2]);
-  ticker->Add(rocksdb::BLOCK_CACHE_HIT, counts.index_hits + counts.filter_hits + counts.data_hits);
-  ticker->Add(rocksdb::BLOCK_CACHE_INDEX_HIT, counts.index_hits);
-  ticker->Add(rocksdb::BLOCK_CACHE_FILTER_HIT, counts.filter_hits);
-  ticker->Add(rocksdb::BLOCK_CACHE_DATA_HIT, counts.data_hits);
-  ticker->Add(rocksdb::BLOCK_CACHE_BYTES_READ, counts.cache_bytes);
+  counts.cache.Publish(ticker);
   ticker->Add(rocksdb::BLOOM_FILTER_FULL_POSITIVE, counts.filter_passes);
   ticker->Add(rocksdb::BLOOM_FILTER_USEFUL, counts.filter_stops);
   ticker->Add(rocksdb::BLOOM_FILTER_FULL_TRUE_POSITIVE, counts.filter_true_passes);
@@ -72,8 +65,7 @@ void Publish(const Counts& counts, Ticker* ticker) {
 // A file's parts, each from the first key on that needs it.
 struct OpenFile {
   const rocksdb::FileMetaData* file = nullptr;
-  rocksdb::TableReader* reader = nullptr;
-  rocksdb::TableCache::TypedHandle* handle = nullptr;  // Of the reader, unless it is held anyway.
+  TableHold hold;
   const PointTable* table = nullptr;
   const rocksdb::ParsedFullFilterBlock* filter = nullptr;
   const rocksdb::Block* index = nullptr;
@@ -115,9 +107,7 @@ class Reader {
   Found Take(OpenFile* open, const BlockEntry& entry, int level, PinnableSlice* value);
   bool AsksFilter(const PointTable& table, int level, bool is_last) const;
   OpenFile* Open(const rocksdb::FileMetaData& file, int level);
-  bool FindReader(const rocksdb::FileMetaData& file, int level, OpenFile* open);
   OpenFile* SlotFor(const rocksdb::FileMetaData& file);
-  void Close(OpenFile* open);
   bool UseFilter(OpenFile* open);
   bool UseIndex(OpenFile* open);
   bool UseData(OpenFile* open, const BlockPlace& place);
@@ -153,11 +143,7 @@ Reader::Reader(rocksdb::DBImpl* database, rocksdb::ColumnFamilyData* family,
       sequence_(options.snapshot != nullptr ? options.snapshot->GetSequenceNumber()
                                             : database->GetLastPublishedSequence()) {}
 
-Reader::~Reader() {
-  Close(&file_);
-  for (const auto& open : more_files_) Close(open.get());
-  database_->ReturnAndCleanupSuperVersion(family_, version_);
-}
+Reader::~Reader() { database_->ReturnAndCleanupSuperVersion(family_, version_); }
 
 // RocksDB takes one key in so many at random; with a count, it is known without a random number.
 bool IsSampled() {
@@ -324,14 +310,9 @@ Reader::Found Reader::Take(OpenFile* open, const BlockEntry& entry, int level,
   }
 }
 
-void Reader::Close(OpenFile* open) {
-  if (open->handle != nullptr) family_->table_cache()->get_cache().Release(open->handle);
-}
-
 OpenFile* Reader::SlotFor(const rocksdb::FileMetaData& file) {
   if (file_.file == nullptr || file_.file == &file) return &file_;
   if (extent_ == Extent::kOne) {
-    Close(&file_);
     file_ = OpenFile();
     return &file_;
   }
@@ -341,70 +322,34 @@ OpenFile* Reader::SlotFor(const rocksdb::FileMetaData& file) {
   return more_files_.emplace_back(std::make_unique<OpenFile>()).get();
 }
 
-// False: an error.
-bool Reader::FindReader(const rocksdb::FileMetaData& file, int level, OpenFile* open) {
-  open->reader = file.fd.pinned_reader.Get();
-  if (open->reader != nullptr) return true;
-  rocksdb::TableCache& tables = *family_->table_cache();
-  const uint64_t number = file.fd.GetNumber();
-  open->handle =
-      tables.get_cache().Lookup(Slice(reinterpret_cast<const char*>(&number), sizeof(number)));
-  if (open->handle != nullptr) {
-    open->reader = tables.get_cache().Value(open->handle);
-    return true;
-  }
-  rocksdb::ReadOptions options(options_);
-  options.io_activity = rocksdb::Env::IOActivity::kGet;
-  const rocksdb::MutableCFOptions& family_options = version_->mutable_cf_options;
-  return tables
-      .FindTable(options, *family_->soptions(), family_->internal_comparator(), file, &open->handle,
-                 family_options, &open->reader, /*no_io=*/false,
-                 family_->internal_stats()->GetFileReadHist(level), /*skip_filters=*/false, level,
-                 /*prefetch_index_and_filter_in_cache=*/true,
-                 rocksdb::MaxFileSizeForL0MetaPin(family_options), file.temperature)
-      .ok();
-}
-
 // Null: the file is not one to search here, or there was an error.
 OpenFile* Reader::Open(const rocksdb::FileMetaData& file, int level) {
   OpenFile* const open = SlotFor(file);
   if (open->file == nullptr) {
-    if (!FindReader(file, level, open)) return nullptr;
+    if (!open->hold.Open(family_, *version_, options_, rocksdb::Env::IOActivity::kGet, file,
+                         level)) {
+      return nullptr;
+    }
     open->file = &file;
-    open->table = FindPointTable(*open->reader);
+    open->table = FindPointTable(*open->hold.reader());
   }
   if (open->table == nullptr) return nullptr;
   return open->table->has_range_deletions && !options_.ignore_range_deletions ? nullptr : open;
-}
-
-// The block of that key, if it is in the cache.
-template <typename Block>
-const Block* FindCached(rocksdb::Cache* cache, const rocksdb::CacheKey& key, CachedBlock* held,
-                        uint64_t* hits, uint64_t* bytes) {
-  rocksdb::Cache::Handle* const handle = cache->Lookup(key.AsSlice());
-  if (handle == nullptr) return nullptr;
-  *held = CachedBlock(cache, handle);
-  ++*hits;
-  *bytes += held->charged_bytes();
-  return held->As<Block>();
 }
 
 bool Reader::UseFilter(OpenFile* open) {
   if (open->filter == nullptr) open->filter = open->table->filter;
   if (open->filter == nullptr) {
     open->filter = FindCached<rocksdb::ParsedFullFilterBlock>(
-        open->table->cache, open->table->filter_key, &open->filter_block, &counts_.filter_hits,
-        &counts_.cache_bytes);
+        open->table->cache, open->table->filter_key.AsSlice(), &open->filter_block, &counts_.cache,
+        &CacheHits::filter);
   }
   return open->filter != nullptr;
 }
 
 bool Reader::UseIndex(OpenFile* open) {
-  if (open->index == nullptr) open->index = open->table->index;
   if (open->index == nullptr) {
-    open->index =
-        FindCached<rocksdb::Block>(open->table->cache, open->table->index_key, &open->index_block,
-                                   &counts_.index_hits, &counts_.cache_bytes);
+    open->index = open->table->FindIndex(&open->index_block, &counts_.cache);
   }
   return open->index != nullptr;
 }
@@ -412,8 +357,8 @@ bool Reader::UseIndex(OpenFile* open) {
 bool Reader::UseData(OpenFile* open, const BlockPlace& place) {
   if (open->data != nullptr && open->data_offset == place.offset) return true;
   open->data =
-      FindCached<rocksdb::Block>(open->table->cache, open->table->DataKey(place.offset),
-                                 &open->data_block, &counts_.data_hits, &counts_.cache_bytes);
+      FindCached<rocksdb::Block>(open->table->cache, open->table->DataKey(place.offset).AsSlice(),
+                                 &open->data_block, &counts_.cache, &CacheHits::data);
   open->data_offset = place.offset;
   return open->data != nullptr || (extent_ == Extent::kOne && ReadData(open, place));
 }
@@ -426,7 +371,7 @@ bool Reader::ReadData(OpenFile* open, const BlockPlace& place) {
   rocksdb::BlockCacheLookupContext context(rocksdb::TableReaderCaller::kUserGet);
   rocksdb::DataBlockIter block;
   rocksdb::Status status;
-  static_cast<rocksdb::BlockBasedTable*>(open->reader)
+  static_cast<rocksdb::BlockBasedTable*>(open->hold.reader())
       ->NewDataBlockIterator<rocksdb::DataBlockIter>(
           options, rocksdb::BlockHandle(place.offset, place.bytes), &block,
           rocksdb::BlockType::kData, /*get_context=*/nullptr, &context,
@@ -442,7 +387,6 @@ bool Reader::ReadData(OpenFile* open, const BlockPlace& place) {
 
 // Whether `options` and the family ask for nothing that only RocksDB's own look-up knows.
 bool IsForReader(const rocksdb::ReadOptions& options, const rocksdb::ColumnFamilyData& family) {
-  const rocksdb::Comparator* const comparator = family.user_comparator();
   const rocksdb::Statistics* const statistics = family.ioptions().stats;
   return options.read_tier == rocksdb::kReadAllTier && options.timestamp == nullptr &&
          options.deadline.count() == 0 && options.io_timeout.count() == 0 &&
@@ -450,8 +394,8 @@ bool IsForReader(const rocksdb::ReadOptions& options, const rocksdb::ColumnFamil
          options.value_size_soft_limit == std::numeric_limits<uint64_t>::max() &&
          options.read_scoped_block_buffer_provider == nullptr &&
          options.io_activity == rocksdb::Env::IOActivity::kUnknown &&
-         (comparator == ForwardComparator() || comparator == ReverseComparator()) &&
-         family.ioptions().row_cache == nullptr && family.blob_partition_manager() == nullptr &&
+         OrderOf(*family.user_comparator()).has_value() && family.ioptions().row_cache == nullptr &&
+         family.blob_partition_manager() == nullptr &&
          // Whoever collects times, or figures of a thread, wants to see what RocksDB counts.
          (statistics == nullptr ||
           statistics->get_stats_level() <= rocksdb::StatsLevel::kExceptHistogramOrTimers) &&

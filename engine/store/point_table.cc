@@ -87,7 +87,13 @@ PointTable::PointTable(const BlockBasedTable& table) {
   cache_base = rep.base_cache_key;
   index_key = BlockBasedTable::GetCacheKey(rep.base_cache_key, rep.index_handle);
   has_range_deletions = rep.fragmented_range_dels != nullptr;
+  data_bytes = rep.table_properties->data_size;
   is_plain = true;
+}
+
+const rocksdb::Block* PointTable::FindIndex(CachedBlock* held, CacheHits* hits) const {
+  if (index != nullptr) return index;
+  return FindCached<rocksdb::Block>(cache, index_key.AsSlice(), held, hits, &CacheHits::index);
 }
 
 }  // namespace cairn

@@ -1,10 +1,13 @@
-// What point look-ups know of a table file: found out once, when its reader is made.
+// What reads of ours know of a table file: found out once, when its reader is made.
 //
 // It depends on RocksDB's internal headers, and so on the pinned version.
 #pragma once
 
+#include <cstdint>
+
 #include "cache/cache_key.h"
 #include "engine/store/block_search.h"
+#include "engine/store/cached_block.h"
 #include "table/block_based/block_based_table_reader.h"
 #include "table/block_based/parsed_full_filter_block.h"
 
@@ -18,6 +21,8 @@ struct PointTable {
     return cache_base.WithOffsetForMinSizeRecord(offset);
   }
   const uint64_t* file_sequence() const { return has_file_sequence ? &sequence : nullptr; }
+  // The reader's own, or the one in the cache, which `held` keeps then. Null: it is in neither.
+  const rocksdb::Block* FindIndex(CachedBlock* held, CacheHits* hits) const;
 
   // Whether what follows is all that a search has to know. If not, the file is RocksDB's to search.
   bool is_plain = false;
@@ -31,7 +36,8 @@ struct PointTable {
   // Blocks that the reader holds; null: they are in the cache, or not.
   const rocksdb::Block* index = nullptr;
   const rocksdb::ParsedFullFilterBlock* filter = nullptr;
-  uint64_t sequence = 0;  // Of all entries.
+  uint64_t sequence = 0;    // Of all entries.
+  uint64_t data_bytes = 0;  // Of all data blocks, which begin the file.
   bool has_range_deletions = false;
 };
 

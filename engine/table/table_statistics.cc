@@ -9,6 +9,7 @@
 #include "engine/store/file_sums.h"
 #include "engine/store/files_version.h"
 #include "engine/store/index_range.h"
+#include "engine/store/range_size.h"
 #include "engine/store/rocksdb_status.h"
 #include "engine/table/ordered_iterator.h"
 #include "rocksdb/table_properties.h"
@@ -28,14 +29,7 @@ struct KeyRange {
 };
 
 Result<uint64_t> FileBytes(Database* database, const ColumnFamily& family, const KeyRange& range) {
-  rocksdb::SizeApproximationOptions options;
-  options.include_memtables = false;
-  options.include_files = true;
-  const rocksdb::Range ranges[] = {{range.start, range.limit}};
-  uint64_t bytes = 0;
-  CAIRN_RETURN_IF_ERROR(FromRocksDb(
-      database->rocksdb()->GetApproximateSizes(options, family.handle, ranges, 1, &bytes)));
-  return bytes;
+  return FileBytesBetween(database->rocksdb(), family.handle, range.start, range.limit);
 }
 
 // Fills in the puts and deletions of an index from the properties that every file has: its share by bytes.

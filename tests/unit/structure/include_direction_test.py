@@ -31,6 +31,8 @@ WITHOUT_ROCKSDB = {"base", "codec"}
 # The files that know RocksDB from within, and the folders of its sources.
 KNOW_ROCKSDB_FROM_WITHIN = {
     "engine/store/block_look_ahead.cc",
+    "engine/store/file_scan.cc",
+    "engine/store/file_scan.h",
     "engine/store/files_version.cc",
     "engine/store/forward_iterator.cc",
     "engine/store/mapped_memtables.cc",
@@ -38,6 +40,9 @@ KNOW_ROCKSDB_FROM_WITHIN = {
     "engine/store/point_lookup.cc",
     "engine/store/point_table.cc",
     "engine/store/point_table.h",
+    "engine/store/range_size.cc",
+    "engine/store/table_hold.cc",
+    "engine/store/table_hold.h",
     "engine/store/ticker.cc",
 }
 ROCKSDB_INTERNALS = (

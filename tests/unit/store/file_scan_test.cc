@@ -1,0 +1,213 @@
+// Scans between bounds, which step through files by themselves (engine/store/file_scan.h), show what RocksDB's own iterator
+// shows.
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/store/forward_iterator.h"
+#include "rocksdb/advanced_cache.h"
+#include "rocksdb/db.h"
+#include "rocksdb/env.h"
+#include "rocksdb/table.h"
+#include "tests/unit/store/random_database.h"
+
+namespace cairn {
+namespace {
+
+class FileScanTest : public RandomDatabase {
+ protected:
+  // Between bounds; of a state that both iterators have.
+  struct Range {
+    Range(std::string first, std::string end, const rocksdb::Comparator& order)
+        : first(std::move(first)), end(std::move(end)) {
+      if (order.Compare(this->first, this->end) > 0) std::swap(this->first, this->end);
+      lower = this->first;
+      upper = this->end;
+    }
+    Range(const Range&) = delete;
+    Range& operator=(const Range&) = delete;
+
+    void SetIn(rocksdb::ReadOptions* options) const {
+      options->total_order_seek = true;
+      options->ignore_range_deletions = true;
+      options->iterate_lower_bound = &lower;
+      options->iterate_upper_bound = &upper;
+    }
+    std::string first;
+    std::string end;
+    rocksdb::Slice lower;
+    rocksdb::Slice upper;
+  };
+
+  static std::optional<std::string> Describe(const rocksdb::Iterator& iterator) {
+    if (!iterator.status().ok()) return iterator.status().ToString();
+    if (!iterator.Valid()) return std::nullopt;
+    return iterator.key().ToString(/*hex=*/true) + "=" + iterator.value().ToString();
+  }
+
+  void EmptyCache() {
+    options_.table_factory->GetOptions<rocksdb::BlockBasedTableOptions>()
+        ->block_cache->EraseUnRefEntries();
+  }
+
+  // Takes both the same way at random, while blocks leave the cache.
+  void Walk() {
+    rocksdb::ReadOptions options = AnyView();
+    const Range range(AnyKey(), AnyKey(), *options_.comparator);
+    range.SetIn(&options);
+    const auto scan = NewForwardIterator(database_, family_, options);
+    const std::unique_ptr<rocksdb::Iterator> general(database_->NewIterator(options, family_));
+    std::string steps;
+    for (int step = 0; step < 40; ++step) {
+      if (Below(12) == 0) EmptyCache();
+      const size_t choice = Below(20);
+      if (!general->Valid() || choice == 0) {
+        const std::string target = AnyKey();
+        steps += " Seek " + rocksdb::Slice(target).ToString(/*hex=*/true);
+        scan->Seek(target);
+        general->Seek(target);
+      } else if (choice == 1 && Below(10) == 0) {
+        steps += " Prev";
+        scan->Prev();
+        general->Prev();
+      } else {
+        steps += " Next";
+        scan->Next();
+        general->Next();
+      }
+      ASSERT_EQ(Describe(*scan), Describe(*general)) << steps << " with seed " << seed_;
+    }
+  }
+
+  static std::vector<std::string> All(rocksdb::Iterator* iterator) {
+    std::vector<std::string> entries;
+    for (iterator->SeekToFirst(); iterator->Valid(); iterator->Next()) {
+      entries.push_back(*Describe(*iterator));
+    }
+    if (!iterator->status().ok()) entries.push_back(iterator->status().ToString());
+    return entries;
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Layouts, FileScanTest, AllLayouts(),
+                         [](const auto& info) { return info.param.name; });
+
+TEST_P(FileScanTest, ShowsWhatRocksDbShows) {
+  RecordProperty("seed", std::to_string(seed_));
+  for (int round = 0; round < 30; ++round) {
+    for (int change = 0; change < 25; ++change) {
+      ASSERT_NO_FATAL_FAILURE(ChangeSomething(/*everything=*/false));
+    }
+    // Such entries are RocksDB's to show.
+    ASSERT_TRUE(database_->Merge(rocksdb::WriteOptions(), AnyKey(), "m").ok());
+    database_->WaitForCompact(rocksdb::WaitForCompactOptions()).PermitUncheckedError();
+    for (int walk = 0; walk < 10; ++walk) {
+      ASSERT_NO_FATAL_FAILURE(Walk()) << "round " << round;
+    }
+  }
+}
+
+TEST_P(FileScanTest, StepsThroughTheCacheByItself) {
+  for (int change = 0; change < 600; ++change) {
+    ASSERT_TRUE(database_->Put(rocksdb::WriteOptions(), AnyKey(), AnyValue()).ok());
+    if (change % 150 == 0) {
+      ASSERT_TRUE(database_->Flush(rocksdb::FlushOptions()).ok());
+    }
+  }
+  for (const bool compacted : {false, true}) {
+    if (compacted) {
+      ASSERT_TRUE(database_->CompactRange(rocksdb::CompactRangeOptions(), nullptr, nullptr).ok());
+    }
+    database_->WaitForCompact(rocksdb::WaitForCompactOptions()).PermitUncheckedError();
+    rocksdb::ReadOptions options;
+    const Range range(std::string(1, '\0'), std::string(1, '\1'), *options_.comparator);
+    range.SetIn(&options);
+    const auto general = [&] {
+      const std::unique_ptr<rocksdb::Iterator> iterator(database_->NewIterator(options, family_));
+      return All(iterator.get());
+    };
+    general();  // So that all is in the cache, for both.
+    std::vector<std::string> expected;
+    std::vector<std::string> shown;
+    Figures expected_figures = FiguresOf([&] { expected = general(); });
+    Figures figures =
+        FiguresOf([&] { shown = All(NewForwardIterator(database_, family_, options).get()); });
+    ASSERT_EQ(shown, expected);
+    ASSERT_GT(shown.size(), 100u);
+    if (!GetParam().is_plain) continue;
+    for (const char* const name : {"rocksdb.block.cache.data.hit", "rocksdb.block.cache.data.miss",
+                                   "rocksdb.number.db.next.found", "rocksdb.db.iter.bytes.read"}) {
+      EXPECT_EQ(figures[name], expected_figures[name]) << name;
+    }
+    // RocksDB's iterators over a file count the searches in blocks.
+    for (const char* const name :
+         {"rocksdb.last.level.seek.data", "rocksdb.non.last.level.seek.data"}) {
+      EXPECT_EQ(figures[name], 0u) << name;
+    }
+  }
+}
+
+// What it shows stays for as long as it stands there, whatever happens to the block and its file.
+TEST_P(FileScanTest, EntriesStayAfterTheirFile) {
+  for (int i = 0; i < 100; ++i) {
+    const std::string key = "key" + std::to_string(1000 + i);
+    ASSERT_TRUE(database_->Put(rocksdb::WriteOptions(), key, "of " + key).ok());
+  }
+  ASSERT_TRUE(database_->CompactRange(rocksdb::CompactRangeOptions(), nullptr, nullptr).ok());
+  rocksdb::ReadOptions options;
+  const Range range("key", "kez", *options_.comparator);
+  range.SetIn(&options);
+  All(NewForwardIterator(database_, family_, options).get());
+  const auto scan = NewForwardIterator(database_, family_, options);
+  scan->Seek(GetParam().reverse ? "key1095" : "key1005");
+  for (int i = 0; i < 100; ++i) {
+    const std::string key = "key" + std::to_string(1000 + i);
+    ASSERT_TRUE(database_->Put(rocksdb::WriteOptions(), key, "another").ok());
+  }
+  ASSERT_TRUE(database_->CompactRange(rocksdb::CompactRangeOptions(), nullptr, nullptr).ok());
+  EmptyCache();
+  int shown = 0;
+  for (; scan->Valid(); scan->Next()) {
+    EXPECT_EQ(scan->value(), "of " + scan->key().ToString());
+    EmptyCache();
+    ++shown;
+  }
+  EXPECT_TRUE(scan->status().ok()) << scan->status().ToString();
+  EXPECT_EQ(shown, GetParam().reverse ? 96 : 95);
+}
+
+// Damage is reported as RocksDB does it, and never taken for an end.
+TEST_P(FileScanTest, DamageIsAnError) {
+  for (int i = 0; i < 100; ++i) {
+    const std::string key = "key" + std::to_string(1000 + i);
+    ASSERT_TRUE(database_->Put(rocksdb::WriteOptions(), key, "value" + std::to_string(i)).ok());
+  }
+  ASSERT_TRUE(database_->Flush(rocksdb::FlushOptions()).ok());
+  std::vector<rocksdb::LiveFileMetaData> files;
+  database_->GetLiveFilesMetaData(&files);
+  ASSERT_EQ(files.size(), 1u);
+  const std::string path = files[0].db_path + files[0].name;
+  ASSERT_NO_FATAL_FAILURE(Close());
+  std::string bytes;
+  ASSERT_TRUE(rocksdb::ReadFileToString(env_.get(), path, &bytes).ok());
+  // Of the last data blocks.
+  for (size_t i = 900; i < 1300; i += 200) bytes[i] = static_cast<char>(bytes[i] ^ 0x55);
+  ASSERT_TRUE(rocksdb::WriteStringToFile(env_.get(), bytes, path).ok());
+  ASSERT_NO_FATAL_FAILURE(Open());
+  rocksdb::ReadOptions options;
+  const Range range("key", "kez", *options_.comparator);
+  range.SetIn(&options);
+  const std::unique_ptr<rocksdb::Iterator> general(database_->NewIterator(options, family_));
+  const std::vector<std::string> expected = All(general.get());
+  EXPECT_TRUE(general->status().IsCorruption()) << general->status().ToString();
+  for (int round = 0; round < 2; ++round) {  // With what was read in the cache, too.
+    EXPECT_EQ(All(NewForwardIterator(database_, family_, options).get()), expected);
+  }
+}
+
+}  // namespace
+}  // namespace cairn

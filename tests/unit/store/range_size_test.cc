@@ -1,0 +1,65 @@
+// The size of a range of keys in files is what RocksDB says it is.
+#include "engine/store/range_size.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "rocksdb/advanced_cache.h"
+#include "rocksdb/db.h"
+#include "rocksdb/table.h"
+#include "tests/unit/store/random_database.h"
+
+namespace cairn {
+namespace {
+
+class RangeSizeTest : public RandomDatabase {
+ protected:
+  void Compare(std::string start, std::string limit) {
+    if (options_.comparator->Compare(start, limit) > 0) std::swap(start, limit);
+    rocksdb::SizeApproximationOptions approximation;
+    approximation.include_files = true;
+    const rocksdb::Range range(start, limit);
+    uint64_t expected = 0;
+    ASSERT_TRUE(database_->GetApproximateSizes(approximation, family_, &range, 1, &expected).ok());
+    const Result<uint64_t> measured = FileBytesBetween(database_, family_, start, limit);
+    ASSERT_TRUE(measured.ok()) << measured.status().ToString();
+    std::vector<rocksdb::LiveFileMetaData> files;
+    database_->GetLiveFilesMetaData(&files);
+    // Each file's share is rounded, at either end.
+    EXPECT_NEAR(static_cast<double>(*measured), static_cast<double>(expected),
+                2.0 * static_cast<double>(files.size()))
+        << range.start.ToString(/*hex=*/true) << " to " << range.limit.ToString(/*hex=*/true)
+        << " with seed " << seed_;
+    largest_ = std::max(largest_, *measured);
+  }
+
+  uint64_t largest_ = 0;
+};
+
+INSTANTIATE_TEST_SUITE_P(Layouts, RangeSizeTest, AllLayouts(),
+                         [](const auto& info) { return info.param.name; });
+
+TEST_P(RangeSizeTest, IsWhatRocksDbSays) {
+  RecordProperty("seed", std::to_string(seed_));
+  for (int round = 0; round < 40; ++round) {
+    for (int change = 0; change < 25; ++change) {
+      ASSERT_NO_FATAL_FAILURE(ChangeSomething(/*everything=*/true));
+    }
+    database_->WaitForCompact(rocksdb::WaitForCompactOptions()).PermitUncheckedError();
+    for (int range = 0; range < 20; ++range) {
+      ASSERT_NO_FATAL_FAILURE(Compare(AnyKey(), AnyKey())) << "round " << round;
+    }
+    ASSERT_NO_FATAL_FAILURE(Compare("", "\xff\xff\xff\xff\xff")) << "round " << round;
+    // Also where an index is not in the cache.
+    options_.table_factory->GetOptions<rocksdb::BlockBasedTableOptions>()
+        ->block_cache->EraseUnRefEntries();
+  }
+  EXPECT_GT(largest_, 1000u);
+}
+
+}  // namespace
+}  // namespace cairn
