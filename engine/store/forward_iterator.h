@@ -5,8 +5,8 @@
 // all versions of all keys in order, and picks the newest that is visible. As soon as it is asked for more (another
 // direction) or meets more (any other kind of entry), it puts RocksDB's own in its place, over the same versions.
 //
-// Of the files it takes those alone that have keys between the bounds, an index for example, and a level with one such
-// file is that file.
+// Between bounds, of an index for example, it takes those files alone that have keys between them, and goes through these by
+// itself where their blocks are in the cache (file_scan.h).
 //
 // The active memtable is kept apart from what is older. It is where the versions of a row pile up until the next flush:
 // they are passed by a search in it alone, which is one step in a tree (memtable_tree.h), where RocksDB's iterator
