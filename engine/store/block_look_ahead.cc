@@ -163,7 +163,7 @@ bool HashesPrefixes(const BlockBasedTable::Rep& table) {
   return table.index_type == rocksdb::BlockBasedTableOptions::kHashSearch;
 }
 
-// In the place of a table's own index reader, which it asks: looks ahead where that helps, keeps what point look-ups know
+// In the place of a table's own index reader, which it asks: looks ahead where that helps, keeps what reads of ours know
 // of the table, and leaves hashes alone.
 class LookAheadIndexReader final : public BlockBasedTable::IndexReader {
  public:

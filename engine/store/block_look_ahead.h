@@ -6,7 +6,7 @@
 // cache, and asks the processor to fetch it. Nothing is read from files, nothing stays pinned, and what an iterator shows
 // is the same as without.
 //
-// As the tables have an index reader of ours for it, that also keeps what point look-ups know of a table, and searches
+// As the tables have an index reader of ours for it, that also keeps what reads of ours know of a table, and searches
 // hash indexes (index_type=kHashSearch) as if they had no hashes; files are written without them. RocksDB loses entries
 // with them in two cases:
 // - A search for what lies before a key finds nothing in a file that has entries with the key's prefix, where the index
@@ -35,7 +35,7 @@ struct PointTable;
 std::shared_ptr<rocksdb::TableFactory> LookAheadInBlocks(
     std::shared_ptr<rocksdb::TableFactory> factory);
 
-// What such a factory has kept of a table for point look-ups. Null: the table is not one that they know.
+// What such a factory has kept of a table for reads of ours. Null: the table is not one that they know.
 const PointTable* FindPointTable(const rocksdb::TableReader& table);
 
 }  // namespace cairn

@@ -38,6 +38,12 @@ class CachedBlock {
   // That the cache has it down for.
   size_t charged_bytes() const { return cache_->GetUsage(handle_); }
 
+  // Lets go of it, as one that was looked up for nothing.
+  void Forgo() {
+    if (handle_ != nullptr) cache_->Release(handle_, /*useful=*/false, /*erase_if_last_ref=*/false);
+    handle_ = nullptr;
+  }
+
   // Makes `*value` of bytes of the block, which it holds as well from now on.
   void PinInto(std::string_view bytes, rocksdb::PinnableSlice* value) const {
     cache_->Ref(handle_);

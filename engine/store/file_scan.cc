@@ -36,17 +36,18 @@ FileScan::FileScan(rocksdb::ColumnFamilyData* family, const rocksdb::SuperVersio
       options_(options),
       run_(run),
       order_(OrderOf(*family->user_comparator())),
-      is_sampled_(rocksdb::should_sample_file_read()),
+      is_sampled_(run.level != 0 && rocksdb::should_sample_file_read()),
       file_(run.end) {}
 
 FileScan::~FileScan() {
+  ahead_.Forgo();
   Ticker ticker(family_->ioptions().stats);
   hits_.Publish(&ticker);
 }
 
-Slice FileScan::key() const { return is_general_ ? general_->key() : ToSlice(walk_.key()); }
+Slice FileScan::key() const { return is_general_ ? general_.key() : ToSlice(walk_.key()); }
 
-Slice FileScan::value() const { return is_general_ ? general_->value() : ToSlice(walk_.value()); }
+Slice FileScan::value() const { return is_general_ ? general_.value() : ToSlice(walk_.value()); }
 
 rocksdb::IterBoundCheck FileScan::UpperBoundCheckResult() {
   return valid_ && is_before_bound_ ? rocksdb::IterBoundCheck::kInbound
@@ -55,7 +56,7 @@ rocksdb::IterBoundCheck FileScan::UpperBoundCheckResult() {
 
 void FileScan::Next() {
   if (is_general_) {
-    general_->Next();
+    general_.Next();
     return TakeGeneral();
   }
   const BlockWalk::Step step = walk_.Next();
@@ -111,9 +112,10 @@ bool FileScan::OpenFile(size_t file) {
     const rocksdb::FileMetaData& data = *run_.files->files[file].file_metadata;
     if (is_sampled_) rocksdb::sample_file_read_inc(&data);
     file_ = file;
-    general_.reset();
+    general_.Set(nullptr);
+    owned_general_.reset();
     block_ = CachedBlock();
-    ahead_ = CachedBlock();
+    ahead_.Forgo();
     index_ = nullptr;
     index_block_ = CachedBlock();
     table_ = nullptr;
@@ -155,8 +157,21 @@ FileScan::Outcome FileScan::SeekInFile(const BlockKey& key, uint64_t footer) {
   return Outcome::kUnknown;
 }
 
+// Where the block holds the bound, the next one of the file is behind it. Of a file's last block nothing follows from that:
+// what the index has behind its last key may be behind the begin of the next file.
 FileScan::Outcome FileScan::GoToNextBlock() {
-  return is_before_bound_ ? GoToBlock(block_entry_.place.number + 1) : Outcome::kBehindBound;
+  const uint32_t number = block_entry_.place.number + 1;
+  if (is_before_bound_) return GoToBlock(number);
+  IndexEntry next;
+  switch (ReadIndexEntry(BytesOf(*index_), table_->index_layout, number, &next)) {
+    case BlockSearch::kFound:
+      return Outcome::kBehindBound;
+    case BlockSearch::kAbsent:
+      return Outcome::kFileEnd;
+    case BlockSearch::kUnknown:
+      break;
+  }
+  return Outcome::kUnknown;
 }
 
 // To its first entry.
@@ -199,7 +214,7 @@ bool FileScan::OpenBlock(const IndexEntry& entry) {
     ++hits_.data;
     hits_.bytes += found.charged_bytes();
     block_ = std::move(found);
-    ahead_ = CachedBlock();
+    ahead_.Forgo();
   }
   block_entry_ = entry;
   const Slice* const upper = options_.iterate_upper_bound;
@@ -237,7 +252,7 @@ void FileScan::LeaveBlock(BlockWalk::Step step) {
     case Outcome::kUnknown:
       break;
   }
-  rocksdb::InternalIterator* const general = General();
+  rocksdb::IteratorWrapper* const general = General();
   general->Seek(last_key_);
   if (general->Valid() && general->key() == Slice(last_key_)) general->Next();
   TakeGeneral();
@@ -266,9 +281,9 @@ void FileScan::End() {
 }
 
 // RocksDB's iterator over the file where this is.
-rocksdb::InternalIterator* FileScan::General() {
-  if (general_ == nullptr) {
-    general_.reset(family_->table_cache()->NewIterator(
+rocksdb::IteratorWrapper* FileScan::General() {
+  if (owned_general_ == nullptr) {
+    owned_general_.reset(family_->table_cache()->NewIterator(
         options_, *family_->soptions(), family_->internal_comparator(),
         *run_.files->files[file_].file_metadata,
         /*range_del_agg=*/nullptr, version_.mutable_cf_options, /*table_reader_ptr=*/nullptr,
@@ -278,20 +293,22 @@ rocksdb::InternalIterator* FileScan::General() {
         /*smallest_compaction_key=*/nullptr, /*largest_compaction_key=*/nullptr,
         /*allow_unprepared_value=*/false, /*read_seqno=*/nullptr, /*range_del_iter=*/nullptr,
         /*maybe_pin_table_handle=*/true));
+    general_.Set(owned_general_.get());
   }
-  return general_.get();
+  return &general_;
 }
 
 // The entry where general_ is, or what follows the file.
 void FileScan::TakeGeneral() {
   is_general_ = true;
-  valid_ = general_->Valid();
+  valid_ = general_.Valid();
   if (valid_) {
-    is_before_bound_ = general_->UpperBoundCheckResult() == rocksdb::IterBoundCheck::kInbound;
+    is_before_bound_ = general_.UpperBoundCheckResult() == rocksdb::IterBoundCheck::kInbound;
     return;
   }
-  status_ = general_->status();
-  if (!status_.ok() || general_->UpperBoundCheckResult() == rocksdb::IterBoundCheck::kOutOfBound) {
+  status_ = general_.status();
+  if (!status_.ok() ||
+      general_.iter()->UpperBoundCheckResult() == rocksdb::IterBoundCheck::kOutOfBound) {
     return End();
   }
   GoToFile(file_ + 1);

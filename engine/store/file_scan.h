@@ -5,7 +5,7 @@
 // block (block_walk.h), and goes to the next block by the bytes of the index. While the rows of one block are read, the
 // next is on its way to the processor, as in block_look_ahead.h.
 //
-// It reads nothing from files. Where a block is not in the cache, or is not laid out as it knows, it goes on with RocksDB's
+// It reads no blocks from files. Where a block is not in the cache, or is not laid out as it knows, it goes on with RocksDB's
 // own iterator over the file, which reads ahead and reports damage, until the next search or file.
 //
 // file_scan.cc depends on RocksDB's internal headers, and so on the pinned version.
@@ -27,6 +27,7 @@
 #include "engine/store/table_hold.h"
 #include "rocksdb/options.h"
 #include "table/internal_iterator.h"
+#include "table/iterator_wrapper.h"
 
 namespace cairn {
 
@@ -80,7 +81,7 @@ class FileScan final : public rocksdb::InternalIterator {
   void LeaveBlock(BlockWalk::Step step);
   void GoToFile(size_t file);
   void End();
-  rocksdb::InternalIterator* General();
+  rocksdb::IteratorWrapper* General();
   void TakeGeneral();
   void GoNowhere();
 
@@ -89,7 +90,8 @@ class FileScan final : public rocksdb::InternalIterator {
   const rocksdb::ReadOptions& options_;
   const FileRun run_;
   const std::optional<KeyOrder> order_;  // Without one, RocksDB reads all files.
-  // Whether it is one of those from which RocksDB estimates how much files are read.
+  // Whether it is one of those from which RocksDB estimates how much files are read. In level 0 none is: there this
+  // estimate is taken for look-ups alone (level_zero_reads.h).
   const bool is_sampled_;
   BlockWalk walk_;
   bool valid_ = false;
@@ -106,7 +108,8 @@ class FileScan final : public rocksdb::InternalIterator {
   IndexEntry block_entry_ = {};
   CachedBlock ahead_;     // The one that follows it, if it was looked for and found.
   std::string last_key_;  // Of a block that was left.
-  std::unique_ptr<rocksdb::InternalIterator> general_;  // Over the file; made when it is needed.
+  std::unique_ptr<rocksdb::InternalIterator> owned_general_;
+  rocksdb::IteratorWrapper general_;  // RocksDB's over the file; made when it is needed.
   CacheHits hits_;
 };
 

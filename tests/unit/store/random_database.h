@@ -17,6 +17,7 @@
 #include "engine/store/block_look_ahead.h"
 #include "engine/store/comparator.h"
 #include "rocksdb/advanced_cache.h"
+#include "rocksdb/block_cache_trace_writer.h"
 #include "rocksdb/cache.h"
 #include "rocksdb/db.h"
 #include "rocksdb/env.h"
@@ -56,6 +57,21 @@ class CallCounter final : public rocksdb::TraceWriter {
 
  private:
   std::atomic<uint64_t>* const calls_;
+};
+
+// Counts the blocks that RocksDB's own reads look for.
+class BlockCounter final : public rocksdb::BlockCacheTraceWriter {
+ public:
+  explicit BlockCounter(std::atomic<uint64_t>* blocks) : blocks_(blocks) {}
+  rocksdb::Status WriteBlockAccess(const rocksdb::BlockCacheTraceRecord&, const rocksdb::Slice&,
+                                   const rocksdb::Slice&, const rocksdb::Slice&) override {
+    ++*blocks_;
+    return rocksdb::Status::OK();
+  }
+  rocksdb::Status WriteHeader() override { return rocksdb::Status::OK(); }
+
+ private:
+  std::atomic<uint64_t>* const blocks_;
 };
 
 struct Layout {
@@ -253,6 +269,19 @@ class RandomDatabase : public ::testing::TestWithParam<Layout> {
     return changed;
   }
 
+  // How many blocks RocksDB's own reads look for during `read`.
+  template <typename Read>
+  uint64_t BlocksAskedByRocksDb(Read&& read) {
+    std::atomic<uint64_t> blocks = 0;
+    EXPECT_TRUE(database_
+                    ->StartBlockCacheTrace(rocksdb::BlockCacheTraceOptions(),
+                                           std::make_unique<BlockCounter>(&blocks))
+                    .ok());
+    read();
+    EXPECT_TRUE(database_->EndBlockCacheTrace().ok());
+    return blocks;
+  }
+
   rocksdb::ReadOptions AnyView() {
     rocksdb::ReadOptions options;
     if (!snapshots_.empty() && Below(2) == 0) {
@@ -284,6 +313,12 @@ inline auto AllLayouts() {
       Layout{.name = "ReverseWithPrefixes", .reverse = true, .prefix = true},
       Layout{.name = "OldFormat", .format_version = 2},
       Layout{.name = "ShortRestarts", .restart_interval = 1},
+      Layout{.name = "ShortSuccessors",
+             .change =
+                 [](auto*, auto* table) {
+                   table->index_shortening = rocksdb::BlockBasedTableOptions::IndexShorteningMode::
+                       kShortenSeparatorsAndSuccessor;
+                 }},
       Layout{.name = "FiltersForMisses",
              .change = [](auto* options, auto*) { options->optimize_filters_for_hits = true; }},
       Layout{.name = "FilesInACache",

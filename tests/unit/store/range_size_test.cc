@@ -61,5 +61,38 @@ TEST_P(RangeSizeTest, IsWhatRocksDbSays) {
   EXPECT_GT(largest_, 1000u);
 }
 
+TEST_P(RangeSizeTest, AsksRocksDbWhereThatIsNeededAlone) {
+  for (int i = 0; i < 500; ++i) {
+    ASSERT_TRUE(database_->Put(rocksdb::WriteOptions(), AnyKey(), AnyValue()).ok());
+    if (i % 200 == 0) {
+      ASSERT_TRUE(database_->Flush(rocksdb::FlushOptions()).ok());
+    }
+  }
+  // Into files that are written anew: the readers of moved ones hold their indexes.
+  ASSERT_TRUE(database_->CompactRange(rocksdb::CompactRangeOptions(), nullptr, nullptr).ok());
+  const std::string start("\0\0\1\1", 4);
+  const std::string limit("\0\0\1\2", 4);
+  const auto blocks_asked = [&] {
+    return BlocksAskedByRocksDb([&] {
+      const bool is_reverse = GetParam().reverse;
+      const Result<uint64_t> bytes = FileBytesBetween(
+          database_, family_, is_reverse ? limit : start, is_reverse ? start : limit);
+      ASSERT_TRUE(bytes.ok()) << bytes.status().ToString();
+      EXPECT_GT(*bytes, 0u);
+    });
+  };
+  ASSERT_NO_FATAL_FAILURE(Compare(start, limit));  // So that the indexes are in the cache.
+  if (GetParam().is_plain) {
+    EXPECT_EQ(blocks_asked(), 0u);
+  }
+  // Whoever collects figures of a thread sees those of RocksDB.
+  rocksdb::SetPerfLevel(rocksdb::PerfLevel::kEnableCount);
+  const uint64_t asked = blocks_asked();
+  rocksdb::SetPerfLevel(rocksdb::PerfLevel::kDisable);
+  if (GetParam().cached_index) {
+    EXPECT_GT(asked, 0u);
+  }
+}
+
 }  // namespace
 }  // namespace cairn
