@@ -129,16 +129,15 @@ bool FileScan::OpenFile(size_t file) {
   return index_ != nullptr;
 }
 
+// What it means that the index has no such entry.
+FileScan::Outcome FileScan::Missed(BlockSearch search) {
+  return search == BlockSearch::kAbsent ? Outcome::kFileEnd : Outcome::kUnknown;
+}
+
 FileScan::Outcome FileScan::SeekInFile(const BlockKey& key, uint64_t footer) {
   BlockPlace place;
-  switch (FindBlock(BytesOf(*index_), table_->index_layout, key, &place)) {
-    case BlockSearch::kFound:
-      break;
-    case BlockSearch::kAbsent:
-      return Outcome::kFileEnd;
-    case BlockSearch::kUnknown:
-      return Outcome::kUnknown;
-  }
+  const BlockSearch found = FindBlock(BytesOf(*index_), table_->index_layout, key, &place);
+  if (found != BlockSearch::kFound) return Missed(found);
   IndexEntry entry;
   if (ReadIndexEntry(BytesOf(*index_), table_->index_layout, place.number, &entry) !=
           BlockSearch::kFound ||
@@ -163,28 +162,15 @@ FileScan::Outcome FileScan::GoToNextBlock() {
   const uint32_t number = block_entry_.place.number + 1;
   if (is_before_bound_) return GoToBlock(number);
   IndexEntry next;
-  switch (ReadIndexEntry(BytesOf(*index_), table_->index_layout, number, &next)) {
-    case BlockSearch::kFound:
-      return Outcome::kBehindBound;
-    case BlockSearch::kAbsent:
-      return Outcome::kFileEnd;
-    case BlockSearch::kUnknown:
-      break;
-  }
-  return Outcome::kUnknown;
+  const BlockSearch found = ReadIndexEntry(BytesOf(*index_), table_->index_layout, number, &next);
+  return found == BlockSearch::kFound ? Outcome::kBehindBound : Missed(found);
 }
 
 // To its first entry.
 FileScan::Outcome FileScan::GoToBlock(uint32_t number) {
   IndexEntry entry;
-  switch (ReadIndexEntry(BytesOf(*index_), table_->index_layout, number, &entry)) {
-    case BlockSearch::kFound:
-      break;
-    case BlockSearch::kAbsent:
-      return Outcome::kFileEnd;
-    case BlockSearch::kUnknown:
-      return Outcome::kUnknown;
-  }
+  const BlockSearch found = ReadIndexEntry(BytesOf(*index_), table_->index_layout, number, &entry);
+  if (found != BlockSearch::kFound) return Missed(found);
   return OpenBlock(entry) && walk_.Next() == BlockWalk::Step::kEntry ? Outcome::kEntry
                                                                      : Outcome::kUnknown;
 }

@@ -70,6 +70,7 @@ class FileScan final : public rocksdb::InternalIterator {
     kUnknown,      // RocksDB is to go on.
   };
 
+  static Outcome Missed(BlockSearch search);
   size_t FindFile(const rocksdb::Slice& target) const;
   bool OpenFile(size_t file);
   Outcome SeekInFile(const BlockKey& key, uint64_t footer);

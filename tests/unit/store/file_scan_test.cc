@@ -182,22 +182,9 @@ TEST_P(FileScanTest, EntriesStayAfterTheirFile) {
 
 // Damage is reported as RocksDB does it, and never taken for an end.
 TEST_P(FileScanTest, DamageIsAnError) {
-  for (int i = 0; i < 100; ++i) {
-    const std::string key = "key" + std::to_string(1000 + i);
-    ASSERT_TRUE(database_->Put(rocksdb::WriteOptions(), key, "value" + std::to_string(i)).ok());
-  }
-  ASSERT_TRUE(database_->Flush(rocksdb::FlushOptions()).ok());
-  std::vector<rocksdb::LiveFileMetaData> files;
-  database_->GetLiveFilesMetaData(&files);
-  ASSERT_EQ(files.size(), 1u);
-  const std::string path = files[0].db_path + files[0].name;
-  ASSERT_NO_FATAL_FAILURE(Close());
-  std::string bytes;
-  ASSERT_TRUE(rocksdb::ReadFileToString(env_.get(), path, &bytes).ok());
+  std::vector<std::string> keys;
   // Of the last data blocks.
-  for (size_t i = 900; i < 1300; i += 200) bytes[i] = static_cast<char>(bytes[i] ^ 0x55);
-  ASSERT_TRUE(rocksdb::WriteStringToFile(env_.get(), bytes, path).ok());
-  ASSERT_NO_FATAL_FAILURE(Open());
+  ASSERT_NO_FATAL_FAILURE(MakeDamagedFile(900, 1300, 200, &keys));
   rocksdb::ReadOptions options;
   const Range range("key", "kez", *options_.comparator);
   range.SetIn(&options);

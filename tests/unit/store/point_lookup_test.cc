@@ -239,22 +239,7 @@ TEST_P(PointLookupTest, ReadsWhatIsNotInTheCache) {
 // Damage is reported as RocksDB does it, and never taken for a key that is not there.
 TEST_P(PointLookupTest, DamageIsAnError) {
   std::vector<std::string> keys;
-  for (int i = 0; i < 100; ++i) {
-    keys.push_back("key" + std::to_string(1000 + i));
-    ASSERT_TRUE(
-        database_->Put(rocksdb::WriteOptions(), keys.back(), "value" + std::to_string(i)).ok());
-  }
-  ASSERT_TRUE(database_->Flush(rocksdb::FlushOptions()).ok());
-  std::vector<rocksdb::LiveFileMetaData> files;
-  database_->GetLiveFilesMetaData(&files);
-  ASSERT_EQ(files.size(), 1u);
-  const std::string path = files[0].db_path + files[0].name;
-  ASSERT_NO_FATAL_FAILURE(Close());
-  std::string bytes;
-  ASSERT_TRUE(rocksdb::ReadFileToString(env_.get(), path, &bytes).ok());
-  for (size_t i = 0; i < 1500; i += 300) bytes[i] = static_cast<char>(bytes[i] ^ 0x55);
-  ASSERT_TRUE(rocksdb::WriteStringToFile(env_.get(), bytes, path).ok());
-  ASSERT_NO_FATAL_FAILURE(Open());
+  ASSERT_NO_FATAL_FAILURE(MakeDamagedFile(0, 1500, 300, &keys));
   size_t damaged = 0;
   for (const std::string& key : keys) {
     rocksdb::PinnableSlice expected;

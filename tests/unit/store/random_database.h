@@ -250,6 +250,27 @@ class RandomDatabase : public ::testing::TestWithParam<Layout> {
     ASSERT_TRUE(done.ok()) << done.ToString();
   }
 
+  // Fills one file with keys, which it returns in order, and flips bits of every so many bytes between `first` and `end`;
+  // opens the database again.
+  void MakeDamagedFile(size_t first, size_t end, size_t distance, std::vector<std::string>* keys) {
+    for (int i = 0; i < 100; ++i) {
+      keys->push_back("key" + std::to_string(1000 + i));
+      const std::string value = "value" + std::to_string(i);
+      ASSERT_TRUE(database_->Put(rocksdb::WriteOptions(), keys->back(), value).ok());
+    }
+    ASSERT_TRUE(database_->Flush(rocksdb::FlushOptions()).ok());
+    std::vector<rocksdb::LiveFileMetaData> files;
+    database_->GetLiveFilesMetaData(&files);
+    ASSERT_EQ(files.size(), 1u);
+    const std::string path = files[0].db_path + files[0].name;
+    ASSERT_NO_FATAL_FAILURE(Close());
+    std::string bytes;
+    ASSERT_TRUE(rocksdb::ReadFileToString(env_.get(), path, &bytes).ok());
+    for (size_t i = first; i < end; i += distance) bytes[i] = static_cast<char>(bytes[i] ^ 0x55);
+    ASSERT_TRUE(rocksdb::WriteStringToFile(env_.get(), bytes, path).ok());
+    ASSERT_NO_FATAL_FAILURE(Open());
+  }
+
   Figures FiguresNow() const {
     Figures figures;
     for (const auto& [ticker, name] : rocksdb::TickersNameMap) {
