@@ -3,15 +3,20 @@
 #include <algorithm>
 #include <cstring>
 #include <new>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "db/arena_wrapped_db_iter.h"
 #include "db/column_family.h"
 #include "db/db_impl/db_impl.h"
 #include "db/dbformat.h"
 #include "db/version_set.h"
+#include "engine/store/comparator.h"
 #include "engine/store/file_scan.h"
+#include "engine/store/key_order.h"
 #include "engine/store/memtable_tree.h"
+#include "engine/store/run_merge.h"
 #include "memory/arena.h"
 #include "monitoring/statistics_impl.h"
 #include "options/cf_options.h"
@@ -66,8 +71,14 @@ class ForwardIterator final : public rocksdb::Iterator {
     uint64_t skipped_in_files = 0;  // Or in memtables that wait to be written out.
   };
 
+  using Runs = std::vector<rocksdb::InternalIterator*>;
+
+  int Compare(const Slice& a, const Slice& b) const {
+    return order_.has_value() ? CompareKeys({a.data(), a.size()}, {b.data(), b.size()}, *order_)
+                              : comparator_->Compare(a, b);
+  }
   void MakeSources();
-  void AddFiles(rocksdb::MergeIteratorBuilder* sources);
+  void AddFiles(Runs* runs);
   rocksdb::InternalIterator* NewFileScan(const FileRun& run);
   rocksdb::Iterator* General();
   void GoOnWithGeneral(const Slice& key);
@@ -81,6 +92,7 @@ class ForwardIterator final : public rocksdb::Iterator {
   rocksdb::ColumnFamilyHandleImpl* const family_;
   const rocksdb::ReadOptions options_;
   const rocksdb::Comparator* const comparator_;
+  const std::optional<KeyOrder> order_;  // By it, if it is one of ours.
   rocksdb::Statistics* const statistics_;
   rocksdb::SuperVersion* const version_;
   const SequenceNumber sequence_;  // Of the newest versions that are visible.
@@ -116,6 +128,7 @@ ForwardIterator::ForwardIterator(rocksdb::DBImpl* database, rocksdb::ColumnFamil
       family_(family),
       options_(options),
       comparator_(family->cfd()->user_comparator()),
+      order_(OrderOf(*comparator_)),
       statistics_(family->cfd()->ioptions().stats),
       version_(family->cfd()->GetReferencedSuperVersion(database)),
       // Taken after the version: else a flush in between might have dropped what was visible then.
@@ -160,15 +173,30 @@ void ForwardIterator::MakeSources() {
   const auto times = version_->GetSeqnoToTimeMapping();
   const rocksdb::SliceTransform* const prefix = version_->mutable_cf_options.prefix_extractor.get();
   memtable_.Set(version_->mem->NewIterator(options_, times, &arena_, prefix, /*for_flush=*/false));
-  rocksdb::MergeIteratorBuilder older(&family_->cfd()->internal_comparator(), &arena_,
-                                      /*prefix_seek_mode=*/false, options_.iterate_upper_bound);
-  version_->imm->AddIterators(options_, times, prefix, &older,
-                              /*add_range_tombstone_iter=*/!options_.ignore_range_deletions,
-                              sequence_);
-  AddFiles(&older);
-  rocksdb::InternalIterator* const merged = older.Finish();
-  older_.Set(merged != nullptr ? merged
-                               : rocksdb::NewEmptyInternalIterator<rocksdb::Slice>(&arena_));
+  Runs runs;
+  const bool has_waiting_memtables = version_->imm->NumNotFlushed() != 0;
+  // Deletions of ranges come with an iterator of their own for each file.
+  const bool walks_files = options_.iterate_lower_bound != nullptr &&
+                           options_.iterate_upper_bound != nullptr &&
+                           options_.ignore_range_deletions && order_.has_value();
+  if (walks_files) AddFiles(&runs);
+  if (has_waiting_memtables || !walks_files) {
+    rocksdb::MergeIteratorBuilder rest(&family_->cfd()->internal_comparator(), &arena_,
+                                       /*prefix_seek_mode=*/false, options_.iterate_upper_bound);
+    version_->imm->AddIterators(options_, times, prefix, &rest,
+                                /*add_range_tombstone_iter=*/!options_.ignore_range_deletions,
+                                sequence_);
+    if (!walks_files) {
+      version_->current->AddIterators(options_, *family_->cfd()->soptions(), &rest,
+                                      /*allow_unprepared_value=*/false, sequence_);
+    }
+    rocksdb::InternalIterator* const merged = rest.Finish();
+    if (merged != nullptr) runs.push_back(merged);
+  }
+  if (runs.empty()) runs.push_back(rocksdb::NewEmptyInternalIterator<rocksdb::Slice>(&arena_));
+  older_.Set(runs.size() == 1 ? runs.front()
+                              : new (arena_.AllocateAligned(sizeof(RunMerge)))
+                                    RunMerge(*order_, runs));
 }
 
 rocksdb::InternalIterator* ForwardIterator::NewFileScan(const FileRun& run) {
@@ -178,35 +206,24 @@ rocksdb::InternalIterator* ForwardIterator::NewFileScan(const FileRun& run) {
 
 // Adds the files that have keys between the bounds, which stay as they are for as long as this lives: a file of level 0
 // that has none would be searched in vain each time.
-void ForwardIterator::AddFiles(rocksdb::MergeIteratorBuilder* sources) {
-  rocksdb::Version* const version = version_->current;
-  const rocksdb::VersionStorageInfo& levels = *version->storage_info();
-  const rocksdb::FileOptions& file_options = *family_->cfd()->soptions();
+void ForwardIterator::AddFiles(Runs* runs) {
+  const rocksdb::VersionStorageInfo& levels = *version_->current->storage_info();
   const Slice* const lower = options_.iterate_lower_bound;
   const Slice* const upper = options_.iterate_upper_bound;
-  // Deletions of ranges come with an iterator of their own for each file.
-  if (lower == nullptr || upper == nullptr || !options_.ignore_range_deletions) {
-    version->AddIterators(options_, file_options, sources, /*allow_unprepared_value=*/false,
-                          sequence_);
-    return;
-  }
   const auto ends_before = [&](const rocksdb::FdWithKeyRange& file) {
-    return comparator_->Compare(rocksdb::ExtractUserKey(file.largest_key), *lower) < 0;
+    return Compare(rocksdb::ExtractUserKey(file.largest_key), *lower) < 0;
   };
   const auto begins_before_end = [&](const rocksdb::FdWithKeyRange& file) {
-    return comparator_->Compare(rocksdb::ExtractUserKey(file.smallest_key), *upper) < 0;
+    return Compare(rocksdb::ExtractUserKey(file.smallest_key), *upper) < 0;
   };
-  uint64_t sorted_runs = 0;
   uint64_t files_of_level_zero = 0;
   for (int level = 0; level < levels.num_non_empty_levels(); ++level) {
     const rocksdb::LevelFilesBrief& files = levels.LevelFilesBrief(level);
     if (level == 0) {
       for (size_t i = 0; i < files.num_files; ++i) {
         if (ends_before(files.files[i]) || !begins_before_end(files.files[i])) continue;
-        sources->AddIterator(
-            NewFileScan({.files = &files, .first = i, .end = i + 1, .level = level}));
+        runs->push_back(NewFileScan({.files = &files, .first = i, .end = i + 1, .level = level}));
         ++files_of_level_zero;
-        ++sorted_runs;
       }
       continue;
     }
@@ -215,13 +232,12 @@ void ForwardIterator::AddFiles(rocksdb::MergeIteratorBuilder* sources) {
     const auto* const first = std::partition_point(begin, behind_last, ends_before);
     const auto* const end = std::partition_point(first, behind_last, begins_before_end);
     if (first == end) continue;
-    ++sorted_runs;
-    sources->AddIterator(NewFileScan({.files = &files,
-                                      .first = static_cast<size_t>(first - begin),
-                                      .end = static_cast<size_t>(end - begin),
-                                      .level = level}));
+    runs->push_back(NewFileScan({.files = &files,
+                                 .first = static_cast<size_t>(first - begin),
+                                 .end = static_cast<size_t>(end - begin),
+                                 .level = level}));
   }
-  level_zero_files_ = sorted_runs > 1 ? files_of_level_zero : 0;
+  level_zero_files_ = runs->size() > 1 ? files_of_level_zero : 0;
 }
 
 // RocksDB's own iterator over the same versions.
@@ -262,7 +278,7 @@ void ForwardIterator::Seek(const Slice& target) {
       .PermitUncheckedError();
   status_ = rocksdb::Status::OK();
   skipped_ = 0;
-  const bool before = lower != nullptr && comparator_->Compare(target, *lower) < 0;
+  const bool before = lower != nullptr && Compare(target, *lower) < 0;
   SetInternalKey(before ? *lower : target, sequence_, rocksdb::kValueTypeForSeek);
   memtable_.Seek(target_);
   older_.Seek(target_);
@@ -302,7 +318,7 @@ void ForwardIterator::Next() {
 bool ForwardIterator::IsBehindEnd(const Slice& user_key) {
   return options_.iterate_upper_bound != nullptr &&
          source_->UpperBoundCheckResult() != rocksdb::IterBoundCheck::kInbound &&
-         comparator_->Compare(user_key, *options_.iterate_upper_bound) >= 0;
+         Compare(user_key, *options_.iterate_upper_bound) >= 0;
 }
 
 // The source that has the next version, if any of them has one. With an error of either nobody knows what comes next.
@@ -323,11 +339,11 @@ bool ForwardIterator::ChooseSource() {
     return status_.ok();
   }
   const Slice newer = rocksdb::ExtractUserKey(memtable_.key());
-  const int order = comparator_->Compare(newer, rocksdb::ExtractUserKey(older_.key()));
+  const int order = Compare(newer, rocksdb::ExtractUserKey(older_.key()));
   if (order <= 0) {
     source_ = &memtable_;
   } else if (options_.iterate_upper_bound != nullptr &&
-             comparator_->Compare(newer, *options_.iterate_upper_bound) >= 0) {
+             Compare(newer, *options_.iterate_upper_bound) >= 0) {
     memtable_counts_ = false;
   }
   return true;

@@ -111,6 +111,34 @@ TEST_P(FileScanTest, ShowsWhatRocksDbShows) {
   }
 }
 
+// Beside files there are memtables that wait to be written out.
+TEST_P(FileScanTest, ShowsWhatWaitsInMemtablesToo) {
+  for (int round = 0; round < 5; ++round) {
+    for (int change = 0; change < 60; ++change) {
+      ASSERT_NO_FATAL_FAILURE(ChangeSomething(/*everything=*/false));
+    }
+    ASSERT_TRUE(database_->PauseBackgroundWork().ok());
+    rocksdb::FlushOptions flush;
+    flush.wait = false;
+    flush.allow_write_stall = true;
+    for (const bool again : {true, false}) {
+      for (int change = 0; change < 20; ++change) {
+        ASSERT_TRUE(database_->Put(rocksdb::WriteOptions(), AnyKey(), AnyValue()).ok());
+      }
+      if (again) {
+        ASSERT_TRUE(database_->Flush(flush).ok());
+      }
+    }
+    std::string waiting;
+    ASSERT_TRUE(database_->GetProperty("rocksdb.num-immutable-mem-table", &waiting));
+    EXPECT_EQ(waiting, "1");
+    for (int walk = 0; walk < 10; ++walk) {
+      ASSERT_NO_FATAL_FAILURE(Walk()) << "round " << round;
+    }
+    ASSERT_TRUE(database_->ContinueBackgroundWork().ok());
+  }
+}
+
 TEST_P(FileScanTest, StepsThroughTheCacheByItself) {
   for (int change = 0; change < 600; ++change) {
     ASSERT_TRUE(database_->Put(rocksdb::WriteOptions(), AnyKey(), AnyValue()).ok());

@@ -41,6 +41,8 @@ KNOW_ROCKSDB_FROM_WITHIN = {
     "engine/store/point_table.cc",
     "engine/store/point_table.h",
     "engine/store/range_size.cc",
+    "engine/store/run_merge.cc",
+    "engine/store/run_merge.h",
     "engine/store/table_hold.cc",
     "engine/store/table_hold.h",
     "engine/store/ticker.cc",
