@@ -91,6 +91,29 @@ class FileScanTest : public RandomDatabase {
     if (!iterator->status().ok()) entries.push_back(iterator->status().ToString());
     return entries;
   }
+
+  // A scan over everything, which is in the cache.
+  void CompareScansOfAll() {
+    rocksdb::ReadOptions options;
+    const Range range(std::string(1, '\0'), std::string(1, '\1'), *options_.comparator);
+    range.SetIn(&options);
+    const auto general = [&] {
+      const std::unique_ptr<rocksdb::Iterator> iterator(database_->NewIterator(options, family_));
+      return All(iterator.get());
+    };
+    const auto scan = [&] { return All(NewForwardIterator(database_, family_, options).get()); };
+    const std::vector<std::string> expected = general();
+    ASSERT_GT(expected.size(), 100u);
+    Figures expected_figures = FiguresOf([&] { EXPECT_EQ(general(), expected); });
+    Figures figures = FiguresOf([&] { EXPECT_EQ(scan(), expected); });
+    if (!GetParam().is_plain) return;
+    for (const char* const name : {"rocksdb.block.cache.data.hit", "rocksdb.block.cache.data.miss",
+                                   "rocksdb.number.db.next.found", "rocksdb.db.iter.bytes.read"}) {
+      EXPECT_EQ(figures[name], expected_figures[name]) << name << " with seed " << seed_;
+    }
+    EXPECT_GT(BlocksAskedByRocksDb(general), 0u);
+    EXPECT_EQ(BlocksAskedByRocksDb(scan), 0u);
+  }
 };
 
 INSTANTIATE_TEST_SUITE_P(Layouts, FileScanTest, AllLayouts(),
@@ -140,7 +163,8 @@ TEST_P(FileScanTest, ShowsWhatWaitsInMemtablesToo) {
 }
 
 TEST_P(FileScanTest, StepsThroughTheCacheByItself) {
-  for (int change = 0; change < 600; ++change) {
+  // Not in memtables, of whose versions RocksDB passes many by a search in all files.
+  for (int change = 1; change <= 600; ++change) {
     ASSERT_TRUE(database_->Put(rocksdb::WriteOptions(), AnyKey(), AnyValue()).ok());
     if (change % 150 == 0) {
       ASSERT_TRUE(database_->Flush(rocksdb::FlushOptions()).ok());
@@ -150,32 +174,10 @@ TEST_P(FileScanTest, StepsThroughTheCacheByItself) {
     if (compacted) {
       ASSERT_TRUE(database_->CompactRange(rocksdb::CompactRangeOptions(), nullptr, nullptr).ok());
     }
-    database_->WaitForCompact(rocksdb::WaitForCompactOptions()).PermitUncheckedError();
-    rocksdb::ReadOptions options;
-    const Range range(std::string(1, '\0'), std::string(1, '\1'), *options_.comparator);
-    range.SetIn(&options);
-    const auto general = [&] {
-      const std::unique_ptr<rocksdb::Iterator> iterator(database_->NewIterator(options, family_));
-      return All(iterator.get());
-    };
-    general();  // So that all is in the cache, for both.
-    std::vector<std::string> expected;
-    std::vector<std::string> shown;
-    Figures expected_figures = FiguresOf([&] { expected = general(); });
-    Figures figures =
-        FiguresOf([&] { shown = All(NewForwardIterator(database_, family_, options).get()); });
-    ASSERT_EQ(shown, expected);
-    ASSERT_GT(shown.size(), 100u);
-    if (!GetParam().is_plain) continue;
-    for (const char* const name : {"rocksdb.block.cache.data.hit", "rocksdb.block.cache.data.miss",
-                                   "rocksdb.number.db.next.found", "rocksdb.db.iter.bytes.read"}) {
-      EXPECT_EQ(figures[name], expected_figures[name]) << name;
-    }
-    EXPECT_GT(BlocksAskedByRocksDb(general), 0u);
-    EXPECT_EQ(BlocksAskedByRocksDb([&] {
-                EXPECT_EQ(All(NewForwardIterator(database_, family_, options).get()), expected);
-              }),
-              0u);
+    // What compactions find in the cache counts, too.
+    ASSERT_TRUE(database_->PauseBackgroundWork().ok());
+    ASSERT_NO_FATAL_FAILURE(CompareScansOfAll());
+    ASSERT_TRUE(database_->ContinueBackgroundWork().ok());
   }
 }
 
