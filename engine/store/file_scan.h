@@ -91,8 +91,8 @@ class FileScan final : public rocksdb::InternalIterator {
   const rocksdb::ReadOptions& options_;
   const FileRun run_;
   const std::optional<KeyOrder> order_;  // Without one, RocksDB reads all files.
-  // Whether it is one of those from which RocksDB estimates how much files are read. In level 0 none is: there this
-  // estimate is taken for look-ups alone (level_zero_reads.h).
+  // Whether it is one of those from which RocksDB estimates how much files are read. In level 0 none is: what is read there
+  // is counted otherwise (level_zero_reads.h), where the estimate stands for look-ups.
   const bool is_sampled_;
   BlockWalk walk_;
   bool valid_ = false;

@@ -420,7 +420,7 @@ bool IsForForwardIterator(const rocksdb::ReadOptions& options) {
   return !options.tailing && !options.prefix_same_as_start && !options.pin_data &&
          options.timestamp == nullptr && options.iter_start_ts == nullptr &&
          !options.allow_unprepared_value && !options.auto_refresh_iterator_with_snapshot &&
-         options.read_tier == rocksdb::kReadAllTier &&
+         !options.async_io && options.read_tier == rocksdb::kReadAllTier &&
          // Whoever collects figures of a thread wants to see what RocksDB counts.
          rocksdb::GetPerfLevel() <= rocksdb::PerfLevel::kDisable;
 }

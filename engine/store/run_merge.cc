@@ -1,5 +1,7 @@
 #include "engine/store/run_merge.h"
 
+#include <algorithm>
+
 #include "engine/store/block_layout.h"
 
 namespace cairn {
@@ -14,14 +16,13 @@ RunMerge::~RunMerge() {
   for (Run& run : runs_) run.iterator.DeleteIter(/*is_arena_mode=*/true);
 }
 
-// A key that is shorter than its version is damage, which who reads it finds.
 inline void RunMerge::Run::NoteKey() {
   const rocksdb::Slice key = iterator.key();
-  user_bytes = key.size() < kVersionBytes ? 0 : key.size() - kVersionBytes;
+  user_bytes = key.size() - kVersionBytes;
   first_bytes = user_bytes < kWordBytes ? 0 : __builtin_bswap64(LoadNumber<uint64_t>(key.data()));
 }
 
-// The first bytes decide nearly always.
+// The first bytes decide mostly; those of small BIGINTs do not, which come behind the number of their index.
 inline bool RunMerge::IsBefore(const Run& a, const Run& b) const {
   if (a.user_bytes >= kWordBytes && b.user_bytes >= kWordBytes && a.first_bytes != b.first_bytes) {
     return (a.first_bytes < b.first_bytes) == (key_order_ == KeyOrder::kAscending);
@@ -35,7 +36,6 @@ bool RunMerge::IsKeyBefore(const Run& a, const Run& b) const {
   const int order =
       CompareKeys({key_a.data(), a.user_bytes}, {key_b.data(), b.user_bytes}, key_order_);
   if (order != 0) return order < 0;
-  if (key_a.size() < kVersionBytes || key_b.size() < kVersionBytes) return false;
   return LoadNumber<uint64_t>(key_a.data() + a.user_bytes) >
          LoadNumber<uint64_t>(key_b.data() + b.user_bytes);
 }
@@ -47,13 +47,15 @@ void RunMerge::Place(Run* run) {
     if (!status.ok()) Fail(status);
     return;
   }
-  run->NoteKey();
-  size_t place = order_.size();
-  order_.push_back(run);
-  for (; place > 0 && IsBefore(*order_[place - 1], *run); --place) {
-    order_[place] = order_[place - 1];
+  if (run->iterator.key().size() < kVersionBytes) [[unlikely]] {
+    return Fail(rocksdb::Status::Corruption("an entry's key is shorter than its version"));
   }
-  order_[place] = run;
+  run->NoteKey();
+  // It mostly goes on before all others.
+  if (order_.empty() || IsBefore(*run, *order_.back())) return order_.push_back(run);
+  order_.insert(std::partition_point(order_.begin(), order_.end(),
+                                     [&](const Run* other) { return IsBefore(*run, *other); }),
+                run);
 }
 
 // With an error of any run nobody knows what comes next.

@@ -1,8 +1,8 @@
 // Several sorted runs as one, for scans that go forward.
 //
 // RocksDB's merging iterator keeps a heap, and looks after deletions of ranges at each step. A scan has few runs, and mostly
-// stays for a while in one of them: these are kept in order, so that a step costs one comparison, which the first bytes of
-// the keys decide.
+// stays for a while in one of them: these are kept in order, so that a step there costs one comparison, and a binary search
+// where it changes between them. The first bytes of the keys decide most comparisons.
 //
 // It depends on RocksDB's internal headers, and so on the pinned version.
 #pragma once

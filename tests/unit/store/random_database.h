@@ -121,6 +121,7 @@ class RandomDatabase : public ::testing::TestWithParam<Layout> {
     options.max_bytes_for_level_base = 3000;
     options.max_bytes_for_level_multiplier = 3;
     options.level0_file_num_compaction_trigger = 5;
+    options.max_write_buffer_number = 4;
     options.enforce_single_del_contracts = false;  // Keys are deleted in both ways.
     if (layout.prefix) options.prefix_extractor.reset(rocksdb::NewFixedPrefixTransform(3));
     rocksdb::BlockBasedTableOptions table;
