@@ -1,5 +1,5 @@
-// How RocksDB lays out the bytes of a block, for block_search.cc and block_walk.h alone: the restarts at its end, and what
-// an entry begins with.
+// How RocksDB lays out the bytes of a block, for those that read them as they lie: the restarts at its end, and what an
+// entry begins with.
 #pragma once
 
 #include <bit>

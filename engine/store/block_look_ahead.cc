@@ -139,13 +139,7 @@ void LookAheadIndexIterator::FetchBlock(const rocksdb::BlockHandle& handle) cons
   rocksdb::Cache::Handle* const entry = cache.Lookup(key.AsSlice());
   if (entry == nullptr) return;
   const auto* const block = static_cast<const rocksdb::Block_kData*>(cache.Value(entry));
-  if (block != nullptr && block->size() != 0) {
-    // An iterator begins with the end, where the block says how many restart points it has.
-    const char* const begin = block->data();
-    __builtin_prefetch(begin + block->size() - 1);
-    const size_t fetched = std::min(block->size(), kMostFetchedBytes);
-    for (size_t at = 0; at < fetched; at += kCacheLine) __builtin_prefetch(begin + at);
-  }
+  if (block != nullptr) FetchToProcessor({block->data(), block->size()});
   // This was no use: the look-up of the iterator, if it comes, counts.
   cache.Release(entry, /*useful=*/false, /*erase_if_last_ref=*/false);
 }
@@ -258,6 +252,13 @@ std::shared_ptr<rocksdb::TableFactory> LookAheadInBlocks(
       dynamic_cast<const rocksdb::BlockBasedTableFactory*>(factory.get());
   if (block_based == nullptr) return factory;
   return std::make_shared<LookAheadTableFactory>(*block_based);
+}
+
+void FetchToProcessor(std::string_view block) {
+  if (block.empty()) return;
+  __builtin_prefetch(block.data() + block.size() - 1);
+  const size_t fetched = std::min(block.size(), kMostFetchedBytes);
+  for (size_t at = 0; at < fetched; at += kCacheLine) __builtin_prefetch(block.data() + at);
 }
 
 const PointTable* FindPointTable(const rocksdb::TableReader& table) {

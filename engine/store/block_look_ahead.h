@@ -19,6 +19,7 @@
 #pragma once
 
 #include <memory>
+#include <string_view>
 
 #include "rocksdb/table.h"
 
@@ -34,6 +35,10 @@ struct PointTable;
 // block cache is a HyperClockCache; `factory` itself unless it makes block-based tables.
 std::shared_ptr<rocksdb::TableFactory> LookAheadInBlocks(
     std::shared_ptr<rocksdb::TableFactory> factory);
+
+// Asks the processor to fetch what an iterator over the block of these bytes looks at first: its end, where it says how many
+// restart points it has, and its begin.
+void FetchToProcessor(std::string_view block);
 
 // What such a factory has kept of a table for reads of ours. Null: the table is not one that they know.
 const PointTable* FindPointTable(const rocksdb::TableReader& table);

@@ -9,7 +9,6 @@
 #include "db/table_cache.h"
 #include "db/version_set.h"
 #include "engine/store/block_look_ahead.h"
-#include "engine/store/comparator.h"
 #include "engine/store/ticker.h"
 #include "monitoring/file_read_sample.h"
 #include "table/block_based/block.h"
@@ -19,23 +18,17 @@ namespace {
 
 using rocksdb::Slice;
 
-constexpr size_t kCacheLine = 64;
-// Where a block begins; the processor follows a longer run of rows by itself: 4 or 16 KiB made scans no faster.
-constexpr size_t kMostFetchedBytes = 512;
-
-std::string_view BytesOf(const rocksdb::Block& block) { return {block.data(), block.size()}; }
-
 Slice ToSlice(std::string_view bytes) { return {bytes.data(), bytes.size()}; }
 
 }  // namespace
 
 FileScan::FileScan(rocksdb::ColumnFamilyData* family, const rocksdb::SuperVersion& version,
-                   const rocksdb::ReadOptions& options, const FileRun& run)
+                   const rocksdb::ReadOptions& options, KeyOrder order, const FileRun& run)
     : family_(family),
       version_(version),
       options_(options),
       run_(run),
-      order_(OrderOf(*family->user_comparator())),
+      order_(order),
       is_sampled_(run.level != 0 && rocksdb::should_sample_file_read()),
       file_(run.end) {}
 
@@ -82,8 +75,7 @@ void FileScan::Seek(const Slice& target) {
   if (OpenFile(file)) {
     const Slice user_key = rocksdb::ExtractUserKey(target);
     const uint64_t footer = rocksdb::ExtractInternalKeyFooter(target);
-    outcome =
-        SeekInFile(BlockKey({user_key.data(), user_key.size()}, footer >> 8, *order_), footer);
+    outcome = SeekInFile(BlockKey({user_key.data(), user_key.size()}, footer >> 8, order_), footer);
   }
   switch (outcome) {
     case Outcome::kEntry:
@@ -119,8 +111,7 @@ bool FileScan::OpenFile(size_t file) {
     index_ = nullptr;
     index_block_ = CachedBlock();
     table_ = nullptr;
-    if (order_.has_value() &&
-        hold_.Open(family_, version_, options_, options_.io_activity, data, run_.level)) {
+    if (hold_.Open(family_, version_, options_, options_.io_activity, data, run_.level)) {
       table_ = FindPointTable(*hold_.reader());
       if (table_ != nullptr && !table_->index_layout.has_whole_keys) table_ = nullptr;
     }
@@ -205,7 +196,7 @@ bool FileScan::OpenBlock(const IndexEntry& entry) {
   block_entry_ = entry;
   const Slice* const upper = options_.iterate_upper_bound;
   is_before_bound_ =
-      upper == nullptr || CompareKeys(entry.user_key, {upper->data(), upper->size()}, *order_) < 0;
+      upper == nullptr || CompareKeys(entry.user_key, {upper->data(), upper->size()}, order_) < 0;
   return true;
 }
 
@@ -218,11 +209,7 @@ void FileScan::LookAhead() {
     return;
   }
   const rocksdb::Block* const block = FindData(next.place, &ahead_);
-  if (block == nullptr || block->size() == 0) return;
-  // A walk begins with the end, where the block says how many restarts it has.
-  __builtin_prefetch(block->data() + block->size() - 1);
-  const size_t fetched = std::min(block->size(), kMostFetchedBytes);
-  for (size_t at = 0; at < fetched; at += kCacheLine) __builtin_prefetch(block->data() + at);
+  if (block != nullptr) FetchToProcessor(BytesOf(*block));
 }
 
 // Goes on behind the last entry that the walk has given.

@@ -14,7 +14,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "db/column_family.h"
@@ -40,11 +39,11 @@ struct FileRun {
 };
 
 // Of the methods that move, Seek() and the two that go to the next entry are all that may be called. Deletions of ranges
-// are not looked at. All that the constructor takes outlives it; the bounds that `options` points at stay as they are.
+// are not looked at. All that the constructor takes outlives it; the bounds that `options` points at stay as they are. `order` is that of the family.
 class FileScan final : public rocksdb::InternalIterator {
  public:
   FileScan(rocksdb::ColumnFamilyData* family, const rocksdb::SuperVersion& version,
-           const rocksdb::ReadOptions& options, const FileRun& run);
+           const rocksdb::ReadOptions& options, KeyOrder order, const FileRun& run);
   ~FileScan() override;
 
   bool Valid() const override { return valid_; }
@@ -90,7 +89,7 @@ class FileScan final : public rocksdb::InternalIterator {
   const rocksdb::SuperVersion& version_;
   const rocksdb::ReadOptions& options_;
   const FileRun run_;
-  const std::optional<KeyOrder> order_;  // Without one, RocksDB reads all files.
+  const KeyOrder order_;
   // Whether it is one of those from which RocksDB estimates how much files are read. In level 0 none is: what is read there
   // is counted otherwise (level_zero_reads.h), where the estimate stands for look-ups.
   const bool is_sampled_;

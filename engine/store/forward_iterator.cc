@@ -201,7 +201,7 @@ void ForwardIterator::MakeSources() {
 
 rocksdb::InternalIterator* ForwardIterator::NewFileScan(const FileRun& run) {
   return new (arena_.AllocateAligned(sizeof(FileScan)))
-      FileScan(family_->cfd(), *version_, options_, run);
+      FileScan(family_->cfd(), *version_, options_, *order_, run);
 }
 
 // Adds the files that have keys between the bounds, which stay as they are for as long as this lives: a file of level 0

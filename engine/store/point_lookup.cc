@@ -37,8 +37,6 @@ using rocksdb::PinnableSlice;
 using rocksdb::SequenceNumber;
 using rocksdb::Slice;
 
-std::string_view BytesOf(const rocksdb::Block& block) { return {block.data(), block.size()}; }
-
 // What the look-ups of one call have done.
 struct Counts {
   uint64_t memtable_hits = 0;
@@ -135,8 +133,7 @@ Reader::Reader(rocksdb::DBImpl* database, rocksdb::ColumnFamilyData* family,
       family_(family),
       options_(options),
       extent_(extent),
-      order_(family->user_comparator() == ForwardComparator() ? KeyOrder::kAscending
-                                                              : KeyOrder::kDescending),
+      order_(*OrderOf(*family->user_comparator())),
       version_(database->GetAndRefSuperVersion(family)),
       levels_(*version_->current->storage_info()),
       // Taken after the version: else a flush in between might have dropped what was visible then.
@@ -197,10 +194,6 @@ Reader::Found Reader::FindInMemory(const Slice& key, PinnableSlice* value) {
   // Operands of a merge, or an error.
   if (found || !status.ok()) return Answer::kUnknown;
   return std::nullopt;
-}
-
-std::string_view UserKeyOf(const Slice& internal_key) {
-  return {internal_key.data(), internal_key.size() - kVersionBytes};
 }
 
 Reader::Found Reader::FindInLevelZero(const BlockKey& key, PinnableSlice* value) {

@@ -4,14 +4,26 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "cache/cache_key.h"
 #include "engine/store/block_search.h"
 #include "engine/store/cached_block.h"
+#include "rocksdb/slice.h"
+#include "table/block_based/block.h"
 #include "table/block_based/block_based_table_reader.h"
 #include "table/block_based/parsed_full_filter_block.h"
 
 namespace cairn {
+
+inline std::string_view BytesOf(const rocksdb::Block& block) {
+  return {block.data(), block.size()};
+}
+
+// Of a key as files and their descriptions have it.
+inline std::string_view UserKeyOf(const rocksdb::Slice& internal_key) {
+  return {internal_key.data(), internal_key.size() - kVersionBytes};
+}
 
 // Valid for as long as the reader.
 struct PointTable {

