@@ -286,6 +286,7 @@ class ha_rocksdb final : public handler {
   uint32_t scan_index() const { return engine_table_->primary_position(); }
   // The handler error of a failed operation; tells the server when the whole transaction is to end.
   int OperationError(const cairn::Status& status);
+  void ReportAtOnce(int error);
   int EnsureAutoIncrementLoaded();
   void NoteAutoIncrement(const uchar* record);
   bool CounterIsPrimaryKey() const;

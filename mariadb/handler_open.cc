@@ -406,6 +406,8 @@ bool ha_rocksdb::get_error_message(int error, String* buffer) {
 void ha_rocksdb::print_error(int error, myf error_flag) {
   // RefuseQuarantined and RefuseToReplaceUnchecked have said it already, with the reason.
   if (ha_thd()->is_error()) {
+    const cairn::Session* const session = cairn::Session::Find(ha_thd());
+    if (session != nullptr && session->HasReportedError(ha_thd()->query_id)) return;
     const uint said = ha_thd()->get_stmt_da()->sql_errno();
     if (error == cairn::kErrorCorruption && said == ER_GET_ERRMSG) return;
     if (error == HA_ERR_UNSUPPORTED && said == ER_ON_DUPLICATE_DISABLED) return;

@@ -245,7 +245,7 @@ int ha_rocksdb::multi_range_read_next(range_id_t* range) {
     const int error = ReadNextOfRanges(range);
     // A join takes any error for the end of the rows, unless the statement has failed already.
     if (error != 0 && error != HA_ERR_END_OF_FILE && ranges_are_of_join_) {
-      print_error(error, MYF(0));
+      ReportAtOnce(error);
     }
     // A join may have conditions that relate the row to those of other tables.
     const bool is_unwanted = error == 0 && mrr_funcs.skip_index_tuple != nullptr &&

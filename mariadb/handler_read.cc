@@ -19,6 +19,23 @@ using cairn::Work;
 namespace cairn {
 namespace {
 
+// Outcomes that a statement may meet and go on; every other one is to reach the client.
+bool IsExpected(StatusCode code) {
+  switch (code) {
+    case StatusCode::kOk:
+    case StatusCode::kNotFound:
+    case StatusCode::kEndOfRange:
+    case StatusCode::kDuplicateKey:
+    case StatusCode::kUnchanged:
+    case StatusCode::kAlreadyExists:
+    case StatusCode::kAutoIncrementExhausted:
+    case StatusCode::kInterrupted:  // The server looks for a kill by itself.
+      return true;
+    default:
+      return false;
+  }
+}
+
 constexpr uint64_t kRowsCountedAtOnce = 100;
 
 // How the server's find flags start a read of a cursor.
@@ -137,7 +154,7 @@ int ha_rocksdb::PrepareCursor(uint32_t index) {
     }
   }
   columns_changed_ = false;
-  if (!rebind) return cairn::HandlerError(cursor_->ChangeColumns(&columns_));
+  if (!rebind) return OperationError(cursor_->ChangeColumns(&columns_));
   cairn::CursorAccess access;
   access.index = index;
   access.columns = &columns_;
@@ -158,9 +175,9 @@ int ha_rocksdb::PrepareCursor(uint32_t index) {
     access.filter = &pushed_filter_;
   }
   if (cursor_->is_suspended() && cursor_->index() == index) {
-    return cairn::HandlerError(cursor_->Resume(&transaction(), access));
+    return OperationError(cursor_->Resume(&transaction(), access));
   }
-  return cairn::HandlerError(cursor_->Open(&transaction(), access));
+  return OperationError(cursor_->Open(&transaction(), access));
 }
 
 // Waits for row locks end, and long searches, when the statement is killed.
@@ -220,7 +237,18 @@ int ha_rocksdb::OperationError(const Status& status) {
              cairn::global_variables.rollback_on_timeout) {
     ha_thd()->mark_transaction_to_rollback(/*all=*/true);
   }
-  return cairn::HandlerError(status);
+  const int error = cairn::HandlerError(status);
+  if (!cairn::IsExpected(status.code())) ReportAtOnce(error);
+  return error;
+}
+
+// The server takes an error from some places, such as the beginning of a merge of several indexes, for one that the
+// client has been told of, and goes on to say that all is well. So the client is told here; print_error() is silent
+// when the server asks for the same again.
+void ha_rocksdb::ReportAtOnce(int error) {
+  if (ha_thd()->is_error()) return;
+  print_error(error, MYF(0));
+  cairn::Session::Of(ha_thd()).NoteReportedError(ha_thd()->query_id);
 }
 
 // The server reads a key on a hash for nothing else; for a period, the search key lies where it keeps that of

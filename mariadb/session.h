@@ -59,6 +59,10 @@ class Session final : public WaitObserver {
   // For any thread, while the session is in its list.
   SessionDescription Describe() const;
 
+  // The client has been told of an error by the statement with this number, and is not to be told again by it.
+  void NoteReportedError(uint64_t query) { reported_in_query_ = query; }
+  bool HasReportedError(uint64_t query) const { return reported_in_query_ == query; }
+
   // Whether the server's current transaction spans statements.
   bool in_explicit_transaction() const;
 
@@ -71,6 +75,7 @@ class Session final : public WaitObserver {
   std::vector<std::shared_ptr<const TableDefinition>> forgotten_tables_;
   BulkLoads bulk_loads_;
   const char* state_before_wait_ = nullptr;
+  uint64_t reported_in_query_ = UINT64_MAX;
   PerfCollection perf_;
   std::shared_ptr<OpenTable> perf_table_;                       // Of the statement.
   std::vector<std::shared_ptr<TableCounters>> changed_tables_;  // By the transaction.
