@@ -599,11 +599,19 @@ void ha_rocksdb::SetPosition(std::string_view primary_key) {
   int4store(ref + ref_length - kPositionLengthBytes, static_cast<uint32>(bytes.size()));
 }
 
-// As the primary key orders: the server merges rows of several indexes by their positions.
+// As the primary key orders its rows, DESC parts included: the server merges scans of several indexes by the positions
+// of their rows, which come in that order.
 int ha_rocksdb::cmp_ref(const uchar* position, const uchar* other) {
   if (!positions_are_images_) return memcmp(position, other, ref_length);
-  return key_tuple_cmp(table->key_info[table->s->primary_key].key_part, position, other,
-                       ref_length);
+  const KEY& key = table->key_info[table->s->primary_key];
+  for (uint i = 0; i < key.user_defined_key_parts; ++i) {
+    const KEY_PART_INFO& part = key.key_part[i];
+    const int order = part.field->key_cmp(position, other);
+    if (order != 0) return (part.key_part_flag & HA_REVERSE_SORT) != 0 ? -order : order;
+    position += part.store_length;
+    other += part.store_length;
+  }
+  return 0;
 }
 
 int ha_rocksdb::rnd_pos(uchar* record, uchar* position) {
