@@ -237,6 +237,7 @@ class ha_rocksdb final : public handler {
   int FinishLoadsForAlter(THD* thd);
   int BeginOrEndSequence();
   int PrepareCursor(uint32_t index);
+  bool WantVirtualParts(uint32_t index);
   // Whether this read asks for rows that keep another one out of a key that the server itself checks.
   bool ChecksForConflict(const uchar* key) const;
   void NoteRangeEnd(const key_range& end);
@@ -363,6 +364,7 @@ class ha_rocksdb final : public handler {
   bool reads_once_ = false;           // The statement is over with this read.
   bool takes_any_order_ = false;      // Of the range that is being read: see cairn::ReadRange.
   bool positions_are_images_ = false;
+  bool makes_virtual_parts_ = false;  // Of the index, in each record that is read.
   // The pushed condition's index gives back all its columns, so that the end of the range can be seen on
   // the entry too.
   bool sees_end_of_range_ = false;

@@ -119,6 +119,24 @@ bool ha_rocksdb::rowid_filter_push(Rowid_filter* filter) {
   return false;
 }
 
+// Sees to it that a read which the server makes no virtual columns for has those by which the index is sorted: the
+// server compares them with the ends of ranges. True: its entries do not give all of them back, and they are to be made
+// from the row.
+bool ha_rocksdb::WantVirtualParts(uint32_t index) {
+  const cairn::TableIndex& engine_index = engine_table_->index(index);
+  if (!engine_index.has_virtual_part) return false;
+  bool makes_some = false;
+  for (const cairn::KeyPartLayout& part : engine_index.layout().parts) {
+    if (!engine_table_->layout().columns[part.column].is_virtual) continue;
+    columns_[part.column] = engine_index.codec->Covers(part.column);
+    makes_some = makes_some || !columns_[part.column];
+  }
+  for (uint i = 0; makes_some && i < table->s->fields; ++i) {
+    columns_[i] = columns_[i] || !engine_table_->layout().columns[i].is_virtual;
+  }
+  return makes_some;
+}
+
 // Binds the cursor to an index, or to other columns when the server changed its mind about them.
 int ha_rocksdb::PrepareCursor(uint32_t index) {
   const bool rebind = !cursor_->is_open() || cursor_->index() != index;
@@ -126,17 +144,17 @@ int ha_rocksdb::PrepareCursor(uint32_t index) {
   // A row that is locked is needed whole: to see whether it still belongs at its index entry, and, when it
   // is changed, for its other entries and the binary log.
   const bool whole_row = lock_mode_.has_value();
-  // The server makes virtual columns from others, but for a read that it expects the index to answer alone.
   const bool index_only = keyread_enabled() && keyread == index;
+  const cairn::IndexCodec& codec = *engine_table_->index(index).codec;
   for (uint i = 0; i < table->s->fields; ++i) {
     const bool is_virtual = engine_table_->layout().columns[i].is_virtual;
     columns_[i] = (whole_row && !is_virtual) || bitmap_is_set(table->read_set, i);
-    if (index_only) {
-      columns_[i] = columns_[i] && (whole_row || engine_table_->index(index).codec->Covers(i));
-    } else {
-      columns_[i] = columns_[i] && !is_virtual;
-    }
+    if (index_only) columns_[i] = columns_[i] && (whole_row || codec.Covers(i));
+    // The server makes virtual columns from others, but not while it expects some index to answer alone, which may be
+    // another one than it reads: to merge several indexes it names the first of them only.
+    if (is_virtual) columns_[i] = columns_[i] && keyread_enabled() && codec.Covers(i);
   }
+  makes_virtual_parts_ = keyread_enabled() && WantVirtualParts(index);
   if (index_only) {
     // The server may expect any part of the index, and of the primary key that its entries end with; one that they do
     // not give back comes from the row.
@@ -204,6 +222,8 @@ int ha_rocksdb::MoveWith(uint32_t index, ReadFunction read) {
 int ha_rocksdb::AfterRead(const Status& status) {
   if (!status.ok()) [[unlikely]]
     return OperationError(status);
+  if (makes_virtual_parts_) [[unlikely]]
+    ComputeVirtualParts(engine_table_->index(cursor_->index()).layout());
   covered_reads_ += cursor_->reads_entries_alone();
   if (++rows_read_ == cairn::kRowsCountedAtOnce) CountReads();
   return 0;
