@@ -51,11 +51,11 @@ bool ha_rocksdb::MayLogStatements() const {
          (!expires && cairn::RangeLocksAllowStatementLog(ha_thd()));
 }
 
-// For a scan of several indexes at once, which reads as the statement does. Without range locks such a scan locks the
-// rows that it gives.
+// For a scan of several indexes at once, which reads as the statement does: a row that it finds is locked from then on,
+// so that it is still there when the statement reads it by its position.
 handler* ha_rocksdb::clone(const char* name, MEM_ROOT* mem_root) {
   auto* const copy = static_cast<ha_rocksdb*>(handler::clone(name, mem_root));
-  if (copy != nullptr && cairn::SessionLocksRanges(ha_thd())) {
+  if (copy != nullptr) {
     copy->lock_mode_ = lock_mode_;
     copy->skip_locked_ = skip_locked_;
   }
