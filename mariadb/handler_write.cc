@@ -183,7 +183,9 @@ int ha_rocksdb::EnsureAutoIncrementLoaded() {
   uint64_t largest = 0;
   const int error = ReadLargestAutoIncrement(&largest);
   if (error != 0 && *stored == 0) return error;
-  const uint64_t next = *stored != 0 ? *stored : largest + 1;
+  // A counter that says less than the rows do was left at the type's last value, which is used.
+  const uint64_t behind = largest == UINT64_MAX ? largest : largest + 1;
+  const uint64_t next = error == 0 ? std::max(*stored, behind) : *stored;
   // What prepared transactions have written is not read; others may have written what the counter does not know.
   if (error == 0 && !engine->prepared_locks().any_recovered()) {
     counters.largest_given_value.store(largest, std::memory_order_release);
@@ -231,7 +233,7 @@ bool ha_rocksdb::CounterIsPrimaryKey() const {
 }
 
 // The value that update_auto_increment() has put into the record, if it comes from the counter and no row has had it
-// before: not the last one of the type, which is handed out for ever. Else 0.
+// before: not the last one of the type, at which a counter of the stock plug-in stays. Else 0.
 uint64_t ha_rocksdb::TakeHandedOutValue() {
   if (!counter_is_primary_key_ || insert_id_for_cur_row == 0) return 0;
   const uint64_t value = insert_id_for_cur_row;
@@ -271,8 +273,9 @@ void ha_rocksdb::get_auto_increment(ulonglong offset, ulonglong increment,
   uint64_t value;
   uint64_t last;
   do {
-    if (next > largest) {  // Set there by AUTO_INCREMENT=n.
-      *first_value = ULONGLONG_MAX;
+    // Used up: a value beyond the type, which the server refuses with an error (ULONGLONG_MAX as well).
+    if (next > largest) {
+      *first_value = largest == ULONGLONG_MAX ? ULONGLONG_MAX : largest + 1;
       return;
     }
     // The smallest offset + n * increment that is not below the counter.
@@ -281,13 +284,14 @@ void ha_rocksdb::get_auto_increment(ulonglong offset, ulonglong increment,
       const uint64_t steps = next <= offset ? 0 : (next - offset + increment - 1) / increment;
       value = offset + steps * increment;
     }
-    // Used up: the counter stays at the type's largest value. An insert then meets the row that has it or,
-    // in the largest type, is told by the server that there is no value left.
-    if (value > largest || value < next) value = largest;
+    if (value > largest || value < next) {
+      *first_value = largest == ULONGLONG_MAX ? ULONGLONG_MAX : largest + 1;
+      return;
+    }
     *nb_reserved_values =
         std::min(wanted, (largest - value) / std::max<ulonglong>(increment, 1) + 1);
     last = value + (*nb_reserved_values - 1) * increment;
-  } while (!counter.compare_exchange_weak(next, last < largest ? last + 1 : largest,
+  } while (!counter.compare_exchange_weak(next, last == ULONGLONG_MAX ? last : last + 1,
                                           std::memory_order_relaxed));
   *first_value = first_handed_out_ = value;
   last_handed_out_ = last;
@@ -301,7 +305,8 @@ void ha_rocksdb::NoteAutoIncrement(const uchar* record) {
   const longlong signed_value = field->val_int();
   if (signed_value < 0 && !(field->flags & UNSIGNED_FLAG)) return;
   const auto value = static_cast<uint64_t>(signed_value);
-  const uint64_t next = value >= field->get_max_int_value() ? value : value + 1;
+  // Behind the type's last value, nothing is left.
+  const uint64_t next = value == UINT64_MAX ? value : value + 1;
   std::atomic<uint64_t>& counter = engine_table_->definition().counters->next_auto_increment;
   uint64_t current = counter.load(std::memory_order_relaxed);
   while (current < next &&
