@@ -335,6 +335,7 @@ class ha_rocksdb final : public handler {
   PushedCondition pushed_condition_{this};
   PushedFilter pushed_filter_{this};
   std::string search_key_;
+  std::string unpack_info_;  // Of a key that is made from a record, where nobody wants it.
   std::string
       range_prefix_;       // All rows of the range that is read next start with it; empty: unknown.
   std::string range_end_;  // Of the range that is being read first, where rows are to be locked.

@@ -600,14 +600,16 @@ void ha_rocksdb::position(const uchar* record) {
     return;
   }
   const auto key = cursor_->PrimaryKey();
-  if (!key.ok()) {
-    // The server asks only after a read; rnd_pos will find no row there.
-    sql_print_error("RocksDB: table %s: no position: %s", dictionary_name_.c_str(),
-                    key.status().ToString().c_str());
-    bzero(ref, ref_length);
-    return;
+  if (key.ok()) return SetPosition(*key);
+  if (!engine_table_->has_hidden_key()) {
+    // The server has made the record itself: a replica looks for the row that the binary log describes.
+    engine_table_->primary().codec->EncodeKey(record, /*hidden_key=*/0, &search_key_, &unpack_info_);
+    return SetPosition(search_key_);
   }
-  SetPosition(*key);
+  // The server asks only after a read; rnd_pos will find no row there.
+  sql_print_error("RocksDB: table %s: no position: %s", dictionary_name_.c_str(),
+                  key.status().ToString().c_str());
+  bzero(ref, ref_length);
 }
 
 // Where positions are no images.
