@@ -326,16 +326,16 @@ int ha_rocksdb::index_end() {
   return 0;
 }
 
-// Fills in the virtual columns of an index where the fields point. The value that a BLOB has in the other
-// record stays where it is.
-int ha_rocksdb::ComputeVirtualParts(const cairn::IndexLayout& index) const {
+// Fills in the virtual columns of an index where the fields point. BLOBs go where `place` says; the value that a BLOB has
+// in the other record stays where it is.
+int ha_rocksdb::ComputeVirtualParts(const cairn::IndexLayout& index, BlobPlace place) const {
   for (const cairn::KeyPartLayout& part : index.parts) {
     Field* const field = table->field[part.column];
     if (field->stored_in_db()) continue;
-    const bool is_blob = field->flags & BLOB_FLAG;
-    if (is_blob) static_cast<Field_blob*>(field)->swap_value_and_read_value();
+    const bool swaps = (field->flags & BLOB_FLAG) != 0 && place == BlobPlace::kReadValue;
+    if (swaps) static_cast<Field_blob*>(field)->swap_value_and_read_value();
     const int error = table->update_virtual_field(field, /*ignore_warnings=*/true);
-    if (is_blob) static_cast<Field_blob*>(field)->swap_value_and_read_value();
+    if (swaps) static_cast<Field_blob*>(field)->swap_value_and_read_value();
     if (error != 0) return error;
   }
   return 0;

@@ -28,6 +28,10 @@ bool IsCopyTarget(const cairn::TableDefinition& table) {
   return !table.temporary && table.name.find("#sql") != std::string::npos;
 }
 
+Status UncomputedColumn() {
+  return Status(StatusCode::kInvalidArgument, "a generated column of the row cannot be computed");
+}
+
 // Each piece of the copy may hold as many row locks as a transaction of the session.
 cairn::TransactionSettings CopySettings(THD* thd) {
   const cairn::TransactionSettings session = cairn::SessionTransactionSettings(thd);
@@ -89,6 +93,35 @@ bool ha_rocksdb::AreAlike(const uchar* old_record, const uchar* new_record) cons
   return true;
 }
 
+// Whether the server did not ask for all virtual columns of indexes when it read the row that is to be changed: a replica
+// asks for the columns that the binary log has, which may be the primary key's alone.
+bool ha_rocksdb::LacksVirtualParts() const {
+  if (table->vfield == nullptr) return false;
+  for (const cairn::TableIndex& index : engine_table_->indexes()) {
+    if (!index.has_virtual_part) continue;
+    for (const cairn::KeyPartLayout& part : index.layout().parts) {
+      if (!table->field[part.column]->stored_in_db() &&
+          !bitmap_is_set(table->read_set, part.column)) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+// Makes the virtual columns of all indexes in a record whose stored columns are complete, which they are in a row that
+// was locked.
+int ha_rocksdb::MakeVirtualParts(const uchar* record, BlobPlace place) const {
+  uchar* const usual = table->record[0];
+  if (record != usual) table->move_fields(table->field, record, usual);
+  int error = 0;
+  for (const cairn::TableIndex& index : engine_table_->indexes()) {
+    if (error == 0 && index.has_virtual_part) error = ComputeVirtualParts(index.layout(), place);
+  }
+  if (record != usual) table->move_fields(table->field, usual, record);
+  return error;
+}
+
 int ha_rocksdb::update_row(const uchar* old_record, const uchar* new_record) {
   if (own_transaction_ == nullptr && AreAlike(old_record, new_record)) {
     return HA_ERR_RECORD_IS_THE_SAME;
@@ -108,6 +141,10 @@ int ha_rocksdb::update_row(const uchar* old_record, const uchar* new_record) {
     if (const int error = NoteGivenValue(new_record)) return error;
   }
   writer_->SetHandedOutKey(0);
+  if (LacksVirtualParts() && (MakeVirtualParts(old_record, BlobPlace::kReadValue) != 0 ||
+                              MakeVirtualParts(new_record, BlobPlace::kValue) != 0)) {
+    return OperationError(UncomputedColumn());
+  }
   const Status updated = writer_->Update(&transaction(), old_record, new_record, *hidden_key);
   if (!updated.ok()) return OperationError(updated);
   if (has_new_value) NoteAutoIncrement(new_record);
@@ -118,6 +155,9 @@ int ha_rocksdb::update_row(const uchar* old_record, const uchar* new_record) {
 int ha_rocksdb::delete_row(const uchar* record) {
   const auto hidden_key = cursor_->HiddenKey();
   if (!hidden_key.ok()) return OperationError(hidden_key.status());
+  if (LacksVirtualParts() && MakeVirtualParts(record, BlobPlace::kReadValue) != 0) {
+    return OperationError(UncomputedColumn());
+  }
   const Status deleted = writer_->Delete(&transaction(), record, *hidden_key);
   if (!deleted.ok()) return OperationError(deleted);
   CountWrite(Work::kRowsDeleted, Work::kSystemRowsDeleted);
