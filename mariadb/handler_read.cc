@@ -603,7 +603,8 @@ void ha_rocksdb::position(const uchar* record) {
   if (key.ok()) return SetPosition(*key);
   if (!engine_table_->has_hidden_key()) {
     // The server has made the record itself: a replica looks for the row that the binary log describes.
-    engine_table_->primary().codec->EncodeKey(record, /*hidden_key=*/0, &search_key_, &unpack_info_);
+    engine_table_->primary().codec->EncodeKey(record, /*hidden_key=*/0, &search_key_,
+                                              &unpack_info_);
     return SetPosition(search_key_);
   }
   // The server asks only after a read; rnd_pos will find no row there.
