@@ -124,6 +124,8 @@ class ha_rocksdb final : public handler {
                                      ulonglong*) override {
     return FALSE;  // Snapshots and the cache do not agree.
   }
+  // The same for a partitioned table, which asks its partitions for this alone.
+  uint8 table_cache_type() override { return HA_CACHE_TBL_NOCACHE; }
 
   // Reading.
   int index_init(uint index, bool sorted) override;
