@@ -308,14 +308,18 @@ void ha_rocksdb::get_auto_increment(ulonglong offset, ulonglong increment,
   }
   if (offset > increment) offset = 1;
   const ulonglong largest = table->next_number_field->get_max_int_value();
+  // The server refuses a value beyond the type with an error, but a FLOAT or DOUBLE would round one away.
+  const bool counts_on =
+      largest != ULONGLONG_MAX && table->next_number_field->cmp_type() == INT_RESULT;
+  const ulonglong beyond = counts_on ? largest + 1 : ULONGLONG_MAX;
   std::atomic<uint64_t>& counter = engine_table_->definition().counters->next_auto_increment;
   uint64_t next = counter.load(std::memory_order_relaxed);
   uint64_t value;
   uint64_t last;
   do {
-    // Used up: a value beyond the type, which the server refuses with an error (ULONGLONG_MAX as well).
+    // Used up.
     if (next > largest) {
-      *first_value = largest == ULONGLONG_MAX ? ULONGLONG_MAX : largest + 1;
+      *first_value = beyond;
       return;
     }
     // The smallest offset + n * increment that is not below the counter.
@@ -325,7 +329,7 @@ void ha_rocksdb::get_auto_increment(ulonglong offset, ulonglong increment,
       value = offset + steps * increment;
     }
     if (value > largest || value < next) {
-      *first_value = largest == ULONGLONG_MAX ? ULONGLONG_MAX : largest + 1;
+      *first_value = beyond;
       return;
     }
     *nb_reserved_values =
