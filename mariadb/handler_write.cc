@@ -317,9 +317,9 @@ void ha_rocksdb::get_auto_increment(ulonglong offset, ulonglong increment,
   uint64_t value;
   uint64_t last;
   do {
-    // Used up.
+    // Used up, or set there by AUTO_INCREMENT=n.
     if (next > largest) {
-      *first_value = beyond;
+      *first_value = next == ULONGLONG_MAX ? next : beyond;
       return;
     }
     // The smallest offset + n * increment that is not below the counter.
