@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Fails when docs/handler-contract.md lacks a method that we implement, or names a test that is not there.
+"""Fails when docs/handler-contract.md lacks a method that we implement, or names a missing test.
 
 Usage: handler_contract_test.py REPOSITORY_ROOT
        handler_contract_test.py --self-test
