@@ -252,13 +252,15 @@ class ha_rocksdb final : public handler {
   // The number of rows, which is exact when they are few.
   ha_rows CountFewRows(ha_rows estimate);
   // How the columns of a key in `record` compare with a search key: negative when they come before it.
-  int CompareKey(uint32_t index, uchar* record, const uchar* key, uint key_bytes) const;
+  cairn::Result<int> CompareKey(uint32_t index, uchar* record, const uchar* key,
+                                uint key_bytes) const;
   // Which of the two values of a BLOB field: that of a row that was read, or of one that is being written.
   enum class BlobPlace { kReadValue, kValue };
-  int ComputeVirtualParts(const cairn::IndexLayout& index,
-                          BlobPlace place = BlobPlace::kReadValue) const;
+  // Errors: kInvalidArgument (a column cannot be computed); so MakeVirtualParts() and CompareKey().
+  cairn::Status ComputeVirtualParts(const cairn::IndexLayout& index,
+                                    BlobPlace place = BlobPlace::kReadValue) const;
   bool LacksVirtualParts() const;
-  int MakeVirtualParts(const uchar* record, BlobPlace place) const;
+  cairn::Status MakeVirtualParts(const uchar* record, BlobPlace place) const;
   // ALTER TABLE in place.
   bool CanChangeInPlace(const TABLE& altered_table, const Alter_inplace_info& alter_info) const;
   int BeginChange(const TABLE& altered_table, Alter_inplace_info* alter_info);

@@ -343,8 +343,7 @@ int ha_rocksdb::optimize(THD*, HA_CHECK_OPT*) {
 }
 
 Status ha_rocksdb::VirtualColumns::Compute(uint32_t index) {
-  if (handler_->ComputeVirtualParts(engine_table_->index(index).layout()) == 0) return Status();
-  return Status(StatusCode::kInvalidArgument, "a generated column of the row cannot be computed");
+  return handler_->ComputeVirtualParts(engine_table_->index(index).layout());
 }
 
 namespace {

@@ -222,8 +222,10 @@ int ha_rocksdb::MoveWith(uint32_t index, ReadFunction read) {
 int ha_rocksdb::AfterRead(const Status& status) {
   if (!status.ok()) [[unlikely]]
     return OperationError(status);
-  if (makes_virtual_parts_) [[unlikely]]
-    ComputeVirtualParts(engine_table_->index(cursor_->index()).layout());
+  if (makes_virtual_parts_) [[unlikely]] {
+    const Status made = ComputeVirtualParts(engine_table_->index(cursor_->index()).layout());
+    if (!made.ok()) return OperationError(made);
+  }
   covered_reads_ += cursor_->reads_entries_alone();
   if (++rows_read_ == cairn::kRowsCountedAtOnce) CountReads();
   return 0;
@@ -328,7 +330,7 @@ int ha_rocksdb::index_end() {
 
 // Fills in the virtual columns of an index where the fields point. BLOBs go where `place` says; the value that a BLOB has
 // in the other record stays where it is.
-int ha_rocksdb::ComputeVirtualParts(const cairn::IndexLayout& index, BlobPlace place) const {
+Status ha_rocksdb::ComputeVirtualParts(const cairn::IndexLayout& index, BlobPlace place) const {
   for (const cairn::KeyPartLayout& part : index.parts) {
     Field* const field = table->field[part.column];
     if (field->stored_in_db()) continue;
@@ -336,18 +338,24 @@ int ha_rocksdb::ComputeVirtualParts(const cairn::IndexLayout& index, BlobPlace p
     if (swaps) static_cast<Field_blob*>(field)->swap_value_and_read_value();
     const int error = table->update_virtual_field(field, /*ignore_warnings=*/true);
     if (swaps) static_cast<Field_blob*>(field)->swap_value_and_read_value();
-    if (error != 0) return error;
+    if (error != 0) {
+      return Status(StatusCode::kInvalidArgument,
+                    "a generated column of the row cannot be computed");
+    }
   }
-  return 0;
+  return Status();
 }
 
-int ha_rocksdb::CompareKey(uint32_t index, uchar* record, const uchar* key, uint key_bytes) const {
+cairn::Result<int> ha_rocksdb::CompareKey(uint32_t index, uchar* record, const uchar* key,
+                                          uint key_bytes) const {
   uchar* const usual = table->record[0];
   if (record != usual) table->move_fields(table->field, record, usual);
   const cairn::TableIndex& engine_index = engine_table_->index(index);
-  if (engine_index.has_virtual_part) ComputeVirtualParts(engine_index.layout());
+  const Status made =
+      engine_index.has_virtual_part ? ComputeVirtualParts(engine_index.layout()) : Status();
   const int order = key_cmp(table->key_info[index].key_part, key, key_bytes);
   if (record != usual) table->move_fields(table->field, usual, record);
+  if (!made.ok()) return made;
   return order;
 }
 
@@ -365,7 +373,9 @@ int ha_rocksdb::ReadComparing(uchar* record, const uchar* key, uint key_bytes,
                                                                 : start;
   int error = ReadWith(active_index, [&] { return cursor_->Read(search_key_, first, record); });
   while (error == 0) {
-    const int order = CompareKey(active_index, record, key, key_bytes);
+    const cairn::Result<int> compared = CompareKey(active_index, record, key, key_bytes);
+    if (!compared.ok()) return OperationError(compared.status());
+    const int order = *compared;
     const bool wanted = exact                                ? order == 0
                         : start == Cursor::Start::kAfter     ? order > 0
                         : start == Cursor::Start::kBefore    ? order < 0
@@ -554,10 +564,10 @@ int ha_rocksdb::index_next_same(uchar* record, const uchar* key, uint key_bytes)
   // The cursor knows the key of the last read, or as much of it as could be encoded.
   while (true) {
     const int error = MoveWith(active_index, [&] { return cursor_->ReadNextExact(record); });
-    if (error != 0 || !engine_table_->index(active_index).search_keys_end_early ||
-        CompareKey(active_index, record, key, key_bytes) == 0) {
-      return error;
-    }
+    if (error != 0 || !engine_table_->index(active_index).search_keys_end_early) return error;
+    const cairn::Result<int> order = CompareKey(active_index, record, key, key_bytes);
+    if (!order.ok()) return OperationError(order.status());
+    if (*order == 0) return 0;
     cursor_->UnlockRow();
   }
 }

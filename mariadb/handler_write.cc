@@ -28,10 +28,6 @@ bool IsCopyTarget(const cairn::TableDefinition& table) {
   return !table.temporary && table.name.find("#sql") != std::string::npos;
 }
 
-Status UncomputedColumn() {
-  return Status(StatusCode::kInvalidArgument, "a generated column of the row cannot be computed");
-}
-
 // Each piece of the copy may hold as many row locks as a transaction of the session.
 cairn::TransactionSettings CopySettings(THD* thd) {
   const cairn::TransactionSettings session = cairn::SessionTransactionSettings(thd);
@@ -111,15 +107,15 @@ bool ha_rocksdb::LacksVirtualParts() const {
 
 // Makes the virtual columns of all indexes in a record whose stored columns are complete, which they are in a row that
 // was locked.
-int ha_rocksdb::MakeVirtualParts(const uchar* record, BlobPlace place) const {
+Status ha_rocksdb::MakeVirtualParts(const uchar* record, BlobPlace place) const {
   uchar* const usual = table->record[0];
   if (record != usual) table->move_fields(table->field, record, usual);
-  int error = 0;
+  Status made;
   for (const cairn::TableIndex& index : engine_table_->indexes()) {
-    if (error == 0 && index.has_virtual_part) error = ComputeVirtualParts(index.layout(), place);
+    if (made.ok() && index.has_virtual_part) made = ComputeVirtualParts(index.layout(), place);
   }
   if (record != usual) table->move_fields(table->field, usual, record);
-  return error;
+  return made;
 }
 
 int ha_rocksdb::update_row(const uchar* old_record, const uchar* new_record) {
@@ -141,9 +137,10 @@ int ha_rocksdb::update_row(const uchar* old_record, const uchar* new_record) {
     if (const int error = NoteGivenValue(new_record)) return error;
   }
   writer_->SetHandedOutKey(0);
-  if (LacksVirtualParts() && (MakeVirtualParts(old_record, BlobPlace::kReadValue) != 0 ||
-                              MakeVirtualParts(new_record, BlobPlace::kValue) != 0)) {
-    return OperationError(UncomputedColumn());
+  if (LacksVirtualParts()) {
+    Status made = MakeVirtualParts(old_record, BlobPlace::kReadValue);
+    if (made.ok()) made = MakeVirtualParts(new_record, BlobPlace::kValue);
+    if (!made.ok()) return OperationError(made);
   }
   const Status updated = writer_->Update(&transaction(), old_record, new_record, *hidden_key);
   if (!updated.ok()) return OperationError(updated);
@@ -155,8 +152,9 @@ int ha_rocksdb::update_row(const uchar* old_record, const uchar* new_record) {
 int ha_rocksdb::delete_row(const uchar* record) {
   const auto hidden_key = cursor_->HiddenKey();
   if (!hidden_key.ok()) return OperationError(hidden_key.status());
-  if (LacksVirtualParts() && MakeVirtualParts(record, BlobPlace::kReadValue) != 0) {
-    return OperationError(UncomputedColumn());
+  if (LacksVirtualParts()) {
+    const Status made = MakeVirtualParts(record, BlobPlace::kReadValue);
+    if (!made.ok()) return OperationError(made);
   }
   const Status deleted = writer_->Delete(&transaction(), record, *hidden_key);
   if (!deleted.ok()) return OperationError(deleted);
