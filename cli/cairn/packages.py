@@ -21,7 +21,7 @@ class Group:
     names: tuple[str, ...]
 
 
-BUILD = Group("compiling", ("cmake", "ninja-build", "g++", "git"))
+BUILD = Group("compiling", ("cmake", "ninja-build", "g++", "git", "ccache"))
 COMPRESSION = Group(
     "compression inside RocksDB", ("liblz4-dev", "libzstd-dev", "libsnappy-dev", "zlib1g-dev")
 )

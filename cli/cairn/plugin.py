@@ -8,11 +8,19 @@ from pathlib import Path
 
 from cairn import files, prefix, process, rocksdb
 from cairn.errors import CairnError
-from cairn.paths import BUILD, LOG, ROOT
+from cairn.paths import BUILD, LOG, ROOT, cache
 from cairn.report import Phase
 
 PRESETS = ("release", "debug", "asan", "tsan")
 LIBRARY = "ha_rocksdb.so"
+# All checkouts share what they compile: paths count from the checkout's root, not from /. What
+# precompiled headers define, ccache must take on trust.
+_CCACHE = {
+    "CCACHE_BASEDIR": str(ROOT),
+    "CCACHE_NOHASHDIR": "true",
+    "CCACHE_SLOPPINESS": "pch_defines,time_macros",
+    "CCACHE_MAXSIZE": "4G",
+}
 
 
 def library() -> Path:
@@ -60,6 +68,7 @@ def build(
         f"-DCAIRN_ROCKSDB_SOURCES={rocksdb.sources(phase)}",
         f"-DCAIRN_SERVER_ROOT={server.headers}",
         f"-DCAIRN_TOOLS={'ON' if preset == 'release' else 'OFF'}",
+        "-DCMAKE_CXX_COMPILER_LAUNCHER=ccache",
     ]
     stamp = directory / "cairn-arguments"
     configured = stamp.is_file() and stamp.read_text(encoding="utf-8") == "\n".join(arguments)
@@ -80,6 +89,7 @@ def build(
     process.run(
         ["cmake", "--build", "--preset", preset, *(["--target", target] if target else [])],
         cwd=ROOT,
+        env={"CCACHE_DIR": str(cache() / "ccache"), **_CCACHE},
         log=log,
         what=f"Building Cairn ({preset})",
         on_line=on_line,
