@@ -9,6 +9,7 @@
 
 #include "engine/store/compaction_filter.h"
 #include "engine/store/comparator.h"
+#include "engine/store/directory_check.h"
 #include "engine/store/forward_iterator.h"
 #include "engine/store/index_range.h"
 #include "engine/store/library_log.h"
@@ -96,18 +97,24 @@ Status CheckStoredOptions(const DatabaseOptions& options,
                     std::to_string(checked.code()) + ", Status: " + checked.ToString());
 }
 
-// Looks at the logs before RocksDB does, if there are any and nobody else has the directory open.
-Status CheckLogs(const DatabaseOptions& options, Log* log) {
+// Looks at the directory before RocksDB does, unless somebody else has it open.
+template <typename Look>
+Status LookAlone(const DatabaseOptions& options, const Look& look) {
   rocksdb::Env* const env = options.db.env;
-  if (!env->FileExists(options.directory + "/CURRENT").ok()) return Status();
   rocksdb::FileLock* lock = nullptr;
   // What keeps the directory from being locked, RocksDB tells when it opens it.
   if (!env->LockFile(options.directory + "/LOCK", &lock).ok()) return Status();
-  Status checked =
-      PrepareLogs(env, options.db.wal_dir.empty() ? options.directory : options.db.wal_dir,
-                  options.db.wal_recovery_mode, log);
+  Status looked = look(env);
   const Status unlocked = FromRocksDb(env->UnlockFile(lock));
-  return checked.ok() ? unlocked : checked;
+  return looked.ok() ? unlocked : looked;
+}
+
+Status CheckLogs(const DatabaseOptions& options, Log* log) {
+  if (!options.db.env->FileExists(options.directory + "/CURRENT").ok()) return Status();
+  return LookAlone(options, [&](rocksdb::Env* env) {
+    return PrepareLogs(env, options.db.wal_dir.empty() ? options.directory : options.db.wal_dir,
+                       options.db.wal_recovery_mode, log);
+  });
 }
 
 // RocksDB keeps max_write_buffer_number memtables that are in files already, where its locks look whether a row was changed
@@ -191,6 +198,9 @@ Result<std::unique_ptr<Database>> Database::Open(DatabaseOptions options, Log* l
       ColumnFamilyOptionSource::Parse(options.column_family, options.default_column_family_text,
                                       options.override_column_family_text,
                                       MakeCompactionFilterFactory(dropped_indexes, expiry, log)));
+  CAIRN_RETURN_IF_ERROR(LookAlone(options, [&](rocksdb::Env* env) {
+    return CheckDirectory(env, options.directory, options.db.wal_dir, log);
+  }));
   CAIRN_ASSIGN_OR_RETURN(const std::vector<std::string> names, ListFamilies(options, log));
 
   std::vector<rocksdb::ColumnFamilyDescriptor> descriptors;

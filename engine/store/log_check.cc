@@ -115,6 +115,8 @@ class LogScan {
   }
 
   bool has_records() const { return has_records_; }
+  // Records with changes, or what may have been one.
+  bool has_changes() const { return has_changes_ || found_; }
   bool found() const { return found_; }
   LogDamage& damage() { return damage_; }
 
@@ -137,7 +139,7 @@ class LogScan {
       const Record record = ReadRecord(rest);
       // What follows the last record in a file that is used again is older.
       if (IsOfReusedFile(record.type) && !has_records_) {
-        has_records_ = reused_ = true;
+        has_records_ = has_changes_ = reused_ = true;
       }
       if (reused_) {
         position_ = block_.size();
@@ -145,6 +147,7 @@ class LogScan {
       }
       if (!record.whole || !Fits(record.type)) return false;
       has_records_ = true;
+      has_changes_ = has_changes_ || HoldsChanges(record.type);
       position_ += record.bytes;
     }
     // A head does not fit into what is left of a whole block, which is zeros; elsewhere the file is cut off.
@@ -229,6 +232,7 @@ class LogScan {
   uint64_t record_begin_ = 0;
   bool in_record_ = false;  // A record has begun whose last part has not come yet.
   bool has_records_ = false;
+  bool has_changes_ = false;
   bool reused_ = false;
   bool followed_ = false;
   bool found_ = false;
@@ -322,6 +326,17 @@ Status CutOff(rocksdb::Env* env, const std::string& path, uint64_t size) {
 }
 
 }  // namespace
+
+Result<std::vector<FoundLog>> FindLogs(rocksdb::Env* env, const std::string& directory) {
+  CAIRN_ASSIGN_OR_RETURN(const auto logs, ListLogs(env, directory));
+  std::vector<FoundLog> found;
+  for (const auto& [number, path] : logs) {
+    CAIRN_ASSIGN_OR_RETURN(LogScan scan, LogScan::Open(env, path));
+    CAIRN_RETURN_IF_ERROR(scan.Run().WithContext("reading " + path));
+    found.push_back({path, scan.has_changes()});
+  }
+  return found;
+}
 
 Result<std::vector<LogDamage>> FindLogDamage(rocksdb::Env* env, const std::string& directory) {
   CAIRN_ASSIGN_OR_RETURN(const auto logs, ListLogs(env, directory));

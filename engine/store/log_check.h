@@ -35,6 +35,15 @@ struct LogDamage {
   bool followed = false;  // By whole records, in this log or a later one.
 };
 
+// A log, and whether it holds changes: one that was begun and not used has none.
+struct FoundLog {
+  std::string path;
+  bool has_changes = false;  // Also in a log that is damaged.
+};
+
+// All logs in `directory`, by number. Errors: kIoError.
+Result<std::vector<FoundLog>> FindLogs(rocksdb::Env* env, const std::string& directory);
+
 // Looks at all logs in `directory`, in the order in which they were written. Errors: kIoError.
 Result<std::vector<LogDamage>> FindLogDamage(rocksdb::Env* env, const std::string& directory);
 

@@ -63,6 +63,16 @@ CASES = (
     ),
     Case("current-is-empty", "An empty CURRENT file is refused", damage.current_is_empty),
     Case(
+        "current-is-missing",
+        "A directory that lacks CURRENT is refused and kept",
+        damage.current_is_missing,
+    ),
+    Case(
+        "logs-in-data-directory",
+        "Logs that a restore has put where rocksdb_wal_dir does not point are refused",
+        damage.logs_in_data_directory,
+    ),
+    Case(
         "table-file-missing",
         "A directory that lacks a table file is refused",
         damage.table_file_is_missing,

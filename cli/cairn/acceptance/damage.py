@@ -80,6 +80,38 @@ def current_is_empty(context: Context) -> None:
     _require_back(server)
 
 
+def current_is_missing(context: Context) -> None:
+    """With the logs or without: nothing is made anew and nothing is removed."""
+    server, directory = _filled(context, crash=True)
+    server.start()
+    server.stop()
+    away = context.directory / "away"
+    away.mkdir()
+    shutil.move(directory / "CURRENT", away)
+    said = ("no CURRENT", "MANIFEST-", "table file", "#rocksdb")
+    require_refusal(context, server, said)
+    for log in directory.glob("*.log"):
+        shutil.move(log, away)
+    require_refusal(context, server, said)
+    for path in away.iterdir():
+        shutil.move(path, directory)
+    _require_back(server)
+
+
+def logs_in_data_directory(context: Context) -> None:
+    """A killed server has its rows in the logs alone."""
+    server, directory = _filled(context, crash=True)
+    logs = context.directory / "logs"
+    logs.mkdir()
+    option = f"--rocksdb-wal-dir={logs}"
+    require_refusal(context, server, (r"\.log lies in the data directory", str(logs)), option)
+    for log in directory.glob("*.log"):
+        shutil.move(log, logs)
+    server.start(option)
+    require_kept(server)
+    server.stop()
+
+
 def table_file_is_missing(context: Context) -> None:
     server, directory = _filled(context, crash=True)
     # Recovery writes what was in the log into table files.

@@ -1,1 +1,0 @@
-"""./cairn hunt: looks for wrong answers of the engine, part by part."""
