@@ -378,6 +378,37 @@ def crash_binlog(rounds: int, seed: int | None, *, bypass_memtable: bool) -> Non
 
 
 @cli.command()
+@click.argument("parts", nargs=-1, metavar="[PART]...")
+@click.option("--seconds", type=click.FloatRange(1), help="For each part; without: 60.")
+@click.option("--hours", type=click.FloatRange(0.01), help="For all parts together.")
+@click.option("--seed", type=int, help="Repeat the choices of an earlier run.")
+@click.option("--round", "only_round", type=click.IntRange(1), help="Only this round of a part.")
+@click.option("--short", is_flag=True, help="The short form with a fixed seed of ./cairn test.")
+@click.option("--list", "lists", is_flag=True, help="List the parts.")
+def hunt(
+    parts: tuple[str, ...],
+    seconds: float | None,
+    hours: float | None,
+    seed: int | None,
+    only_round: int | None,
+    *,
+    short: bool,
+    lists: bool,
+) -> None:
+    """Look for wrong answers of the engine with random tables and statements.
+
+    What is found is shrunk to a few statements, shown, and written below var/hunt/findings/; the
+    exit status is then 1. tests/hunt/README.md tells what each part looks for.
+    """
+    from cairn.hunt import command
+
+    if lists:
+        command.list_parts()
+        return
+    sys.exit(command.run(parts, seconds, hours, seed, short=short, only_round=only_round))
+
+
+@cli.command()
 @click.option(
     "--level",
     "levels",

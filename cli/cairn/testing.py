@@ -248,12 +248,13 @@ def _configurations(reporter: Reporter, server: prefix.Server) -> Total:
 def crash(reporter: Reporter) -> Total:
     """Some DDL statements, cut off at some of their steps; kills of a primary and its replica.
 
-    And recorded histories, with kills, and logs that lose their end. The commands themselves run
-    longer.
+    And recorded histories, with kills, logs that lose their end, and hunts for wrong answers. The
+    commands themselves run longer.
     """
     from cairn.acceptance import torn_logs
     from cairn.crash import binlog, ddl
     from cairn.histories import command as histories
+    from cairn.hunt import command as hunt
 
     if not plugin.is_replaced():
         _build(reporter, "release")
@@ -263,6 +264,7 @@ def crash(reporter: Reporter) -> Total:
     total.add(Total(TORN_LOG_ROUNDS - torn, torn))
     tally = binlog.crash(reporter, SHORT_ROUNDS, seed=None)
     total.add(Total(tally.passed, tally.failed))
+    total.add(Total(*hunt.run_short(reporter, prefix.require())))
     return total
 
 

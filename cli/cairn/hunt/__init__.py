@@ -1,0 +1,1 @@
+"""./cairn hunt: looks for wrong answers of the engine, part by part."""
