@@ -384,6 +384,19 @@ def crash_binlog(rounds: int, seed: int | None, *, bypass_memtable: bool) -> Non
 @click.option("--seed", type=int, help="Repeat the choices of an earlier run.")
 @click.option("--round", "only_round", type=click.IntRange(1), help="Only this round of a part.")
 @click.option("--short", is_flag=True, help="The short form with a fixed seed of ./cairn test.")
+@click.option(
+    "--durability",
+    type=click.IntRange(1, 2),
+    default=1,
+    help="2: the part power as a control that must lose something.",
+)
+@click.option(
+    "--plugin",
+    "plugin_name",
+    type=click.Choice(["ours", "stock"]),
+    default="ours",
+    help="stock: the part partitions with the stock plug-in.",
+)
 @click.option("--list", "lists", is_flag=True, help="List the parts.")
 def hunt(
     parts: tuple[str, ...],
@@ -393,6 +406,8 @@ def hunt(
     only_round: int | None,
     *,
     short: bool,
+    durability: int,
+    plugin_name: str,
     lists: bool,
 ) -> None:
     """Look for wrong answers of the engine with random tables and statements.
@@ -405,7 +420,18 @@ def hunt(
     if lists:
         command.list_parts()
         return
-    sys.exit(command.run(parts, seconds, hours, seed, short=short, only_round=only_round))
+    sys.exit(
+        command.run(
+            parts,
+            seconds,
+            hours,
+            seed,
+            short=short,
+            only_round=only_round,
+            durability=durability,
+            plugin_name=plugin_name,
+        )
+    )
 
 
 @cli.command()

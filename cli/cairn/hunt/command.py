@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from cairn import packages, plugin, prefix
 from cairn.errors import CairnError
-from cairn.hunt.part import Context, Finding, Part
+from cairn.hunt.part import Context, Finding, Part, Unavailable
 from cairn.paths import VAR, shown
 from cairn.prefix import Server
 from cairn.report import Reporter, say
@@ -35,6 +35,9 @@ class Plan:
     seed: int
     short: bool = False
     only_round: int | None = None
+    # Settings for controls: see Context.
+    durability: int = 1
+    plugin: str = "ours"
 
 
 def parts(names: tuple[str, ...]) -> list[Part]:
@@ -58,10 +61,17 @@ def run(
     *,
     short: bool,
     only_round: int | None = None,
+    durability: int = 1,
+    plugin_name: str = "ours",
 ) -> int:
     """Runs parts for so many seconds each, or for hours together; returns the exit status."""
     if only_round is not None and len(names) != 1:
         raise CairnError("--round repeats a round of one part: name the part.")
+    for part in parts(names):
+        if durability != 1 and "durability" not in part.accepts:
+            raise CairnError(f"The part {part.name} has no --durability: name a part that has.")
+        if plugin_name != "ours" and "plugin" not in part.accepts:
+            raise CairnError(f"The part {part.name} has no --plugin: name a part that has.")
     reporter = Reporter()
     with reporter.phase("Packages") as phase:
         packages.ensure((packages.SERVER,), phase)
@@ -72,9 +82,14 @@ def run(
         seed = SHORT_SEED if short else random.SystemRandom().randrange(1_000_000)
     each = seconds or (hours * 3600 / len(parts(names)) if hours else DEFAULT_S)
     say(f"  {shown(plugin.library())}, seed {seed}")
-    passed, failed = run_plan(reporter, mariadb, Plan(names, each, seed, short, only_round))
+    plan = Plan(names, each, seed, short, only_round, durability, plugin_name)
+    passed, failed = run_plan(reporter, mariadb, plan)
     say("")
-    say(f"{passed} parts found nothing, {failed} did")
+    idle = len(parts(names)) - passed - failed
+    say(
+        f"{passed} parts found nothing, {failed} did"
+        + (f", {idle} could not run on this machine" if idle else "")
+    )
     return 1 if failed or not passed else 0
 
 
@@ -84,18 +99,25 @@ def run_short(reporter: Reporter, mariadb: Server) -> tuple[int, int]:
 
 
 def run_plan(reporter: Reporter, mariadb: Server, plan: Plan) -> tuple[int, int]:
-    """Runs the parts; how many found nothing and how many did."""
+    """Runs the parts; how many found nothing and how many did.
+
+    A part that cannot run on this machine is among neither.
+    """
     passed = failed = 0
     for part in parts(plan.parts):
-        if run_part(reporter, mariadb, part, plan):
+        findings = run_part(reporter, mariadb, part, plan)
+        if findings:
             failed += 1
-        else:
+        elif findings is not None:
             passed += 1
     return passed, failed
 
 
-def run_part(reporter: Reporter, mariadb: Server, part: Part, plan: Plan) -> list[Finding]:
-    """Runs one part in a directory of its own, which is kept if it finds something."""
+def run_part(reporter: Reporter, mariadb: Server, part: Part, plan: Plan) -> list[Finding] | None:
+    """Runs one part in a directory of its own, which is kept if it finds something.
+
+    Returns None when the part cannot run here.
+    """
     directory = DIRECTORY / f"{part.name}-{plan.seed}"
     with own_directory(directory), reporter.phase(f"Hunt ({part.name})") as phase:
         seconds = part.short_s if plan.short else plan.seconds
@@ -109,9 +131,16 @@ def run_part(reporter: Reporter, mariadb: Server, part: Part, plan: Plan) -> lis
             phase,
             plan.short,
             plan.only_round,
+            plan.durability,
+            plan.plugin,
         )
         try:
             part.run(context)
+        except Unavailable as error:
+            phase.note(f"{part.name} cannot run here and shows nothing: {error}")
+            phase.summary = "not run"
+            remove(directory)
+            return None
         except Exception as error:
             # Whatever a part stumbles over is what it looks for.
             context.found(_unexpected(error))

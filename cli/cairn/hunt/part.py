@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from cairn import files
+from cairn.errors import CairnError
 from cairn.paths import shown
 from cairn.prefix import Server
 from cairn.report import Phase
@@ -24,6 +25,10 @@ from cairn.scratch_server import ScratchServer
 
 # A part that finds this much ends: the rest are mostly the same faults again.
 MOST_FINDINGS = 20
+
+
+class Unavailable(CairnError):
+    """A part cannot run on this machine; the text says what is missing."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +59,10 @@ class Context:
     # In ./cairn test: a small form that covers the part's kinds of things once.
     short: bool = False
     only_round: int | None = None
+    # 2 is for a control that must lose something; only parts that accept "durability" are given it.
+    durability: int = 1
+    # "stock" is for a control with the stock plug-in; only parts that accept "plugin".
+    plugin: str = "ours"
     figures: Counter[str] = field(default_factory=Counter)
     findings: list[Finding] = field(default_factory=list)
     round: int = 0
@@ -110,7 +119,9 @@ class Context:
     @property
     def again(self) -> str:
         """The command that runs the present round again."""
-        return f"./cairn hunt {self.name} --seed {self.seed} --round {self.round}"
+        control = f" --durability {self.durability}" if self.durability != 1 else ""
+        control += f" --plugin {self.plugin}" if self.plugin != "ours" else ""
+        return f"./cairn hunt {self.name} --seed {self.seed} --round {self.round}{control}"
 
     def found(self, finding: Finding) -> Path | None:
         """Writes a finding down and shows it; None when its kind was reported before."""
@@ -145,6 +156,8 @@ class Part:
     run: Callable[[Context], None]
     # The time in ./cairn test, where all parts together have four minutes.
     short_s: float = 25.0
+    # The options of ./cairn hunt for controls that it understands: "durability", "plugin".
+    accepts: frozenset[str] = frozenset()
 
 
 def _one_line(text: str) -> str:
