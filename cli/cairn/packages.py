@@ -51,6 +51,7 @@ FUZZING = Group("fuzzing", ("clang-14", "libclang-rt-14-dev"))
 FONTS = Group("texts in pictures", ("fonts-dejavu-core",))
 COUNTING = Group("counting instructions", ("valgrind",))
 BROWSER = Group("looking at reports", ("chromium-headless-shell", "fonts-dejavu-core"))
+FUSE = Group("cutting the power of a file system", ("fuse3", "libfuse3-dev", "pkg-config"))
 LINT = Group("checking the code's layout", ("clang-format", "shellcheck"))
 
 # Stands for whichever package has a cargo that is new enough.

@@ -104,6 +104,11 @@ def _obtain_programs(reporter: Reporter) -> None:
             packages.ensure((packages.BROWSER,), phase)
         except CairnError:
             phase.note("no browser can be installed: the report's page is not looked at")
+        if Path("/dev/fuse").exists():
+            try:
+                packages.ensure((packages.FUSE,), phase)
+            except CairnError:
+                phase.note("FUSE cannot be installed: power cuts of files are not tested")
         prefix.ensure_monitoring(phase, mariadb)
     sysbench.ensure(mariadb)
 

@@ -17,7 +17,9 @@ from cairn.report import Reporter, say
 from cairn.scratch_server import own_directory, remove
 
 # A part is added by a line: its name, and the module whose PART it is.
-PARTS: dict[str, str] = {}
+PARTS: dict[str, str] = {
+    "power": "cairn.hunt.power.part",
+}
 DIRECTORY = VAR / "hunt"
 FINDINGS = DIRECTORY / "findings"
 DEFAULT_S = 60.0
