@@ -1,6 +1,7 @@
 """What ./cairn hunt does with its parts: rounds that repeat, findings that are kept and shown."""
 
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -119,6 +120,16 @@ def test_the_short_form_takes_the_parts_own_time(recorded):
     part.hunt(short=True)
     assert left[0][0]
     assert part.PART.short_s - 5 < left[0][1] <= part.PART.short_s
+
+
+def test_the_short_form_may_have_a_number_of_rounds(recorded):
+    rounds = []
+    part = recorded(lambda context: rounds.append([number for number, _ in context.rounds()]))
+    part.PART = replace(part.PART, short_rounds=2)
+    part.hunt(short=True)
+    part.hunt(seconds=0.02)
+    assert rounds[0] == [1, 2]
+    assert len(rounds[1]) > 2
 
 
 def test_an_unknown_part_is_named(recorded):

@@ -25,6 +25,8 @@ from cairn.scratch_server import ScratchServer
 
 # A part that finds this much ends: the rest are mostly the same faults again.
 MOST_FINDINGS = 20
+# So much of a line is shown; the file has all of it.
+SHOWN_COLUMNS = 400
 
 
 class Unavailable(CairnError):
@@ -63,6 +65,7 @@ class Context:
     durability: int = 1
     # "stock" is for a control with the stock plug-in; only parts that accept "plugin".
     plugin: str = "ours"
+    most_rounds: int | None = None
     figures: Counter[str] = field(default_factory=Counter)
     findings: list[Finding] = field(default_factory=list)
     round: int = 0
@@ -85,7 +88,7 @@ class Context:
             self.round = number
             self.figures["rounds"] += 1
             yield number, random.Random(f"{self.seed} {self.name} {number}")
-            if self.only_round is not None or self.is_over():
+            if self.only_round is not None or self.is_over() or number == self.most_rounds:
                 return
             number += 1
 
@@ -140,7 +143,7 @@ class Context:
         )
         self.phase.note(f"FOUND  {_one_line(finding.title)}")
         for line in [*finding.details.splitlines(), *finding.script.splitlines()]:
-            self.phase.note(f"       {line}")
+            self.phase.note(f"       {_cut(line)}")
         self.phase.note(f"       {shown(path)}; again: {self.again}")
         return path
 
@@ -158,6 +161,12 @@ class Part:
     short_s: float = 25.0
     # The options of ./cairn hunt for controls that it understands: "durability", "plugin".
     accepts: frozenset[str] = frozenset()
+    # In ./cairn test only so many rounds, so that each machine runs the same ones; 0: the time.
+    short_rounds: int = 0
+
+
+def _cut(line: str) -> str:
+    return line if len(line) <= SHOWN_COLUMNS else f"{line[:SHOWN_COLUMNS]} ..."
 
 
 def _one_line(text: str) -> str:
