@@ -18,13 +18,14 @@ from cairn.scratch_server import own_directory, remove
 
 # A part is added by a line: its name, and the module whose PART it is.
 PARTS: dict[str, str] = {
+    "paths": "cairn.hunt.paths",
     "power": "cairn.hunt.power.part",
 }
 DIRECTORY = VAR / "hunt"
 FINDINGS = DIRECTORY / "findings"
 DEFAULT_S = 60.0
 # What ./cairn test repeats; anything new it finds is the change's fault, not chance.
-SHORT_SEED = 1
+SHORT_SEED = 2
 
 
 @dataclass(frozen=True)
@@ -135,6 +136,7 @@ def run_part(reporter: Reporter, mariadb: Server, part: Part, plan: Plan) -> lis
             plan.only_round,
             plan.durability,
             plan.plugin,
+            most_rounds=(part.short_rounds or None) if plan.short else None,
         )
         try:
             part.run(context)
