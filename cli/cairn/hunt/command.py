@@ -19,6 +19,8 @@ from cairn.scratch_server import own_directory, remove
 # A part is added by a line: its name, and the module whose PART it is.
 PARTS: dict[str, str] = {
     "paths": "cairn.hunt.paths",
+    "changes": "cairn.hunt.changes",
+    "counters": "cairn.hunt.counters",
     "power": "cairn.hunt.power.part",
 }
 DIRECTORY = VAR / "hunt"
