@@ -21,6 +21,7 @@ PARTS: dict[str, str] = {
     "paths": "cairn.hunt.paths",
     "changes": "cairn.hunt.changes",
     "counters": "cairn.hunt.counters",
+    "sessions": "cairn.hunt.sessions.part",
     "power": "cairn.hunt.power.part",
 }
 DIRECTORY = VAR / "hunt"

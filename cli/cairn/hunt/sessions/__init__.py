@@ -1,0 +1,1 @@
+"""Part of ./cairn hunt: sessions that meet, in scripted interleavings and in free ones."""

@@ -1,0 +1,192 @@
+"""Compares what two engines made of a script, and knows where they differ on purpose."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from cairn.hunt.sessions.judge import CHANGED, DEADLOCK, TIMED_OUT, verb
+from cairn.hunt.sessions.script import Event, Record
+
+# A session's state after a step.
+WAITS = "waits"
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The first place where the engines went apart. What follows cannot be compared."""
+
+    position: int
+    ours: Event
+    theirs: Event
+    # WAITS, an error's number, or what came out.
+    our_state: str
+    their_state: str
+    level: str
+    # Whether a unique key is too long for an index, so that the server looks for duplicates.
+    has_long_key: bool = False
+
+    @property
+    def title(self) -> str:
+        """One line without what differs from one script to the next."""
+        states = [
+            state if state == WAITS or state.startswith("error") else "succeeds"
+            for state in (self.our_state, self.their_state)
+        ]
+        if states == ["succeeds", "succeeds"]:
+            return f"another result than InnoDB's: {verb(self.ours)}"
+        return f"{states[0]}, with InnoDB {states[1]}: {verb(self.ours)}"
+
+    def text(self) -> str:
+        return (
+            f"after step {self.position + 1}: {self.ours.step}\n"
+            f"ROCKSDB: {self.our_state}\nInnoDB: {self.their_state}"
+        )
+
+
+@dataclass(frozen=True)
+class Reason:
+    """A difference on purpose."""
+
+    name: str
+    # For people; each is in docs/transactions.md.
+    why: str
+    explains: Callable[[Difference], bool]
+
+
+def _changes(event: Event) -> bool:
+    """Whether the step changes or locks rows, and does not merely read them."""
+    text = event.step.text
+    return not text.startswith("SELECT") or any(
+        word in text for word in ("FOR UPDATE", "LOCK IN SHARE MODE")
+    )
+
+
+def _is_error(state: str, number: int) -> bool:
+    return state == f"error {number}"
+
+
+def _would_wait(state: str) -> bool:
+    """Whether a session waits, or has waited in vain, or was told not to."""
+    return state == WAITS or _is_error(state, TIMED_OUT)
+
+
+REASONS = (
+    Reason(
+        "conflict",
+        "REPEATABLE READ and SERIALIZABLE: a row that changed since the snapshot is error 1213 for "
+        "the statement; InnoDB rolls the transaction back with 1020, waits first, or takes the row",
+        lambda d: d.level != "READ COMMITTED" and _is_error(d.our_state, DEADLOCK),
+    ),
+    Reason(
+        "late conflict",
+        "InnoDB finds a change since the snapshot by entries of secondary indexes, and in rows "
+        "that do not belong to the result; we look at the rows that do",
+        lambda d: d.level != "READ COMMITTED" and _is_error(d.their_state, CHANGED),
+    ),
+    Reason(
+        "gaps",
+        "InnoDB waits for gaps between rows, for rows that it only looks at and for rows that are "
+        "not committed; we lock the rows that belong to the result. That none of those is passed "
+        "over, the looks before statements tell",
+        lambda d: (
+            _would_wait(d.their_state)
+            and not _would_wait(d.our_state)
+            and (_changes(d.ours) or d.level == "SERIALIZABLE")
+            and not d.our_state.startswith("error")
+        ),
+    ),
+    Reason(
+        "duplicate beside a lock",
+        "a duplicate of a row that others have locked is told at once, or waits for them, "
+        "by what holds the lock: we wait for the key's value and the row, InnoDB for the entry",
+        lambda d: (
+            WAITS in (d.our_state, d.their_state) and "error 1062" in (d.our_state, d.their_state)
+        ),
+    ),
+    Reason(
+        "row locks",
+        "we lock a row by its primary key before we look at it, and keys that are not there; "
+        "InnoDB looks first at READ COMMITTED, and locks entries of the index that it reads",
+        lambda d: _would_wait(d.our_state) and _changes(d.ours),
+    ),
+    Reason(
+        "victim",
+        "of a deadlock we roll back the session that closes the circle, InnoDB the one that has "
+        "changed least; and with gaps InnoDB has circles where we have none",
+        lambda d: (
+            DEADLOCK in (d.ours.answer.error, d.theirs.answer.error)
+            and (d.our_state == f"error {DEADLOCK}") != (d.their_state == f"error {DEADLOCK}")
+        ),
+    ),
+    Reason(
+        "what is skipped",
+        "SKIP LOCKED shows which rows others have locked: those that a statement met before it "
+        "failed, or gaps, are not the same ones",
+        lambda d: "SKIP LOCKED" in d.ours.step.text and "ok" in d.our_state,
+    ),
+    Reason(
+        "long unique keys",
+        "the server looks for a duplicate of a long unique key by a plain read, in which InnoDB "
+        "may miss what was committed since the transaction began",
+        lambda d: d.has_long_key and "ok" in d.our_state and "ok" in d.their_state,
+    ),
+    Reason(
+        "what a scan meets after a wait",
+        "which rows a scan meets is decided when it begins; InnoDB goes on from where it waited "
+        "and meets what others have put there meanwhile",
+        lambda d: (
+            d.ours.waited
+            and d.theirs.waited
+            and d.our_state.startswith("ok")
+            and d.their_state.startswith("ok")
+        ),
+    ),
+)
+
+
+def state_at(event: Event, position: int) -> str:
+    """What an event's session shows after a step of the script: waiting, or the answer."""
+    if event.sent_at < 0 or event.sent_at > position:
+        return "not sent"
+    if event.ended_at < 0 or event.ended_at > position:
+        return WAITS
+    answer = event.answer
+    if answer.is_lost:
+        return "lost"
+    if answer.error:
+        return f"error {answer.error}"
+    if answer.rows is None:
+        return f"ok, {answer.changed} rows"
+    return f"ok, {len(answer.rows)} rows: {sorted(answer.rows, key=repr)}"
+
+
+def first_difference(ours: Record, theirs: Record) -> Difference | None:
+    """Where the two playings of one script went apart; None when they never did."""
+    level = ours.script.level
+    has_long_key = any("u TEXT" in statement for statement in ours.script.tables)
+    for position in range(len(ours.events)):
+        for our_event, their_event in zip(ours.events, theirs.events, strict=True):
+            our_state = state_at(our_event, position)
+            their_state = state_at(their_event, position)
+            if our_state != their_state:
+                return Difference(
+                    position, our_event, their_event, our_state, their_state, level, has_long_key
+                )
+    return None
+
+
+def reason_of(difference: Difference) -> Reason | None:
+    """Why the engines may differ so; None when nothing explains it."""
+    return next((reason for reason in REASONS if reason.explains(difference)), None)
+
+
+def rows_differ(ours: Record, theirs: Record) -> str:
+    """How the tables differ at the end, of playings without a difference."""
+    for table in ours.rows:
+        mine, other = ours.rows[table], theirs.rows[table]
+        if mine != other:
+            only = [row for row in mine if row not in other]
+            lacking = [row for row in other if row not in mine]
+            return f"{table}: only with ROCKSDB {only}, only with InnoDB {lacking}"
+    return ""

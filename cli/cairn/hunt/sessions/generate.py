@@ -1,0 +1,105 @@
+"""Random scripts: sessions that meet at the same few rows."""
+
+from __future__ import annotations
+
+import random
+
+from cairn.hunt.sessions import script
+from cairn.hunt.sessions.script import Script, Step
+from cairn.hunt.sessions.statements import Statements
+from cairn.hunt.sessions.tables import KINDS, Kind, Table
+
+READ_COMMITTED = "READ COMMITTED"
+REPEATABLE_READ = "REPEATABLE READ"
+SERIALIZABLE = "SERIALIZABLE"
+LEVELS = (READ_COMMITTED, REPEATABLE_READ, SERIALIZABLE)
+# The table that is only joined and copied from has numbers for ids, each once.
+PARTNERS = tuple(kind for kind in KINDS if kind.unique_id and not {"id", "u"} & set(kind.columns))
+# A wait that the script lets run out takes the one, and nothing waits as long as the other.
+SHORT_WAIT_S = 2
+LONG_WAIT_S = 30
+
+
+def random_script(chance: random.Random, kind: Kind | None = None) -> Script:
+    """Two or three sessions."""
+    kind = kind or chance.choice(KINDS)
+    tables = (
+        Table("t", kind, chance.randint(3, 9)),
+        Table("s", chance.choice(PARTNERS), 4, 1),
+    )
+    statements = Statements(chance, tables)
+    level = chance.choices(LEVELS, (5, 3, 2)[: len(LEVELS)])[0]
+    names = "ABC"[: chance.choices((2, 3), (3, 1))[0]]
+    awaits = chance.random() < 0.15
+    plans = [_plan(chance, statements, name, level, first=name == "A") for name in names]
+    steps = _merge(chance, plans)
+    steps = _disturb(chance, steps, awaits=awaits)
+    return Script(
+        level,
+        tuple(text for table in tables for text in (table.create(), table.fill(chance))),
+        tuple(steps),
+        SHORT_WAIT_S if awaits else LONG_WAIT_S,
+        {table.name: table.kind.indexes for table in tables},
+        sum(table.rows for table in tables),
+    )
+
+
+def _plan(
+    chance: random.Random, statements: Statements, name: str, level: str, *, first: bool
+) -> list[list[Step]]:
+    """What one session does; the steps of an inner list stay together."""
+    plan: list[list[Step]] = []
+    for _ in range(1 if first else chance.choice((1, 1, 2))):
+        if first or chance.random() < 0.65:
+            plan += _transaction(chance, statements, name, level)
+        else:
+            plan += [statements.random(name) for _ in range(chance.randint(1, 3))]
+    return plan
+
+
+def _transaction(
+    chance: random.Random, statements: Statements, name: str, level: str
+) -> list[list[Step]]:
+    pinned = level == REPEATABLE_READ and chance.random() < 0.15
+    begin = "START TRANSACTION WITH CONSISTENT SNAPSHOT" if pinned else "BEGIN"
+    plan = [[Step(name, begin)]]
+    saved = False
+    for _ in range(chance.choice((1, 2, 2, 3, 4))):
+        if chance.random() < 0.12:
+            plan.append([Step(name, "ROLLBACK TO SAVEPOINT a" if saved else "SAVEPOINT a")])
+            saved = True
+        plan.append(statements.random(name))
+    end = chance.choices(("COMMIT", "ROLLBACK", script.DISCONNECT), (8, 2, 1))[0]
+    return [*plan, [Step(name, end)]]
+
+
+def _merge(chance: random.Random, plans: list[list[list[Step]]]) -> list[Step]:
+    """The plans in one order; the first session begins."""
+    left = [list(plan) for plan in plans]
+    steps: list[Step] = []
+    for _ in range(chance.randint(2, 3)):
+        if left[0]:
+            steps += left[0].pop(0)
+    while any(left):
+        # Runs of one session are as likely as changes between them.
+        plan = chance.choice([each for each in left if each])
+        for _ in range(chance.choice((1, 1, 2))):
+            if plan:
+                steps += plan.pop(0)
+    return steps
+
+
+def _disturb(chance: random.Random, steps: list[Step], *, awaits: bool) -> list[Step]:
+    """Kills now and then, and waits that run out."""
+    result = list(steps)
+    names = sorted({step.session for step in steps})
+    if awaits:
+        at = chance.randint(2, len(result))
+        result.insert(at, Step(chance.choice(names), script.AWAIT))
+    if chance.random() < 0.2:
+        kind = chance.choice((script.KILL_QUERY, script.KILL_QUERY, script.KILL))
+        at = chance.randint(2, len(result))
+        # Between a look and its statement it would make the look worthless.
+        if not result[at - 1].looks:
+            result.insert(at, Step(chance.choice(names), kind))
+    return result

@@ -1,0 +1,381 @@
+"""The judge of sessions that meet, the comparison with InnoDB, and the shrinker of findings."""
+
+import random
+
+import pytest
+
+from cairn.hunt import stage
+from cairn.hunt.actors import Answer, innodb_waits
+from cairn.hunt.sessions import generate, script
+from cairn.hunt.sessions.compare import REASONS, first_difference, reason_of
+from cairn.hunt.sessions.judge import LASTING, UNDONE, UNKNOWN, fates_of, judge
+from cairn.hunt.sessions.part import verdict_of
+from cairn.hunt.sessions.script import Effect, Event, Record, Script, Step
+from cairn.hunt.sessions.tables import KINDS
+from cairn.hunt.shorten import shorten
+
+UPDATE = Effect(script.UPDATE, 100)
+
+
+def record(*events, logs=(), level="READ COMMITTED", rows=2, engine="ROCKSDB"):
+    """A record of events; those without a place are sent and answered one after the other."""
+    for position, event in enumerate(events):
+        event.sent_at = position if event.sent_at < 0 else event.sent_at
+        event.ended_at = position if event.ended_at < 0 else event.ended_at
+    played = Script(level, (), tuple(event.step for event in events), 2, {"t": ()}, rows)
+    made = Record(engine, played, list(events), {"t": list(logs)})
+    made.rows = {"t": [(log,) for log in logs]}
+    return made
+
+
+def told(session, text, answer=None, effect=None, **more):
+    steps = {key: more.pop(key) for key in ("looks", "may_skip") if key in more}
+    return Event(Step(session, text, effect, **steps), answer=answer or Answer(), **more)
+
+
+def failed(number, **more):
+    return {"answer": Answer(number, "an error"), "in_transaction": more.pop("open", False)} | more
+
+
+def kinds(made):
+    return [complaint.kind for complaint in judge(made)]
+
+
+# ---- the judge ----------------------------------------------------------------------------------
+
+
+def test_what_is_told_and_is_there_is_right():
+    made = record(
+        told("A", "BEGIN"),
+        told("A", "UPDATE t", Answer(changed=2), UPDATE),
+        told("A", "COMMIT"),
+        told("A", "DELETE FROM t", Answer(rows=(("0.2,100",),)), Effect(script.DELETE, 101)),
+        told("B", "INSERT INTO t", Answer(changed=1), Effect(script.INSERT, 102, 1)),
+        logs=("0.1,100", "102.0"),
+    )
+    assert kinds(made) == []
+
+
+def test_an_acknowledged_change_that_is_lost():
+    made = record(told("A", "UPDATE t", Answer(changed=2), UPDATE), logs=("0.1,100", "0.2"))
+    assert kinds(made) == ["an acknowledged change is not as told: UPDATE"]
+
+
+def test_a_change_of_a_transaction_that_was_rolled_back_in_silence():
+    made = record(
+        told("A", "BEGIN"),
+        told("A", "UPDATE t", Answer(changed=1), UPDATE),
+        # It met a deadlock and did not say so.
+        told("A", "UPDATE t FORCE INDEX (g, h)", Answer(changed=0), Effect(script.UPDATE, 101)),
+        told("A", "COMMIT"),
+        logs=("0.1", "0.2"),
+    )
+    assert kinds(made) == ["an acknowledged change is not as told: UPDATE"]
+
+
+@pytest.mark.parametrize(
+    "ending",
+    [
+        told("A", "ROLLBACK"),
+        told("A", script.KILL, applied=True),
+        told("A", script.DISCONNECT, applied=True),
+        told("A", "UPDATE t", waited=True, **failed(1213)),
+    ],
+)
+def test_what_was_undone_must_not_be_there(ending):
+    made = record(
+        told("A", "BEGIN"),
+        told("A", "UPDATE t", Answer(changed=1), UPDATE),
+        ending,
+        logs=("0.1,100", "0.2"),
+    )
+    assert kinds(made) == ["what was undone is there: UPDATE"]
+    made.logs["t"] = ["0.1", "0.2"]
+    assert kinds(made) == []
+
+
+def test_a_statement_that_failed_in_a_transaction_that_goes_on():
+    events = (
+        told("A", "BEGIN"),
+        told("A", "UPDATE t", Answer(changed=1), UPDATE),
+        told("A", "UPDATE t", None, Effect(script.UPDATE, 101), waited=True),
+        told("A", "COMMIT"),
+    )
+    events[2].answer, events[2].in_transaction = Answer(1205, "too long"), True
+    assert kinds(record(*events, logs=("0.1,100", "0.2"))) == []
+    # 1205 says that the transaction goes on: its changes must be there.
+    assert "an acknowledged change is not as told: UPDATE" in kinds(
+        record(*events, logs=("0.1", "0.2"))
+    )
+
+
+def test_savepoints():
+    made = record(
+        told("A", "BEGIN"),
+        told("A", "UPDATE t", Answer(changed=1), UPDATE),
+        told("A", "SAVEPOINT a"),
+        told("A", "UPDATE t", Answer(changed=1), Effect(script.UPDATE, 101)),
+        told("A", "ROLLBACK TO SAVEPOINT a"),
+        told("A", "COMMIT"),
+        logs=("0.1,100", "0.2"),
+    )
+    assert fates_of(made) == {1: LASTING, 3: UNDONE}
+    assert kinds(made) == []
+    made.logs["t"] = ["0.1,100,101", "0.2"]
+    assert kinds(made) == ["what was undone is there: UPDATE"]
+
+
+def test_what_a_lost_connection_did_is_not_known():
+    made = record(
+        told("A", "UPDATE t", Answer(2013, "Lost connection"), UPDATE), logs=("0.1", "0.2")
+    )
+    assert fates_of(made) == {0: UNKNOWN}
+    assert kinds(made) == []
+
+
+def test_rows_lost_and_rows_twice():
+    assert kinds(record(logs=("0.1",))) == ["rows are lost or too many"]
+    twice = kinds(record(logs=("0.1", "0.1")))
+    assert twice == ["a row is there twice, or there and deleted"]
+
+
+def test_a_row_that_was_deleted_is_there():
+    made = record(
+        told("A", "DELETE FROM t", Answer(rows=(("0.2",),)), Effect(script.DELETE, 100)),
+        logs=("0.1", "0.2"),
+    )
+    assert "a row is there twice, or there and deleted" in kinds(made)
+
+
+def test_inserts_updates_and_replacements_are_counted():
+    made = record(
+        # One row is inserted and one updated.
+        told("A", "INSERT INTO t", Answer(changed=3), Effect(script.UPSERT, 100, 2)),
+        # One row takes the place of another.
+        told("A", "REPLACE INTO t", Answer(changed=2), Effect(script.REPLACE, 101, 1)),
+        told("A", "INSERT IGNORE INTO t", Answer(changed=1), Effect(script.IGNORE, 102, 2)),
+        logs=("0.1,100", "100.0", "101.0", "102.1"),
+    )
+    assert kinds(made) == []
+    made.logs["t"].pop()
+    assert "rows are lost or too many" in kinds(made)
+
+
+def test_a_row_that_a_statement_changed_twice():
+    made = record(told("A", "UPDATE t", Answer(changed=2), UPDATE), logs=("0.1,100,100", "0.2"))
+    assert "a statement changed a row twice" in kinds(made)
+
+
+def look(rows):
+    return told("A", "SELECT COUNT(*) FROM t", Answer(rows=((rows,),)), looks=True)
+
+
+def test_rows_passed_over_without_an_error():
+    text = "UPDATE t FORCE INDEX (g, h) SET n = n + 1 WHERE g = 1 OR h = 1"
+    made = record(look(2), told("A", text, Answer(changed=0), UPDATE), logs=("0.1", "0.2"))
+    assert kinds(made) == [
+        "rows that are there are passed over, without an error: UPDATE by merged indexes"
+    ]
+
+
+def test_a_look_says_nothing_about_what_waited_failed_or_may_skip():
+    def complaints(**more):
+        return kinds(record(look(1), told("A", "SELECT", **more), logs=("0.1", "0.2")))
+
+    none = Answer(rows=())
+    assert complaints(answer=none)
+    assert not complaints(answer=none, waited=True)
+    assert not complaints(answer=none, may_skip=True)
+    assert not complaints(answer=Answer(1205, "x"), in_transaction=True, waited=True)
+
+
+@pytest.mark.parametrize(
+    ("number", "level", "more", "is_wrong"),
+    [
+        (1032, "READ COMMITTED", {"waited": True}, True),
+        (1041, "READ COMMITTED", {"waited": True}, True),
+        (1205, "READ COMMITTED", {}, True),
+        (1205, "READ COMMITTED", {"waited": True}, False),
+        (1213, "READ COMMITTED", {"open": True}, True),
+        (1213, "REPEATABLE READ", {"open": True}, False),
+        (1213, "REPEATABLE READ", {"open": False}, True),
+        (1213, "READ COMMITTED", {"waited": True}, False),
+        (1317, "READ COMMITTED", {"waited": True}, True),
+        (1062, "READ COMMITTED", {}, False),
+    ],
+)
+def test_errors_that_sessions_may_meet(number, level, more, is_wrong):
+    made = record(told("A", "UPDATE t", **failed(number, **more)), logs=("0.1", "0.2"), level=level)
+    assert bool(judge(made)) == is_wrong
+
+
+def test_damage_is_told():
+    made = record(logs=("0.1", "0.2"))
+    made.damage.append("CHECK TABLE t EXTENDED: Corrupt")
+    assert kinds(made) == ["damaged table"]
+
+
+# ---- the comparison -----------------------------------------------------------------------------
+
+
+def pair(ours, theirs, level="READ COMMITTED", text="UPDATE t SET n = 1"):
+    """The difference of two playings of one statement."""
+    return first_difference(
+        record(told("A", text, **ours), level=level),
+        record(told("A", text, **theirs), level=level, engine="InnoDB"),
+    )
+
+
+WAITS = {"ended_at": 99, "waited": True}
+OK = {"answer": Answer(changed=1)}
+
+
+def test_equal_playings_do_not_differ():
+    assert pair(OK, OK) is None
+    assert pair(WAITS, WAITS) is None
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "level", "reason"),
+    [
+        (failed(1213, open=True), OK, "REPEATABLE READ", "conflict"),
+        (failed(1213, open=True), failed(1020), "REPEATABLE READ", "conflict"),
+        (OK, failed(1020), "REPEATABLE READ", "late conflict"),
+        (OK, WAITS, "READ COMMITTED", "gaps"),
+        (failed(1062), WAITS, "READ COMMITTED", "duplicate beside a lock"),
+        (WAITS, OK, "READ COMMITTED", "row locks"),
+        (OK, failed(1213), "READ COMMITTED", "victim"),
+    ],
+)
+def test_differences_on_purpose(ours, theirs, level, reason):
+    found = reason_of(pair(ours, theirs, level))
+    assert found is not None
+    assert found.name == reason
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "title"),
+    [
+        (failed(1041), WAITS, "error 1041, with InnoDB waits: UPDATE"),
+        (failed(1032), OK, "error 1032, with InnoDB succeeds: UPDATE"),
+        (failed(1062), OK, "error 1062, with InnoDB succeeds: UPDATE"),
+        (OK, {"answer": Answer(changed=2)}, "another result than InnoDB's: UPDATE"),
+    ],
+)
+def test_differences_that_nothing_explains(ours, theirs, title):
+    difference = pair(ours, theirs)
+    assert difference.title == title
+    assert reason_of(difference) is None
+
+
+def test_a_plain_read_that_waits_is_not_explained():
+    assert reason_of(pair(WAITS, OK, text="SELECT id FROM t")) is None
+    assert reason_of(pair(OK, WAITS, text="SELECT id FROM t")) is None
+
+
+def test_reasons_are_told_apart_and_explained():
+    names = [reason.name for reason in REASONS]
+    assert len(set(names)) == len(names)
+    assert all(len(reason.why) > 20 for reason in REASONS)
+
+
+def test_what_innodb_does_as_well_is_no_finding():
+    ours = record(told("A", "UPDATE t", **failed(1032)), logs=("0.1", "0.2"))
+    theirs = record(told("A", "UPDATE t", **failed(1032)), logs=("0.1", "0.2"), engine="InnoDB")
+    verdict = verdict_of(ours, theirs)
+    assert not verdict.title
+    assert verdict.innodb_is_wrong
+
+
+def test_tables_that_differ_after_equal_answers():
+    theirs = record(told("A", "SELECT"), logs=("0.1", "0.2"))
+    ours = record(told("A", "SELECT"), logs=("0.1", "0.2"))
+    ours.rows["t"] = [("0.1", 7), ("0.2", 8)]
+    assert verdict_of(ours, theirs).title == "tables differ from InnoDB's"
+
+
+# ---- scripts, and the shrinker ------------------------------------------------------------------
+
+
+def test_scripts_repeat_by_their_seed():
+    for kind in KINDS:
+        made = [generate.random_script(random.Random("7"), kind) for _ in range(2)]
+        assert made[0] == made[1]
+        assert made[0] != generate.random_script(random.Random("8"), kind)
+
+
+def test_scripts_have_all_kinds_of_steps():
+    texts = " ".join(
+        generate.random_script(random.Random(seed), kind).text()
+        for seed in range(40)
+        for kind in KINDS
+    )
+    for words in (
+        *("FORCE INDEX (g, h)", "SKIP LOCKED", "NOWAIT", "ON DUPLICATE KEY", "REPLACE", "JOIN"),
+        *("SAVEPOINT", "kill query", "disconnect", "await", "RETURNING", "SERIALIZABLE", "DESC"),
+        *("CONSISTENT SNAPSHOT", "VIRTUAL", "PARTITION BY", "TEXT", "id(6)"),
+    ):
+        assert words in texts
+
+
+def test_shrinking_keeps_what_the_fault_needs():
+    asked = []
+
+    def shows(items):
+        asked.append(list(items))
+        return {3, 17} <= set(items)
+
+    assert shorten(range(40), shows) == [3, 17]
+    assert len(asked) < 120
+
+
+def test_shrinking_ends_when_the_time_is_up():
+    assert shorten(range(5), lambda items: True, lambda: True) == [0, 1, 2, 3, 4]
+
+
+def played_by(fault):
+    """Plays as a stage does; the fault shows as an error of ours at the last step."""
+
+    def play(played):
+        def of(engine, answer):
+            events = [told(step.session, step.text) for step in played.steps]
+            if events and fault({step.text for step in played.steps}):
+                events[-1].answer, events[-1].in_transaction = answer, False
+            return record(*events, logs=("0.1", "0.2"), engine=engine)
+
+        return of("ROCKSDB", Answer(1032, "Can't find record")), of("InnoDB", Answer(changed=1))
+
+    return play
+
+
+def test_a_finding_is_played_again_and_shrunk():
+    steps = tuple(Step("A", f"SELECT {number}") for number in range(12))
+    case = stage.Case(Script("READ COMMITTED", (), steps, 2, {"t": ()}, 2), verdict_of)
+    play = played_by(lambda texts: {"SELECT 4", "SELECT 9"} <= texts)
+    title = case.judge(*play(case.script)).title
+    assert title == "error 1032 is none that sessions may meet: SELECT"
+    shrunk, verdict = stage.confirm_and_shrink(play, case, title, lambda: False)
+    assert [step.text for step in shrunk.steps] == ["SELECT 4", "SELECT 9"]
+    assert verdict.title == title
+
+
+def test_a_finding_that_does_not_show_again_is_none():
+    steps = (Step("A", "SELECT 1"),)
+    case = stage.Case(Script("READ COMMITTED", (), steps, 2, {"t": ()}, 2), verdict_of)
+    play = played_by(lambda texts: False)
+    assert stage.confirm_and_shrink(play, case, "error 1032", lambda: False) is None
+
+
+def test_innodb_status_tells_who_waits():
+    status = """
+LIST OF TRANSACTIONS FOR EACH SESSION:
+---TRANSACTION 25, ACTIVE 1 sec starting index read
+mysql tables in use 1, locked 1
+LOCK WAIT 2 lock struct(s), heap size 1128, 1 row lock(s)
+MariaDB thread id 8, OS thread handle 1, query id 30 localhost root Updating
+UPDATE t SET n = 1
+---TRANSACTION 24, ACTIVE 1 sec
+2 lock struct(s), heap size 1128, 1 row lock(s), undo log entries 1
+MariaDB thread id 7, OS thread handle 2, query id 29 localhost root
+"""
+    assert list(innodb_waits(status)) == [8]
