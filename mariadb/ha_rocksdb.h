@@ -1,7 +1,7 @@
 // The handler: one open table of one connection, as the server sees it.
 //
 // Declared once, defined by concern: handler_open.cc, handler_read.cc, handler_ranges.cc, handler_write.cc,
-// handler_ddl.cc, handler_alter.cc, handler_load.cc.
+// handler_ddl.cc, handler_alter.cc, handler_load.cc, handler_conflicts.cc.
 #pragma once
 
 #include <array>
@@ -229,6 +229,9 @@ class ha_rocksdb final : public handler {
   static constexpr double kSeekCost = 2.5;
   double ScannedRowCost() const;
 
+  // What a read gives, within the handler, that found a row which others have locked and did not wait for them.
+  static constexpr int kRowIsLocked = -1;
+
   // Bytes behind a row's position that hold the key's length.
   static constexpr uint kPositionLengthBytes = 4;
 
@@ -247,6 +250,13 @@ class ha_rocksdb final : public handler {
   bool DeletesUnread(uint32_t encoded_parts) const;
   int TakeUnread(uchar* record, const uchar* key, key_part_map key_parts);
   int LockForConflictCheck(const uchar* key);
+  bool ChangesDuplicates() const;
+  int ReadConflict(uchar* record, const uchar* key, key_part_map key_parts,
+                   ha_rkey_function find_flag);
+  int AfterConflict(int error);
+  int WaitForConflict(const uchar* key);
+  int ReadKey(uchar* record, const uchar* key, key_part_map key_parts, ha_rkey_function find_flag);
+  int ReadDuplicate(uchar* record);
   cairn::OrderedIterator* CountingIterator(uint index);
   ha_rows KnownRows(const cairn::SharedTable::Sizes& sizes) const;
   // The number of rows, which is exact when they are few.
@@ -371,7 +381,10 @@ class ha_rocksdb final : public handler {
   bool scan_started_ = false;
   bool deletes_unread_ = false;       // The current row is one that DELETE did not read.
   bool checks_for_conflict_ = false;  // The scan of the index that the cursor is bound to.
+  bool locks_conflicts_ = false;      // With it: a row that is found is to be changed.
   bool reads_once_ = false;           // The statement is over with this read.
+  bool meets_duplicate_ = false;      // The last row was refused, and the one in its way is to be changed.
+  bool reads_duplicate_ = false;      // That row is being read.
   bool takes_any_order_ = false;      // Of the range that is being read: see cairn::ReadRange.
   bool positions_are_images_ = false;
   bool makes_virtual_parts_ = false;  // Of the index, in each record that is read.

@@ -241,6 +241,7 @@ int ha_rocksdb::reset() {
   writer_->SetUpdatesReplaceRows(false);
   lock_mode_.reset();
   skip_locked_ = false;
+  meets_duplicate_ = false;
   changed_rows_ = 0;
   ForgetHandedOutValues();
   columns_changed_ = true;

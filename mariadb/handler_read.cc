@@ -179,9 +179,11 @@ int ha_rocksdb::PrepareCursor(uint32_t index) {
   if (checks_for_conflict_ || reads_once_) {
     access.latest = true;
   } else {
-    access.lock = lock_mode_;
     access.skip_locked = skip_locked_;
   }
+  if (!access.latest || locks_conflicts_) access.lock = lock_mode_;
+  access.refuse_waits = locks_conflicts_;
+  access.shows_expired = reads_duplicate_;
   access.checksums = cairn::SessionVerifiesChecksums(ha_thd())
                          ? cairn::IndexCodec::Checksums::kVerify
                          : cairn::IndexCodec::Checksums::kIgnore;
@@ -220,8 +222,10 @@ int ha_rocksdb::MoveWith(uint32_t index, ReadFunction read) {
 }
 
 int ha_rocksdb::AfterRead(const Status& status) {
-  if (!status.ok()) [[unlikely]]
+  if (!status.ok()) [[unlikely]] {
+    if (locks_conflicts_ && status.code() == StatusCode::kLockTimeout) return kRowIsLocked;
     return OperationError(status);
+  }
   if (makes_virtual_parts_) [[unlikely]] {
     const Status made = ComputeVirtualParts(engine_table_->index(cursor_->index()).layout());
     if (!made.ok()) return OperationError(made);
@@ -273,27 +277,15 @@ void ha_rocksdb::ReportAtOnce(int error) {
   cairn::Session::Of(ha_thd()).NoteReportedError(ha_thd()->query_id);
 }
 
-// The server reads a key on a hash for nothing else; for a period, the search key lies where it keeps that of
-// its check.
-bool ha_rocksdb::ChecksForConflict(const uchar* key) const {
-  const KEY& definition = table->key_info[active_index];
-  if (ha_thd()->lex->sql_command == SQLCOM_HA_READ) return false;
-  return definition.algorithm == HA_KEY_ALG_LONG_HASH ||
-         (definition.without_overlaps && key == table->file->lookup_buffer);
-}
-
-// Whoever wants a row with the same hash, or with the same columns before the period, waits until this
-// transaction ends.
-int ha_rocksdb::LockForConflictCheck(const uchar* key) {
-  const KEY& definition = table->key_info[active_index];
-  const uint32_t part_count = definition.algorithm == HA_KEY_ALG_LONG_HASH
-                                  ? definition.user_defined_key_parts
-                                  : definition.user_defined_key_parts - 2;
-  const cairn::TableIndex& index = engine_table_->index(active_index);
-  index.codec->EncodeSearchKey(key, part_count, &search_key_);
-  cairn::ScopedWaitObserver observer(&cairn::Session::Of(ha_thd()));
-  return OperationError(
-      transaction().Lock(index.family(), search_key_, cairn::LockMode::kExclusive));
+// The row that kept out the last one that was written, and that the writer has locked: by its own key, as it may be newer
+// than what the statement sees.
+int ha_rocksdb::ReadDuplicate(uchar* record) {
+  search_key_.assign(writer_->duplicate_row_key());
+  reads_duplicate_ = true;
+  const int error =
+      ReadWith(scan_index(), [&] { return cursor_->ReadRow(search_key_, record); });
+  reads_duplicate_ = false;
+  return error;
 }
 
 ha_rows ha_rocksdb::CountFewRows(ha_rows estimate) {
@@ -313,7 +305,7 @@ ha_rows ha_rocksdb::CountFewRows(ha_rows estimate) {
 
 int ha_rocksdb::index_init(uint index, bool) {
   active_index = index;
-  checks_for_conflict_ = false;
+  checks_for_conflict_ = locks_conflicts_ = false;
   deletes_unread_ = false;
   range_prefix_.clear();
   range_end_.clear();
@@ -323,7 +315,7 @@ int ha_rocksdb::index_init(uint index, bool) {
 
 int ha_rocksdb::index_end() {
   cursor_->EndScan();
-  checks_for_conflict_ = false;
+  checks_for_conflict_ = locks_conflicts_ = false;
   active_index = MAX_KEY;
   return 0;
 }
@@ -443,6 +435,11 @@ int ha_rocksdb::index_read_idx_map(uchar* record, uint index, const uchar* key,
                                    key_part_map key_parts, ha_rkey_function find_flag) {
   if (const int error = index_init(index, /*sorted=*/false)) return error;
   // By another index it takes two reads, of the entry and of the row.
+  if (std::exchange(meets_duplicate_, false) && index == writer_->duplicate_index()) {
+    const int error = ReadDuplicate(record);
+    index_end();
+    return error;
+  }
   reads_once_ =
       find_flag == HA_READ_KEY_EXACT && index == engine_table_->primary_position() && ReadsOnce();
   const int error = index_read_map(record, key, key_parts, find_flag);
@@ -463,9 +460,15 @@ int ha_rocksdb::index_read_map(uchar* record, const uchar* key, key_part_map key
       return TakeUnread(record, key, key_parts);
     }
   }
-  if (checks_for_conflict_) {
-    if (const int error = LockForConflictCheck(key)) return error;
-  }
+  if (!checks_for_conflict_) return ReadKey(record, key, key_parts, find_flag);
+  locks_conflicts_ = ChangesDuplicates() &&
+                     table->key_info[active_index].algorithm == HA_KEY_ALG_LONG_HASH;
+  return ReadConflict(record, key, key_parts, find_flag);
+}
+
+// The read of index_read_map, where it takes one.
+int ha_rocksdb::ReadKey(uchar* record, const uchar* key, key_part_map key_parts,
+                        ha_rkey_function find_flag) {
   if (engine_table_->index(active_index).search_keys_end_early) {
     const cairn::IndexCodec& codec = *engine_table_->index(active_index).codec;
     codec.EncodeSearchKey(key, cairn::CountParts(table->key_info[active_index], key_parts),
@@ -563,7 +566,12 @@ int ha_rocksdb::index_next_same(uchar* record, const uchar* key, uint key_bytes)
   if (deletes_unread_) return HA_ERR_END_OF_FILE;
   // The cursor knows the key of the last read, or as much of it as could be encoded.
   while (true) {
-    const int error = MoveWith(active_index, [&] { return cursor_->ReadNextExact(record); });
+    int error = MoveWith(active_index, [&] { return cursor_->ReadNextExact(record); });
+    if (checks_for_conflict_) error = AfterConflict(error);
+    if (error == kRowIsLocked) {
+      if (const int failed = WaitForConflict(key)) return failed;
+      return ReadConflict(record, key, HA_WHOLE_KEY, HA_READ_KEY_EXACT);
+    }
     if (error != 0 || !engine_table_->index(active_index).search_keys_end_early) return error;
     const cairn::Result<int> order = CompareKey(active_index, record, key, key_bytes);
     if (!order.ok()) return OperationError(order.status());
@@ -648,7 +656,9 @@ int ha_rocksdb::cmp_ref(const uchar* position, const uchar* other) {
 }
 
 int ha_rocksdb::rnd_pos(uchar* record, uchar* position) {
-  return ReadWith(scan_index(), [&]() -> Status {
+  // By such a position the server reads the row that a key of its own has found in the way.
+  reads_duplicate_ = ChangesDuplicates() && table->file->lookup_errkey != static_cast<uint>(-1);
+  const int error = ReadWith(scan_index(), [&]() -> Status {
     if (positions_are_images_) {
       const cairn::IndexCodec& codec = *engine_table_->primary().codec;
       codec.EncodeSearchKey(position, static_cast<uint32_t>(codec.layout().parts.size()),
@@ -663,4 +673,6 @@ int ha_rocksdb::rnd_pos(uchar* record, uchar* position) {
     search_key_.append(reinterpret_cast<const char*>(position), key_bytes);
     return cursor_->ReadRow(search_key_, record);
   });
+  reads_duplicate_ = false;
+  return error;
 }

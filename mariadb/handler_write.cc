@@ -63,7 +63,9 @@ int ha_rocksdb::write_row(const uchar* record) {
   writer_->SetUniqueChecks(unchecked ? UniqueChecks::kOverwrite
                            : loads   ? UniqueChecks::kTrusted
                                      : UniqueChecks::kAll);
+  writer_->SetChangesDuplicates(ChangesDuplicates());
   const Status inserted = writer_->Insert(&transaction(), record);
+  meets_duplicate_ = inserted.code() == StatusCode::kDuplicateKey && ChangesDuplicates();
   if (!inserted.ok()) return OperationError(inserted);
   NoteAutoIncrement(record);
   CountWrite(Work::kRowsInserted, Work::kSystemRowsInserted);
@@ -137,6 +139,7 @@ int ha_rocksdb::update_row(const uchar* old_record, const uchar* new_record) {
     if (const int error = NoteGivenValue(new_record)) return error;
   }
   writer_->SetHandedOutKey(0);
+  writer_->SetChangesDuplicates(false);
   if (LacksVirtualParts()) {
     Status made = MakeVirtualParts(old_record, BlobPlace::kReadValue);
     if (made.ok()) made = MakeVirtualParts(new_record, BlobPlace::kValue);

@@ -33,7 +33,8 @@ Status Cursor::Open(Transaction* transaction, const CursorAccess& access) {
   access_ = access;
   CAIRN_RETURN_IF_ERROR(BindColumns());
   transaction_ = transaction;
-  if (access.lock.has_value() && !access.skip_locked && transaction->LocksRanges()) {
+  const bool waits = !access.skip_locked && !access.refuse_waits;
+  if (access.lock.has_value() && waits && transaction->LocksRanges()) {
     guard_.Begin(transaction, &current_index().entry, *access.lock);
     // Filters pass over entries, and a guard is made of what is passed.
     access_.ask_prefix_filters = false;
@@ -574,8 +575,9 @@ Status Cursor::FetchRow(uint8_t* record) {
   row_value_.Reset();
   Status read =
       access_.lock.has_value()
-          ? transaction_->GetForUpdate(primary.family(), primary_key_, *access_.lock, &row_value_,
-                                       access_.skip_locked ? LockWait::kRefuse : LockWait::kWait)
+          ? transaction_->GetForUpdate(
+                primary.family(), primary_key_, *access_.lock, &row_value_,
+                access_.skip_locked || access_.refuse_waits ? LockWait::kRefuse : LockWait::kWait)
           : transaction_->Get(primary.family(), primary_key_, view(), &row_value_);
   if (read.ok() && IsHidden(row_value_.ToStringView())) read = Status(StatusCode::kNotFound);
   row_locked_ = access_.lock.has_value() && (read.ok() || read.code() == StatusCode::kNotFound);

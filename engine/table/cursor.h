@@ -60,8 +60,12 @@ struct CursorAccess {
   RowFilter* filter = nullptr;  // Asked by moves forward that would fetch rows; without `lock`.
   // Of single rows and entries that have one; a wrong one gives kChecksumMismatch.
   IndexCodec::Checksums checksums = IndexCodec::Checksums::kIgnore;
-  // Reads what is committed now, in place of the snapshot; without `lock`.
+  // Finds what is committed now, in place of what the snapshot shows.
   bool latest = false;
+  // A locking read that meets a row which others have locked ends there, with kLockTimeout. PrimaryKey() tells the row.
+  bool refuse_waits = false;
+  // Gives rows that have expired as well.
+  bool shows_expired = false;
   bool ask_prefix_filters = true;  // Where that loses nothing.
 };
 
@@ -233,7 +237,7 @@ class Cursor {
   Status AsEndOfRange(Status status) const;
   // Whether an entry of any index of the table has expired for the statement and is to be passed over.
   bool IsHidden(std::string_view value) const {
-    return transaction_->HidesExpired(value, table_->ttl_seconds());
+    return !access_.shows_expired && transaction_->HidesExpired(value, table_->ttl_seconds());
   }
 
   const Table* const table_;

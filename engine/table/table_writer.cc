@@ -83,6 +83,7 @@ Status TableWriter::CheckPrimaryKey(Transaction* transaction, std::string_view k
     return Status();
   }
   duplicate_index_ = table_->primary_position();
+  duplicate_key_.assign(key);
   return Status(StatusCode::kDuplicateKey);
 }
 
@@ -197,7 +198,8 @@ Status TableWriter::FindDuplicate(Transaction* transaction, const TableIndex& in
 }
 
 // Whether the row that was found is there for good. Whoever deletes it, or gives it another value, has locked it: that
-// transaction is waited for, without the lock on the value, which it may ask for to put the value back.
+// transaction is waited for, without the lock on the value, which it may ask for to put the value back. If the row is to
+// be changed, it stays locked.
 Result<bool> TableWriter::DuplicateStays(Transaction* transaction, const TableIndex& index) {
   const ColumnFamily& rows = table_->primary().family();
   if (&index == &table_->primary()) {
@@ -205,21 +207,25 @@ Result<bool> TableWriter::DuplicateStays(Transaction* transaction, const TableIn
   } else {
     CAIRN_RETURN_IF_ERROR(index.codec->ExtractPrimaryKey(duplicate_entry_, &duplicate_key_));
   }
-  Status locked = transaction->Lock(rows, duplicate_key_, LockMode::kShared, LockWait::kRefuse);
+  const LockMode mode = changes_duplicates_ ? LockMode::kExclusive : LockMode::kShared;
+  Status locked = transaction->Lock(rows, duplicate_key_, mode, LockWait::kRefuse);
   const bool in_use = locked.code() == StatusCode::kLockTimeout;
   if (in_use) {
     transaction->TakeBackLock(index.family(), unique_prefix_);
-    locked = transaction->Lock(rows, duplicate_key_, LockMode::kShared);
+    locked = transaction->Lock(rows, duplicate_key_, mode);
   }
-  // That the row is newer than the transaction's snapshot does not matter.
+  // That the row is newer than the transaction's snapshot does not matter, unless it is there and to be changed.
   if (!locked.ok() && locked.code() != StatusCode::kSnapshotConflict) return locked;
+  Status read(StatusCode::kNotFound);
+  if (!in_use) {
+    rocksdb::PinnableSlice value;
+    read = transaction->Get(index.family(), duplicate_entry_, Transaction::View::kLatest, &value);
+    if (!read.ok() && read.code() != StatusCode::kNotFound) return read;
+  }
+  if (read.ok() && changes_duplicates_ && !locked.ok()) return locked;
   // With range locks it stays as it is, as the statement has seen that it is there.
-  if (locked.ok() && !transaction->LocksRanges()) transaction->Unlock(rows, duplicate_key_);
-  if (in_use) return false;
-  rocksdb::PinnableSlice value;
-  const Status read =
-      transaction->Get(index.family(), duplicate_entry_, Transaction::View::kLatest, &value);
-  if (!read.ok() && read.code() != StatusCode::kNotFound) return read;
+  const bool keeps_lock = transaction->LocksRanges() || (read.ok() && changes_duplicates_);
+  if (locked.ok() && !keeps_lock) transaction->Unlock(rows, duplicate_key_);
   return read.ok();
 }
 

@@ -37,6 +37,11 @@ class TableWriter {
   };
   void SetUniqueChecks(UniqueChecks checks) { unique_checks_ = checks; }
 
+  // A row that is refused with kDuplicateKey is to change the one in its way (ON DUPLICATE KEY UPDATE, REPLACE). That
+  // row, duplicate_row_key(), then stays locked exclusively; kSnapshotConflict if it changed since a snapshot that
+  // reads repeat.
+  void SetChangesDuplicates(bool changes) { changes_duplicates_ = changes; }
+
   // `old_record` is the row as it is now, complete and locked by this transaction; `hidden_key` is its
   // key in a table without primary key. Errors as Insert, and kUnchanged when nothing is to be written.
   Status Update(Transaction* transaction, const uint8_t* old_record, const uint8_t* new_record,
@@ -62,6 +67,8 @@ class TableWriter {
 
   // Position of the index whose uniqueness the last kDuplicateKey is about.
   uint32_t duplicate_index() const { return duplicate_index_; }
+  // The primary key, index number first, of the row that is in the way. Valid until the next call.
+  std::string_view duplicate_row_key() const { return duplicate_key_; }
 
  private:
   struct Entry {
@@ -107,6 +114,7 @@ class TableWriter {
   std::string duplicate_key_;
   std::string old_unique_key_;
   bool updates_replace_rows_ = false;
+  bool changes_duplicates_ = false;
   bool table_is_new_ = false;
   uint64_t handed_out_key_ = 0;
   // The expired row that CheckPrimaryKey found where a new one goes.

@@ -1,0 +1,83 @@
+// Rows that are in the way of one that is written: found by the server's own checks, or to be changed in its place.
+#include <string>
+
+#include "engine/codec/index_codec.h"
+#include "mariadb/error.h"
+#include "mariadb/ha_rocksdb.h"
+
+using cairn::LockMode;
+using cairn::LockWait;
+using cairn::Status;
+using cairn::StatusCode;
+
+// Whether the statement changes the row that is in the way of one which it writes (ON DUPLICATE KEY UPDATE, REPLACE).
+bool ha_rocksdb::ChangesDuplicates() const { return ha_thd()->lex->duplicates != DUP_ERROR; }
+
+// The server reads a key on a hash for nothing else; for a period, the search key lies where it keeps that of
+// its check.
+bool ha_rocksdb::ChecksForConflict(const uchar* key) const {
+  const KEY& definition = table->key_info[active_index];
+  if (ha_thd()->lex->sql_command == SQLCOM_HA_READ) return false;
+  return definition.algorithm == HA_KEY_ALG_LONG_HASH ||
+         (definition.without_overlaps && key == table->file->lookup_buffer);
+}
+
+// Whoever wants a row with the same hash, or with the same columns before the period, waits until this
+// transaction ends.
+int ha_rocksdb::LockForConflictCheck(const uchar* key) {
+  const KEY& definition = table->key_info[active_index];
+  const uint32_t part_count = definition.algorithm == HA_KEY_ALG_LONG_HASH
+                                  ? definition.user_defined_key_parts
+                                  : definition.user_defined_key_parts - 2;
+  const cairn::TableIndex& index = engine_table_->index(active_index);
+  index.codec->EncodeSearchKey(key, part_count, &search_key_);
+  cairn::ScopedWaitObserver observer(&cairn::Session::Of(ha_thd()));
+  return OperationError(transaction().Lock(index.family(), search_key_, LockMode::kExclusive));
+}
+
+// Reads what keeps another row out. A row that somebody is about to delete or to change may not do so for long: he is
+// waited for. One that is to be changed by this statement stays locked, so that it is there, and as it is, until then.
+int ha_rocksdb::ReadConflict(uchar* record, const uchar* key, key_part_map key_parts,
+                             ha_rkey_function find_flag) {
+  while (true) {
+    if (const int error = LockForConflictCheck(key)) return error;
+    const int error = AfterConflict(ReadKey(record, key, key_parts, find_flag));
+    if (error != kRowIsLocked) return error;
+    if (const int failed = WaitForConflict(key)) return failed;
+  }
+}
+
+// The outcome of a read that found a row on the hash of another one, or did not.
+int ha_rocksdb::AfterConflict(int error) {
+  const bool is_hash = table->key_info[active_index].algorithm == HA_KEY_ALG_LONG_HASH;
+  if (error != 0 || locks_conflicts_ || !is_hash) return error;
+  const auto found = cursor_->PrimaryKey();
+  if (!found.ok()) return OperationError(found.status());
+  const cairn::ColumnFamily& rows = engine_table_->primary().family();
+  const Status locked = transaction().Lock(rows, *found, LockMode::kShared, LockWait::kRefuse);
+  if (locked.code() == StatusCode::kLockTimeout) return kRowIsLocked;
+  if (locked.code() == StatusCode::kSnapshotConflict) return 0;
+  if (locked.ok() && !transaction().LocksRanges()) transaction().Unlock(rows, *found);
+  return OperationError(locked);
+}
+
+// Waits for whoever has locked the row that the cursor has met, without the lock on the key, which he may ask for to put
+// the row back.
+int ha_rocksdb::WaitForConflict(const uchar* key) {
+  const auto found = cursor_->PrimaryKey();
+  if (!found.ok()) return OperationError(found.status());
+  const std::string row(*found);
+  cursor_->Close();
+  const cairn::TableIndex& index = engine_table_->index(active_index);
+  index.codec->EncodeSearchKey(key, table->key_info[active_index].user_defined_key_parts,
+                               &search_key_);
+  transaction().TakeBackLock(index.family(), search_key_);
+  cairn::ScopedWaitObserver observer(&cairn::Session::Of(ha_thd()));
+  const cairn::ColumnFamily& rows = engine_table_->primary().family();
+  const LockMode mode = locks_conflicts_ ? LockMode::kExclusive : LockMode::kShared;
+  const Status locked = transaction().Lock(rows, row, mode);
+  // Whether it has changed since the snapshot matters when it is found again.
+  if (locked.code() == StatusCode::kSnapshotConflict) return 0;
+  if (locked.ok() && !transaction().LocksRanges()) transaction().Unlock(rows, row);
+  return OperationError(locked);
+}
