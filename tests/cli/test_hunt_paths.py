@@ -355,6 +355,33 @@ def test_plans_are_told_apart_by_how_they_read(plan, expected):
     assert signature([plan]) == expected
 
 
+def test_the_indexes_of_a_merge_are_forced():
+    plan = "1 SIMPLE a index_merge k1 k3 k4 k1 k3 9 8 ~ 207 Using union(k1 k3); Using where"
+    nested = "1 SIMPLE t index_merge k0 k1 ~ 9 Using union(intersect(k0 k1) k2); Using where"
+    assert case.forcing([plan]) == {"a": "FORCE INDEX (k1, k3)"}
+    assert case.forcing([nested]) == {"t": "FORCE INDEX (k0, k1, k2)"}
+    assert case.forcing(["1 SIMPLE a ALL k0 ~ ~ Using where"]) == {}
+
+
+def test_a_plan_of_a_large_table_is_kept_while_rows_are_left_out():
+    def by_size(statement):
+        large = whole_rows["now"] >= 900 or "FORCE INDEX (k0, k1)" in statement
+        return Answer(("9,5",)) if large and " OR " in statement else right(0)
+
+    whole_rows = {"now": 1000}
+    made = rig(by_size, right)
+
+    def fails(candidate):
+        whole_rows["now"] = candidate.tables[0].rows
+        return made.judge(candidate).kind == "rows are missing"
+
+    whole = Case((table(),), (), query(MERGING), Path())
+    hints = {"a": "FORCE INDEX (k0, k1)"}
+    small = shrink.shrink_case(whole, hints, shrink.smaller_cases, fails, 30)
+    assert small.tables[0].rows == 1
+    assert shrink.shrink_case(whole, {}, shrink.smaller_cases, lambda _: False, 30) is None
+
+
 def test_rows_of_a_cursor_come_one_by_one():
     drawn = query(term("a.c0 = 1"))
     script = Path(way="cursor").script(drawn)

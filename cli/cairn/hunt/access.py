@@ -116,7 +116,9 @@ class Path:
             return False
         if self.way == "partitioned":
             return query.is_totals
-        return not (self.locks and "UNION" in query.form)
+        # The server locks the history of rows for reading only.
+        history = any("SYSTEM_TIME" in source.part for source in query.sources)
+        return not (self.locks and ("UNION" in query.form or history))
 
     def script(self, query: Query) -> Script:
         """The statements."""

@@ -231,6 +231,18 @@ def signature(plan: Sequence[str]) -> str:
     return "; ".join(found)
 
 
+def forcing(plan: Sequence[str]) -> dict[str, str]:
+    """Hints by alias that force the indexes which a plan merges, as its rows have them."""
+    found = {}
+    for line in plan:
+        words = line.split()
+        merged = re.search(r"Using \w+\((.+)\)(;|$)", line)
+        if merged and len(words) > 2:
+            keys = re.findall(r"\b(?!union|intersect|sort_)\w+", merged[1])
+            found[words[2]] = f"FORCE INDEX ({', '.join(dict.fromkeys(keys))})"
+    return found
+
+
 def _extra(found: tuple[str, str]) -> str:
     using, other = found
     return "covering" if using == "index" else using or other

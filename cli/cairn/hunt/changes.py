@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from random import Random
 
 from cairn.hunt.access import SETTINGS, Path, switches
-from cairn.hunt.case import COMPACT, FLUSH, Rig, run_rounds, signature
+from cairn.hunt.case import COMPACT, FLUSH, Rig, forcing, run_rounds, signature
 from cairn.hunt.change_statements import Change, Changes
 from cairn.hunt.compare import difference
 from cairn.hunt.part import Context, Finding, Part
@@ -300,13 +300,16 @@ class Hunt:
             plain = outcome(rig.innodb, replace(candidate, path=Path()))
             return self._judge(rig, candidate, plain, count=False) == kind
 
-        repeats = fails(case)
-        if repeats:
-            case = shrink_case(case, smaller_cases, fails, SHRINK_S)
-            rig.build(case.tables, case.actions)
-            right = outcome(rig.innodb, replace(case, path=Path()))
-            given = outcome(rig.rocksdb, case)
-        self._tell(case, kind, right, given, _plan(rig if repeats else self.rig, case), repeats)
+        plan = _plan(self.rig, case)
+        takes = case.change.aliases()
+        hints = {alias: hint for alias, hint in forcing(plan).items() if alias in takes}
+        small = shrink_case(case, hints, smaller_cases, fails, SHRINK_S)
+        if small is None:
+            self._tell(case, kind, right, given, plan, repeats=False)
+            return
+        rig.build(small.tables, small.actions)
+        right = outcome(rig.innodb, replace(small, path=Path()))
+        self._tell(small, kind, right, outcome(rig.rocksdb, small), _plan(rig, small))
 
     def _tell(
         self,

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from random import Random
 
 from cairn.hunt.access import Path, Paths
-from cairn.hunt.case import COMPACT, FLUSH, Case, Rig, Verdict, run_rounds, signature
+from cairn.hunt.case import COMPACT, FLUSH, Case, Rig, Verdict, forcing, run_rounds, signature
 from cairn.hunt.part import Context, Finding, Part
 from cairn.hunt.queries import Queries, Query
 from cairn.hunt.session import Answer
@@ -163,21 +163,21 @@ class Hunt:
         self._context.phase.progress(f"shrinking: {kind}")
         rig = Rig(self.rig.rocksdb.server, suffix="_small")
         try:
-            self._tell(rig, case, verdict)
+            self._tell(rig, case, verdict, forcing(plan))
         finally:
             rig.close()
 
-    def _tell(self, rig: Rig, case: Case, verdict: Verdict) -> None:
+    def _tell(self, rig: Rig, case: Case, verdict: Verdict, hints: dict[str, str]) -> None:
         def fails(candidate: Case) -> bool:
             judged = rig.judge(candidate)
             return judged is not None and judged.kind == verdict.kind
 
-        repeats = fails(case)
-        if repeats:
-            case = shrink_case(case, smaller_cases, fails, SHRINK_S)
-            verdict = rig.judge(case) or verdict
-        plan = rig.explain(case) if repeats else self.rig.explain(case)
-        self._context.found(finding(case, verdict, plan, repeats=repeats))
+        small = shrink_case(case, hints, smaller_cases, fails, SHRINK_S)
+        if small is None:
+            told = finding(case, verdict, self.rig.explain(case), repeats=False)
+        else:
+            told = finding(small, rig.judge(small) or verdict, rig.explain(small), repeats=True)
+        self._context.found(told)
 
 
 def finding(case: Case, verdict: Verdict, plan: list[str], *, repeats: bool) -> Finding:

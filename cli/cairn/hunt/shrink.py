@@ -40,18 +40,38 @@ def shrink(
 
 def shrink_case(
     case: Any,
+    hints: dict[str, str],
     smaller: Callable[[Any], Iterator[Any]],
     still_fails: Callable[[Any], bool],
     seconds: float,
-) -> Any:
-    """Shrinks a case; plans of large tables are kept for small ones where that can be."""
+) -> Any | None:
+    """Shrinks a case; None when it does not fail again, with tables made anew.
+
+    The plan of a large table is kept for small ones where that can be, by `hints`, which force the
+    indexes of the plan, or by an estimate of their ranges.
+    """
     end = time.monotonic() + seconds
-    settings = (*case.path.settings, EASE)
-    eased = replace(case, path=replace(case.path, settings=settings))
-    has_estimate = any(each.startswith("rocksdb_records") for each in case.path.settings)
-    if not has_estimate and still_fails(eased):
-        case = shrink(eased, fewer_rows, still_fails, seconds / 2)
+    for kept in _keeping_the_plan(case, hints):
+        if still_fails(kept):
+            case = shrink(kept, fewer_rows, still_fails, seconds / 2)
+            break
+    else:
+        if not still_fails(case):
+            return None
     return shrink(case, smaller, still_fails, max(1.0, end - time.monotonic()))
+
+
+def _keeping_the_plan(case: Any, hints: dict[str, str]) -> Iterator[Any]:
+    path = case.path
+    forced = replace(path, hints=hints | path.hints)
+    eased = (*path.settings, EASE)
+    has_estimate = any(each.startswith("rocksdb_records") for each in path.settings)
+    if forced != path:
+        yield replace(case, path=forced)
+    if not has_estimate:
+        if forced != path:
+            yield replace(case, path=replace(forced, settings=eased))
+        yield replace(case, path=replace(path, settings=eased))
 
 
 def fewer_rows(case: Any) -> Iterator[Any]:
