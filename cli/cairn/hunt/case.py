@@ -139,6 +139,13 @@ class Rig:
                 wrong.append(f"{kind}: {action[:200]}: {given}; InnoDB: {right}")
         return wrong
 
+    def scan_s(self, table: Table) -> float:
+        """The seconds that InnoDB takes to read all rows: by it one tells what is slow here."""
+        begun = time.monotonic()
+        sums = ", ".join(f"SUM(CRC32({key.columns[0]}))" for key in table.keys[:3])
+        self.innodb.must(f"SELECT COUNT(*), {sums or 0} FROM {table.name} USE INDEX ()")
+        return time.monotonic() - begun
+
     # ---- asking ---------------------------------------------------------------------------------
 
     def judge(self, case: Case) -> Verdict | None:

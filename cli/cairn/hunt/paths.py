@@ -17,8 +17,10 @@ from cairn.hunt.shrink import shrink_case, smaller_cases
 from cairn.hunt.tables import Table, random_tables
 
 SHRINK_S = 60.0
-# A query that takes longer by a scan is left out: it would be run a hundred times.
+# A query that takes longer by a scan is left out, as it would be run a hundred times: seconds, or
+# on a slow machine so many times what the large table's scan takes.
 SLOW_S = 0.25
+SLOW_SCANS = 40
 FULL_QUERIES = 10
 OTHER_QUERIES = 5
 OTHER_PATHS = 40
@@ -36,6 +38,7 @@ class Hunt:
         self.rig = rig
         self._switch = rig.rocksdb.must("SELECT @@optimizer_switch").rows[0]
         self._kinds: Counter[str] = Counter()
+        self._slow_s = SLOW_S
         # What was asked in the last state, whose answers the query cache may have.
         self._asked: list[Query] = []
         # Paths by which InnoDB gives the same wrong answer.
@@ -50,6 +53,7 @@ class Hunt:
             self._note_refusal(refused)
             return
         self._context.count("tables", len(tables))
+        self._slow_s = max(SLOW_S, SLOW_SCANS * self.rig.scan_s(tables[0]))
         done: tuple[str, ...] = ()
         for number, actions in enumerate(states(chance, tables)):
             if self._context.is_over():
@@ -91,7 +95,7 @@ class Hunt:
                 return
             begun = time.monotonic()
             [right] = self.rig.truth([query])
-            if right.is_limited or time.monotonic() - begun > SLOW_S:
+            if right.is_limited or time.monotonic() - begun > self._slow_s:
                 self._context.count("queries too slow")
                 continue
             chosen = paths.every(query, in_transaction=pending)
