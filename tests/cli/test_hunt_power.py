@@ -112,39 +112,66 @@ def promise(stage, done=(1,), current=2):
     return xa.Promise(0, next_id=3, done=set(done), current=current, stage=stage)
 
 
+def check(promised, answers):
+    return xa.check([promised], answers, [])[0]
+
+
 def test_a_prepared_transaction_that_is_listed_is_decided():
     answers = Answers(["c0-2"], [1], [1])
-    assert xa.check([promise(xa.Stage.PREPARED)], answers) == []
+    assert check(promise(xa.Stage.PREPARED), answers) == []
     assert "XA COMMIT 'c0-2'" in answers.statements
 
 
 def test_a_prepared_transaction_that_is_not_listed_is_lost():
-    wrong = xa.check([promise(xa.Stage.PREPARED)], Answers([], [1], [1]))
+    wrong = check(promise(xa.Stage.PREPARED), Answers([], [1], [1]))
     assert wrong == ["XA client 0: the prepared c0-2 is lost"]
 
 
 @pytest.mark.parametrize("there", [True, False])
 def test_what_was_being_prepared_may_be_listed_or_not(there):
     answers = Answers(["c0-2"] if there else [], [1], [1])
-    assert xa.check([promise(xa.Stage.PREPARING)], answers) == []
+    assert check(promise(xa.Stage.PREPARING), answers) == []
     assert ("XA ROLLBACK 'c0-2'" in answers.statements) == there
 
 
 def test_what_was_being_committed_is_listed_or_there():
     committing = xa.Stage.COMMITTING
-    assert xa.check([promise(committing)], Answers(["c0-2"], [1], [1])) == []
-    assert xa.check([promise(committing)], Answers([], [1, 2], [1, 2])) == []
-    wrong = xa.check([promise(committing)], Answers([], [1, 2], [1]))
+    assert check(promise(committing), Answers(["c0-2"], [1], [1])) == []
+    assert check(promise(committing), Answers([], [1, 2], [1, 2])) == []
+    wrong = check(promise(committing), Answers([], [1, 2], [1]))
     assert wrong == ["XA client 0: lost from crash.xa_inno: 2"]
 
 
 def test_a_transaction_that_is_over_is_not_listed():
-    wrong = xa.check([promise(xa.Stage.PREPARED, current=None)], Answers(["c0-1"], [1], [1]))
+    wrong = check(promise(xa.Stage.PREPARED, current=None), Answers(["c0-1"], [1], [1]))
     assert wrong == ["c0-1 is listed as prepared, which it was not"]
 
 
+RECOVERED = [
+    "[Note] Found 4 prepared transaction(s) in ROCKSDB",
+    "[Note] Crash table recovery finished.",
+    "[Note] Found 1 prepared transaction(s) in InnoDB",
+]
+
+
+def test_what_innodb_had_rolled_back_may_be_listed_again_and_is_rolled_back():
+    rolled_back = promise(xa.Stage.PREPARED, current=None)
+    rolled_back.rolled_back = {2}
+    answers = Answers(["c0-2"], [1], [1])
+    assert xa.check([rolled_back], answers, RECOVERED) == ([], 1)
+    assert "XA ROLLBACK 'c0-2'" in answers.statements
+
+
+def test_what_rocksdb_had_rolled_back_is_not_prepared_again():
+    rolled_back = promise(xa.Stage.PREPARED, current=None)
+    rolled_back.rolled_back = {2}
+    log = [*RECOVERED, "[Note] Found 1 prepared transaction(s) in ROCKSDB"]
+    wrong, _ = xa.check([rolled_back], Answers(["c0-2"], [1], [1]), log)
+    assert wrong == ["ROCKSDB has transactions prepared that were rolled back: c0-2"]
+
+
 def test_lost_and_strange_rows_are_reported():
-    wrong = xa.check([promise(xa.Stage.PREPARED, current=None)], Answers([], [], [1, 9]))
+    wrong = check(promise(xa.Stage.PREPARED, current=None), Answers([], [], [1, 9]))
     assert wrong == [
         "XA client 0: lost from crash.xa_rocks: 1",
         "XA client 0: too much in crash.xa_inno: 9",
