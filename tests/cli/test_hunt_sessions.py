@@ -1,15 +1,16 @@
 """The judge of sessions that meet, the comparison with InnoDB, and the shrinker of findings."""
 
 import random
+import time
 
 import pytest
 
 from cairn.hunt import stage
 from cairn.hunt.actors import Answer, innodb_waits
-from cairn.hunt.sessions import generate, script
+from cairn.hunt.sessions import generate, script, storm
 from cairn.hunt.sessions.compare import REASONS, first_difference, reason_of
 from cairn.hunt.sessions.judge import LASTING, UNDONE, UNKNOWN, fates_of, judge
-from cairn.hunt.sessions.part import verdict_of
+from cairn.hunt.sessions.part import storm_verdict, verdict_of
 from cairn.hunt.sessions.script import Effect, Event, Record, Script, Step
 from cairn.hunt.sessions.tables import KINDS
 from cairn.hunt.shorten import shorten
@@ -292,6 +293,54 @@ def test_tables_that_differ_after_equal_answers():
     ours = record(told("A", "SELECT"), logs=("0.1", "0.2"))
     ours.rows["t"] = [("0.1", 7), ("0.2", 8)]
     assert verdict_of(ours, theirs).title == "tables differ from InnoDB's"
+
+
+# ---- sessions without a script ------------------------------------------------------------------
+
+
+def test_what_free_sessions_repeat_can_be_repeated():
+    for seed in range(60):
+        for kind in KINDS[seed % 4 :: 4]:
+            made = storm.random_storm(random.Random(seed), kind)
+            assert made == storm.random_storm(random.Random(seed), kind)
+            for step in made.steps:
+                assert f"{step.effect.mark}" not in step.text or not step.effect.mark
+                assert "+ 100" not in step.text
+
+
+class Asked:
+    """A session that answers by itself."""
+
+    def __init__(self, name, answer):
+        self.name, self.answer, self.is_gone, self.texts = name, answer, False, []
+
+    def ask(self, text):
+        self.texts.append(text)
+        self.is_gone = len(self.texts) == 3
+        return self.answer
+
+
+def test_free_sessions_have_another_mark_each_time():
+    step = Step("B", "UPDATE t SET log = CONCAT(log, ',{mark}')", Effect(script.UPDATE, 7))
+    session, events = Asked("B", Answer(changed=1)), []
+    storm._repeat(session, [step], time.monotonic() + 60, events)
+    marks = [event.step.effect.mark for event in events]
+    assert len(set(marks)) == 3
+    assert all(f",{mark}" in text for mark, text in zip(marks, session.texts, strict=True))
+
+
+def test_free_sessions_are_judged():
+    step = Step("B", "INSERT INTO t", Effect(script.UPSERT, 100, 1))
+    made = record(
+        Event(step, waited=True, in_transaction=False, answer=Answer(1032, "Can't find record")),
+        logs=("0.1", "0.2"),
+    )
+    title, details = storm_verdict(made)
+    assert title == "free sessions: error 1032 is none that sessions may meet: INSERT"
+    assert "Can't find record" in details
+    # Conflicts are what sessions meet.
+    made.events[0].answer = Answer(1213, "deadlock")
+    assert storm_verdict(made) == ("", "")
 
 
 # ---- scripts, and the shrinker ------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from cairn.hunt.sessions.judge import CHANGED, DEADLOCK, TIMED_OUT, verb
+from cairn.hunt.sessions.judge import CHANGED, DEADLOCK, DUPLICATE, TIMED_OUT, verb
 from cairn.hunt.sessions.script import Event, Record
 
 # A session's state after a step.
@@ -71,6 +71,11 @@ def _would_wait(state: str) -> bool:
     return state == WAITS or _is_error(state, TIMED_OUT)
 
 
+def _is_told(state: str) -> bool:
+    """Whether a session has a result, or was told of a duplicate."""
+    return state.startswith("ok") or _is_error(state, DUPLICATE)
+
+
 REASONS = (
     Reason(
         "conflict",
@@ -80,9 +85,9 @@ REASONS = (
     ),
     Reason(
         "late conflict",
-        "InnoDB finds a change since the snapshot by entries of secondary indexes, and in rows "
-        "that do not belong to the result; we look at the rows that do",
-        lambda d: d.level != "READ COMMITTED" and _is_error(d.their_state, CHANGED),
+        "InnoDB finds a change since the snapshot by entries of secondary indexes, in rows that do "
+        "not belong to the result, and where INSERT ... SELECT has waited at READ COMMITTED",
+        lambda d: _is_error(d.their_state, CHANGED),
     ),
     Reason(
         "gaps",
@@ -129,7 +134,7 @@ REASONS = (
         "long unique keys",
         "the server looks for a duplicate of a long unique key by a plain read, in which InnoDB "
         "may miss what was committed since the transaction began",
-        lambda d: d.has_long_key and "ok" in d.our_state and "ok" in d.their_state,
+        lambda d: d.has_long_key and all(_is_told(state) for state in (d.our_state, d.their_state)),
     ),
     Reason(
         "what a scan meets after a wait",

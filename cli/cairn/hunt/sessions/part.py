@@ -3,14 +3,29 @@
 from __future__ import annotations
 
 import random
+import time
+from collections.abc import Sequence
+from dataclasses import replace
 
-from cairn.hunt.part import Context, Part
+from cairn.hunt.part import Context, Finding, Part
 from cairn.hunt.sessions.compare import Difference, first_difference, reason_of, rows_differ
 from cairn.hunt.sessions.generate import random_script
 from cairn.hunt.sessions.judge import Complaint, judge
-from cairn.hunt.sessions.script import Record
-from cairn.hunt.sessions.tables import KINDS
-from cairn.hunt.stage import WORKERS, Case, Verdict, plays, told
+from cairn.hunt.sessions.script import Record, Step
+from cairn.hunt.sessions.storm import random_storm
+from cairn.hunt.sessions.tables import KINDS, Kind
+from cairn.hunt.shorten import shorten
+from cairn.hunt.stage import (
+    AGAIN,
+    SHORT_SHRINK_S,
+    SHRINK_S,
+    WORKERS,
+    Case,
+    Stage,
+    Verdict,
+    plays,
+    told,
+)
 
 SCRIPTS_OF_A_ROUND = 5 * WORKERS
 
@@ -55,6 +70,40 @@ def _told(record: Record) -> str:
     )
 
 
+def storm_verdict(record: Record) -> tuple[str, str]:
+    """A title and details; both are empty when nothing is wrong."""
+    complaints = judge(record)
+    if not complaints:
+        return "", ""
+    first = [each.text for each in complaints if each.kind == complaints[0].kind][:5]
+    return f"free sessions: {complaints[0].kind}", "\n".join(first)
+
+
+def _storm(context: Context, stage: Stage, chance: random.Random, kind: Kind) -> None:
+    """Sessions that repeat a few statements freely; what they find is shrunk."""
+    storm = random_storm(chance, kind)
+    record = stage.storm(storm)
+    context.count("free sessions", len(record.script.sessions))
+    context.count("their statements", len(record.events))
+    title, details = storm_verdict(record)
+    if not title or context.is_known(title):
+        return
+    until = time.monotonic() + (SHORT_SHRINK_S if context.short else SHRINK_S)
+    shown = {storm.steps: details}
+
+    def shows(steps: Sequence[Step]) -> bool:
+        for _ in range(AGAIN if steps else 0):
+            found, how = storm_verdict(stage.storm(replace(storm, steps=tuple(steps))))
+            if found == title:
+                shown[tuple(steps)] = how
+                return True
+        return False
+
+    # What came once is a fault: nothing here depends on what waits, or on another engine.
+    kept = tuple(shorten(storm.steps, shows, lambda: time.monotonic() > until))
+    context.found(Finding(title, replace(storm, steps=kept).text(), shown[kept]))
+
+
 def run(context: Context) -> None:
     """Plays rounds of scripts until the context is over."""
     with plays(context, "interleavings") as playing:
@@ -72,6 +121,7 @@ def run(context: Context) -> None:
                     for i in range(SCRIPTS_OF_A_ROUND)
                 ]
             )
+            _storm(context, playing.stage, chance, KINDS[number % len(KINDS)])
 
 
 PART = Part(

@@ -28,7 +28,7 @@ class Player:
         self._watcher = watcher
         self._engine = engine
         self._schema = schema
-        self._sessions: dict[str, Session] = {}
+        self.sessions: dict[str, Session] = {}
         # Steps that were not sent yet, because the session's statement before has not ended.
         self._queued: dict[str, list[Event]] = {}
         self._running: dict[str, Event] = {}
@@ -36,16 +36,20 @@ class Player:
 
     def play(self, played: Script) -> Record:
         """Makes the tables anew, and plays."""
+        record = Record(self._engine, played, [Event(step) for step in played.steps])
+        return self.on_tables(record, self._steps)
+
+    def on_tables(self, record: Record, work: Callable[[Record], None]) -> Record:
+        """Makes the tables, does the work, and reads the tables once all sessions have ended."""
         with self._connect() as connection, connection.cursor() as self._cursor:
-            self._make_tables(played)
-            record = Record(self._engine, played, [Event(step) for step in played.steps])
+            self._make_tables(record.script)
             try:
-                self._open(played)
-                self._steps(record)
+                self._open(record.script)
+                work(record)
             finally:
-                for session in self._sessions.values():
+                for session in self.sessions.values():
                     session.end()
-            for session in self._sessions.values():
+            for session in self.sessions.values():
                 self._until_gone(session)
             self.read(record)
             return record
@@ -89,7 +93,7 @@ class Player:
         )
         for name in played.sessions:
             session = Session(name, lambda: self._connect(database=self._schema))
-            self._sessions[name] = session
+            self.sessions[name] = session
             self._queued[name] = []
             for setting in settings:
                 session.ask(setting)
@@ -105,15 +109,15 @@ class Player:
         while self._running:
             # Whoever has come to its end leaves, as nothing else would free what the others wait
             # for.
-            for name in self._sessions.keys() - self._running.keys():
-                self._leave(self._sessions[name])
+            for name in self.sessions.keys() - self._running.keys():
+                self._leave(self.sessions[name])
             self._settle(position, forever=True)
             if time.monotonic() > limit:
                 raise TimeoutError(f"{self._engine} did not answer: {self._running_texts()}")
 
     def _step(self, position: int, event: Event) -> None:
         step = event.step
-        session = self._sessions[step.session]
+        session = self.sessions[step.session]
         if step.text.startswith("!"):
             event.sent_at = event.ended_at = position
             self._control(event, session, position)
@@ -154,7 +158,7 @@ class Player:
             self._until_gone(session)
 
     def _send_next(self, name: str, position: int) -> None:
-        session = self._sessions[name]
+        session = self.sessions[name]
         if name in self._running or session.is_gone or not self._queued[name]:
             return
         event = self._running[name] = self._queued[name].pop(0)
@@ -172,7 +176,7 @@ class Player:
                 if not self._running:
                     return
                 waits = self._watcher.waiting(self._changed)
-                busy = {self._sessions[name].id for name in self._running}
+                busy = {self.sessions[name].id for name in self._running}
                 if waits is not None and busy <= waits:
                     for event in self._running.values():
                         event.waited = True
@@ -185,7 +189,7 @@ class Player:
         """Takes what has been answered, for which it waits a moment; whether there was anything."""
         found = False
         for number, name in enumerate(list(self._running)):
-            answer = self._sessions[name].poll(POLL_S if number == 0 else 0.0)
+            answer = self.sessions[name].poll(POLL_S if number == 0 else 0.0)
             if answer is not None:
                 found = True
                 self._take(name, position, answer)
@@ -198,7 +202,7 @@ class Player:
             return
         self._changed = time.monotonic()
         event.answer, event.ended_at = self._nameless(answer), position
-        session = self._sessions[name]
+        session = self.sessions[name]
         if answer.error and not session.is_gone:
             asked = session.ask("SELECT @@in_transaction")
             event.in_transaction = bool(asked.rows and asked.rows[0][0])

@@ -11,8 +11,6 @@ from cairn.hunt.sessions import script
 from cairn.hunt.sessions.script import Effect, Step
 from cairn.hunt.sessions.tables import FIRST_MARK, GROUPS, Table
 
-# Ids and values of u are taken from the rows that are there and as many more.
-MORE_VALUES = 5
 LOCKS = (
     "FOR UPDATE",
     "FOR UPDATE",
@@ -42,6 +40,8 @@ class Statements:
     # The first is the one that most is done to; the second has an integer id.
     tables: tuple[Table, Table]
     marks: Iterator[int] = field(default_factory=lambda: itertools.count(FIRST_MARK))
+    # Ids and values of u are those of the rows at the begin, and so many more.
+    more: int = 5
 
     # ---- where ----------------------------------------------------------------------------------
 
@@ -84,10 +84,10 @@ class Statements:
         return f" FORCE INDEX ({', '.join(indexes)})"
 
     def _key(self, table: Table) -> str:
-        return table.kind.literal(self.chance.randint(1, table.rows + MORE_VALUES))
+        return table.kind.literal(self.chance.randint(1, table.rows + self.more))
 
     def _unique(self, table: Table) -> str:
-        return table.kind.unique_literal(self.chance.randint(1, table.rows + MORE_VALUES))
+        return table.kind.unique_literal(self.chance.randint(1, table.rows + self.more))
 
     # ---- what -----------------------------------------------------------------------------------
 
@@ -166,7 +166,7 @@ class Statements:
         return [Step(session, text, Effect(script.REPLACE, mark, rows))]
 
     def _insert(self, table: Table, mark: int, rows: int, ignore: str = "") -> str:
-        chance, most = self.chance, table.rows + MORE_VALUES
+        chance, most = self.chance, table.rows + self.more
         values = [
             table.row(
                 chance.randint(1, most),
