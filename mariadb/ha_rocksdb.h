@@ -1,7 +1,7 @@
 // The handler: one open table of one connection, as the server sees it.
 //
 // Declared once, defined by concern: handler_open.cc, handler_read.cc, handler_ranges.cc, handler_write.cc,
-// handler_ddl.cc, handler_alter.cc, handler_load.cc, handler_conflicts.cc.
+// handler_ddl.cc, handler_alter.cc, handler_load.cc, handler_conflicts.cc, handler_applier.cc.
 #pragma once
 
 #include <array>
@@ -257,6 +257,12 @@ class ha_rocksdb final : public handler {
   int WaitForConflict(const uchar* key);
   int ReadKey(uchar* record, const uchar* key, key_part_map key_parts, ha_rkey_function find_flag);
   int ReadDuplicate(uchar* record);
+  int ReadNextOfTable(uchar* record);
+  // For rows that a replica's events name.
+  bool MayComeLater() const;
+  int WaitForPriorCommit();
+  void NoteSought(const uchar* key, key_part_map key_parts);
+  int SeekAgain(uchar* record);
   cairn::OrderedIterator* CountingIterator(uint index);
   ha_rows KnownRows(const cairn::SharedTable::Sizes& sizes) const;
   // The number of rows, which is exact when they are few.
@@ -379,13 +385,17 @@ class ha_rocksdb final : public handler {
   uint64_t compared_entries_ = 0;                 // Counted by this statement, to compare indexes.
   bool is_system_table_ = false;                  // In a schema of the server's own.
   bool scan_started_ = false;
+  bool looked_again_ = false;  // This scan has, for a row that an event names.
+  std::string sought_key_;     // By which a replica looks for such a row, in the server's image.
+  key_part_map sought_parts_ = 0;     // Of it; 0: by none.
   bool deletes_unread_ = false;       // The current row is one that DELETE did not read.
   bool checks_for_conflict_ = false;  // The scan of the index that the cursor is bound to.
   bool locks_conflicts_ = false;      // With it: a row that is found is to be changed.
   bool reads_once_ = false;           // The statement is over with this read.
-  bool meets_duplicate_ = false;      // The last row was refused, and the one in its way is to be changed.
-  bool reads_duplicate_ = false;      // That row is being read.
-  bool takes_any_order_ = false;      // Of the range that is being read: see cairn::ReadRange.
+  bool meets_duplicate_ =
+      false;  // The last row was refused, and the one in its way is to be changed.
+  bool reads_duplicate_ = false;  // That row is being read.
+  bool takes_any_order_ = false;  // Of the range that is being read: see cairn::ReadRange.
   bool positions_are_images_ = false;
   bool makes_virtual_parts_ = false;  // Of the index, in each record that is read.
   // The pushed condition's index gives back all its columns, so that the end of the range can be seen on

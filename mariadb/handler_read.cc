@@ -282,8 +282,7 @@ void ha_rocksdb::ReportAtOnce(int error) {
 int ha_rocksdb::ReadDuplicate(uchar* record) {
   search_key_.assign(writer_->duplicate_row_key());
   reads_duplicate_ = true;
-  const int error =
-      ReadWith(scan_index(), [&] { return cursor_->ReadRow(search_key_, record); });
+  const int error = ReadWith(scan_index(), [&] { return cursor_->ReadRow(search_key_, record); });
   reads_duplicate_ = false;
   return error;
 }
@@ -309,6 +308,8 @@ int ha_rocksdb::index_init(uint index, bool) {
   deletes_unread_ = false;
   range_prefix_.clear();
   range_end_.clear();
+  looked_again_ = false;
+  sought_parts_ = 0;
   cursor_->Close();
   return 0;
 }
@@ -460,9 +461,14 @@ int ha_rocksdb::index_read_map(uchar* record, const uchar* key, key_part_map key
       return TakeUnread(record, key, key_parts);
     }
   }
-  if (!checks_for_conflict_) return ReadKey(record, key, key_parts, find_flag);
-  locks_conflicts_ = ChangesDuplicates() &&
-                     table->key_info[active_index].algorithm == HA_KEY_ALG_LONG_HASH;
+  if (!checks_for_conflict_) {
+    const bool may_come_later = find_flag == HA_READ_KEY_EXACT && MayComeLater();
+    if (may_come_later) NoteSought(key, key_parts);
+    const int error = ReadKey(record, key, key_parts, find_flag);
+    return may_come_later && error == HA_ERR_KEY_NOT_FOUND ? SeekAgain(record) : error;
+  }
+  locks_conflicts_ =
+      ChangesDuplicates() && table->key_info[active_index].algorithm == HA_KEY_ALG_LONG_HASH;
   return ReadConflict(record, key, key_parts, find_flag);
 }
 
@@ -542,7 +548,10 @@ void ha_rocksdb::NoteRangeEnd(const key_range& end) {
 }
 
 int ha_rocksdb::index_next(uchar* record) {
-  return MoveWith(active_index, [&] { return cursor_->ReadNext(record); });
+  const int error = MoveWith(active_index, [&] { return cursor_->ReadNext(record); });
+  if (error != HA_ERR_END_OF_FILE || sought_parts_ == 0) return error;
+  const int found = SeekAgain(record);
+  return found == HA_ERR_KEY_NOT_FOUND ? HA_ERR_END_OF_FILE : found;
 }
 
 int ha_rocksdb::index_prev(uchar* record) {
@@ -592,7 +601,7 @@ int ha_rocksdb::rnd_init(bool) {
   cursor_->Close();
   if (own_transaction_ != nullptr)
     own_transaction_->EndStatement();  // Sequences are read as they are now.
-  scan_started_ = false;
+  scan_started_ = looked_again_ = false;
   return 0;
 }
 
@@ -602,6 +611,14 @@ int ha_rocksdb::rnd_end() {
 }
 
 int ha_rocksdb::rnd_next(uchar* record) {
+  const int error = ReadNextOfTable(record);
+  if (error != HA_ERR_END_OF_FILE || !MayComeLater() || looked_again_) return error;
+  if (const int failed = WaitForPriorCommit()) return failed;
+  scan_started_ = false;
+  return ReadNextOfTable(record);
+}
+
+int ha_rocksdb::ReadNextOfTable(uchar* record) {
   const bool first = !std::exchange(scan_started_, true);
   return MoveWith(scan_index(), [&] {
     if (scans_backwards()) {

@@ -167,7 +167,7 @@ void Session::BeginStatement(const std::shared_ptr<OpenTable>& table) {
   settings.isolation = SessionIsolation(thd_);
   settings.autocommit = !in_explicit_transaction();
   settings.only_reads = OnlyReads(thd_, settings.autocommit);
-  settings.lock_ranges = !AppliesRowEvents(thd_);
+  settings.lock_ranges = settings.repeat_reads = !AppliesRowEvents(thd_);
   settings.prepares_locks = thd_->transaction->xid_state.is_explicit_XA();
   settings.lock_wait_timeout_ms = StatementLockWaitMs(thd_).value_or(settings.lock_wait_timeout_ms);
   transaction_.Start(settings);

@@ -61,6 +61,8 @@ void Transaction::Start(const TransactionSettings& settings) {
   if (started_) {
     settings_.changes_per_piece = settings.changes_per_piece;
     settings_.lock_ranges = settings.lock_ranges;
+    settings_.repeat_reads = settings.repeat_reads;
+    if (!in_statement_) RenewSnapshot();
     settings_.max_row_locks = settings.max_row_locks;
     if (settings_.lock_wait_timeout_ms != settings.lock_wait_timeout_ms) {
       settings_.lock_wait_timeout_ms = settings.lock_wait_timeout_ms;
@@ -117,7 +119,7 @@ bool Transaction::has_writes() const {
 }
 
 bool Transaction::RepeatsReads() const {
-  if (settings_.autocommit || reads_apart()) return false;
+  if (settings_.autocommit || reads_apart() || !settings_.repeat_reads) return false;
   // What a transaction at SERIALIZABLE reads under range locks repeats by itself.
   const bool locks_all = range_locks_ != nullptr && !settings_.only_reads;
   return settings_.isolation == IsolationLevel::kRepeatableRead ||
@@ -239,6 +241,13 @@ void Transaction::PinSnapshot() {
 const rocksdb::Snapshot* Transaction::CurrentSnapshot() const {
   if (statement_snapshot_ != nullptr || !started_) return statement_snapshot_;
   return rocksdb_->GetSnapshot();
+}
+
+void Transaction::RenewSnapshot() {
+  if (RepeatsReads()) return;
+  ReleaseStatementSnapshot();
+  rocksdb_->ClearSnapshot();  // Of statements before that repeated reads.
+  ++epoch_;
 }
 
 uint64_t Transaction::SnapshotNumber() const {

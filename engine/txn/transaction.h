@@ -65,6 +65,8 @@ struct TransactionSettings {
   // Off: what the statement reads leads it to the rows that it was told to change, and what lies between them matters to
   // nobody. Locking reads lock rows alone.
   bool lock_ranges = true;
+  // Off: each statement reads at its own snapshot and locks what is committed last, whatever the isolation level.
+  bool repeat_reads = true;
   // The changes of a statement are committed in pieces of so many (rocksdb_commit_in_the_middle); 0: at the end.
   // Each statement then reads at its own snapshot and does not see its own changes.
   uint64_t changes_per_piece = 0;
@@ -83,7 +85,7 @@ class Transaction {
 
   bool started() const { return started_; }
   // Starts the transaction if it is not started; a started one takes over the time-out, the limit of row locks and what
-  // is of the statement: changes_per_piece, lock_ranges.
+  // is of the statement: changes_per_piece, lock_ranges, repeat_reads.
   void Start(const TransactionSettings& settings);
   // Whether anything would be written at commit.
   bool has_writes() const;
@@ -138,6 +140,8 @@ class Transaction {
   // RocksDB's number of the state that this statement reads at, which grows with every change; 0 while it has no
   // snapshot.
   uint64_t SnapshotNumber() const;
+  // The statement goes on with a snapshot of what is committed now, if it has its own.
+  void RenewSnapshot();
   // The transaction's snapshot is taken now and kept (START TRANSACTION WITH CONSISTENT SNAPSHOT).
   void PinSnapshot();
 
