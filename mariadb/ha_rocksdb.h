@@ -1,7 +1,8 @@
 // The handler: one open table of one connection, as the server sees it.
 //
 // Declared once, defined by concern: handler_open.cc, handler_read.cc, handler_ranges.cc, handler_write.cc,
-// handler_ddl.cc, handler_alter.cc, handler_load.cc, handler_conflicts.cc, handler_applier.cc.
+// handler_ddl.cc, handler_alter.cc, handler_load.cc, handler_conflicts.cc, handler_applier.cc,
+// handler_partitions.cc.
 #pragma once
 
 #include <array>
@@ -22,6 +23,7 @@
 #include "mariadb/open_tables.h"
 #include "mariadb/server_headers.h"
 #include "mariadb/session.h"
+#include "mariadb/ttl_comment.h"
 
 namespace cairn {
 
@@ -240,6 +242,8 @@ class ha_rocksdb final : public handler {
   int TruncateEntries();
   void BeginStatement(THD* thd);
   int FinishLoadsForAlter(THD* thd);
+  int RefuseOtherExpiry(THD* thd);
+  int CompareExpiry(const cairn::RowExpiry& of_table, const cairn::RowExpiry& of_partition);
   int BeginOrEndSequence();
   int PrepareCursor(uint32_t index);
   bool WantVirtualParts(uint32_t index);

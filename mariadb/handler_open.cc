@@ -290,6 +290,7 @@ int ha_rocksdb::external_lock(THD* thd, int lock_type) {
     cursor_->ReleaseIterators();
     return 0;
   }
+  if (const int error = RefuseOtherExpiry(thd)) return error;
   if (const int error = FinishLoadsForAlter(thd)) return error;
   if (lock_type == F_WRLCK) lock_mode_ = cairn::LockMode::kExclusive;
   BeginStatement(thd);

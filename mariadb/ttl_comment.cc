@@ -4,6 +4,7 @@
 #include <string>
 
 #include "mariadb/comment_qualifier.h"
+#include "mariadb/error.h"
 #include "mariadb/server_headers.h"
 
 namespace cairn {
@@ -56,6 +57,14 @@ int ReadTtlDuration(const TABLE& table, std::string_view name, uint64_t* seconds
     my_error(ER_RDB_TTL_UNSUPPORTED, MYF(0));
     return HA_WRONG_CREATE_OPTION;
   }
+  return 0;
+}
+
+int ReadExpiry(const TABLE& table, std::string_view name, RowExpiry* expiry) {
+  if (const int error = ReadTtlDuration(table, name, &expiry->seconds)) return error;
+  const auto column = FindTtlColumn(table, name);
+  if (!column.ok()) return HandlerError(column.status());
+  expiry->column = *column;
   return 0;
 }
 
