@@ -242,6 +242,7 @@ class ha_rocksdb final : public handler {
   int TruncateEntries();
   void BeginStatement(THD* thd);
   int FinishLoadsForAlter(THD* thd);
+  void NoteExport(THD* thd);
   int RefuseOtherExpiry(THD* thd);
   int CompareExpiry(const cairn::RowExpiry& of_table, const cairn::RowExpiry& of_partition);
   int BeginOrEndSequence();

@@ -290,11 +290,21 @@ int ha_rocksdb::external_lock(THD* thd, int lock_type) {
     cursor_->ReleaseIterators();
     return 0;
   }
+  NoteExport(thd);
   if (const int error = RefuseOtherExpiry(thd)) return error;
   if (const int error = FinishLoadsForAlter(thd)) return error;
   if (lock_type == F_WRLCK) lock_mode_ = cairn::LockMode::kExclusive;
   BeginStatement(thd);
   return 0;
+}
+
+// FLUSH TABLES ... FOR EXPORT is going to be refused by the server, in words that leave open what it has locked.
+void ha_rocksdb::NoteExport(THD* thd) {
+  if (thd_sql_command(thd) != SQLCOM_FLUSH || !(thd->lex->type & REFRESH_FOR_EXPORT)) return;
+  if (thd->get_stmt_da()->current_statement_warn_count() != 0) return;  // Of another table.
+  push_warning_printf(thd, Sql_condition::WARN_LEVEL_NOTE, ER_ILLEGAL_HA,
+                      "ROCKSDB cannot export table %s: no table is locked",
+                      table->s->table_name.str);
 }
 
 // A sequence takes no part in the session's transaction, and its readers and writers exclude each other in
