@@ -319,7 +319,7 @@ class ha_rocksdb final : public handler {
   int OperationError(const cairn::Status& status);
   void ReportAtOnce(int error);
   int EnsureAutoIncrementLoaded();
-  void NoteAutoIncrement(const uchar* record);
+  int NoteAutoIncrement(const uchar* record);
   bool CounterIsPrimaryKey() const;
   int ReadLargestAutoIncrement(uint64_t* largest);
   uint64_t TakeHandedOutValue();

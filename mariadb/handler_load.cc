@@ -56,7 +56,7 @@ int ha_rocksdb::LoadRow(const uchar* record) {
     loaded = writer_->Load(bulk_load_.get(), record);
   } while (loaded.code() == StatusCode::kShutdown);  // Another thread closed the table: a new load.
   if (!loaded.ok()) return cairn::ReportBulkLoadError(loaded);
-  NoteAutoIncrement(record);
+  if (const int error = NoteAutoIncrement(record)) return error;
   CountWrite(Work::kRowsInserted, Work::kSystemRowsInserted);
   return EndChange();
 }

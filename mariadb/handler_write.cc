@@ -67,7 +67,7 @@ int ha_rocksdb::write_row(const uchar* record) {
   const Status inserted = writer_->Insert(&transaction(), record);
   meets_duplicate_ = inserted.code() == StatusCode::kDuplicateKey && ChangesDuplicates();
   if (!inserted.ok()) return OperationError(inserted);
-  NoteAutoIncrement(record);
+  if (const int error = NoteAutoIncrement(record)) return error;
   CountWrite(Work::kRowsInserted, Work::kSystemRowsInserted);
   if (own_transaction_ != nullptr) return CommitSequence();
   if (copy_transaction_ != nullptr && ++copied_rows_ % kCopyCommitRows == 0) {
@@ -147,7 +147,9 @@ int ha_rocksdb::update_row(const uchar* old_record, const uchar* new_record) {
   }
   const Status updated = writer_->Update(&transaction(), old_record, new_record, *hidden_key);
   if (!updated.ok()) return OperationError(updated);
-  if (has_new_value) NoteAutoIncrement(new_record);
+  if (has_new_value) {
+    if (const int error = NoteAutoIncrement(new_record)) return error;
+  }
   CountWrite(Work::kRowsUpdated, Work::kSystemRowsUpdated);
   return own_transaction_ != nullptr ? CommitSequence() : EndChange();
 }
@@ -343,12 +345,12 @@ void ha_rocksdb::get_auto_increment(ulonglong offset, ulonglong increment,
 }
 
 // Raises the counter above the value of a row that was written.
-void ha_rocksdb::NoteAutoIncrement(const uchar* record) {
+int ha_rocksdb::NoteAutoIncrement(const uchar* record) {
   Field* const field = table->found_next_number_field;
-  if (field == nullptr || record != table->record[0]) return;
-  if (EnsureAutoIncrementLoaded() != 0 || field->is_null()) return;
+  if (field == nullptr || record != table->record[0] || field->is_null()) return 0;
   const longlong signed_value = field->val_int();
-  if (signed_value < 0 && !(field->flags & UNSIGNED_FLAG)) return;
+  if (signed_value < 0 && !(field->flags & UNSIGNED_FLAG)) return 0;
+  if (const int error = EnsureAutoIncrementLoaded()) return error;
   const auto value = static_cast<uint64_t>(signed_value);
   // Behind the type's last value, nothing is left.
   const uint64_t next = value == UINT64_MAX ? value : value + 1;
@@ -358,6 +360,7 @@ void ha_rocksdb::NoteAutoIncrement(const uchar* record) {
          !counter.compare_exchange_weak(current, next, std::memory_order_relaxed)) {
   }
   transaction().RaiseAutoIncrement(engine_table_->definition(), next);
+  return 0;
 }
 
 int ha_rocksdb::reset_auto_increment(ulonglong value) {
