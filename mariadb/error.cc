@@ -7,7 +7,12 @@
 namespace cairn {
 namespace {
 
-thread_local std::string kept_message;
+// The last refusal of this thread that has words of its own.
+struct KeptMessage {
+  int error = 0;
+  std::string text;
+};
+thread_local KeptMessage kept_message;
 
 bool IsDamage(StatusCode code) {
   return code == StatusCode::kCorruption || code == StatusCode::kChecksumMismatch ||
@@ -96,16 +101,20 @@ int ToHandlerCode(StatusCode code) {
 
 int HandlerError(const Status& status, During during) {
   if (status.ok()) return 0;
-  kept_message.assign(status.message());
-  if (status.code() == StatusCode::kSnapshotConflict) kept_message = "snapshot conflict";
+  const int error = ToHandlerCode(status.code());
+  kept_message = {error, std::string(status.message())};
+  if (status.code() == StatusCode::kSnapshotConflict) kept_message.text = "snapshot conflict";
   if (IsDamage(status.code())) {
     sql_print_error("RocksDB: %s%s", WordsOfDamage(status.code(), during),
                     status.ToString().c_str());
   }
-  return ToHandlerCode(status.code());
+  return error;
 }
 
-std::string TakeErrorMessage() { return std::exchange(kept_message, std::string()); }
+std::string TakeErrorMessage(int error) {
+  KeptMessage kept = std::exchange(kept_message, KeptMessage());
+  return kept.error == error ? std::move(kept.text) : std::string();
+}
 
 const char* HandlerErrorText(int code) {
   switch (code) {

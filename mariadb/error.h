@@ -18,8 +18,8 @@ int ToHandlerCode(StatusCode code);
 enum class During { kStatement, kCommit };
 int HandlerError(const Status& status, During during = During::kStatement);
 
-// Takes the kept message of this thread; empty when there is none.
-std::string TakeErrorMessage();
+// Takes the kept message of this thread, if it is about the handler error `error`; else empty. It is gone either way.
+std::string TakeErrorMessage(int error);
 
 // A text for the engine's own handler error numbers (HA_ERR_ROCKSDB_FIRST and up), else null.
 const char* HandlerErrorText(int code);

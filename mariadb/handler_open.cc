@@ -404,7 +404,7 @@ int ha_rocksdb::check(THD* thd, HA_CHECK_OPT*) {
 // --- Errors --------------------------------------------------------------------------------------------
 
 bool ha_rocksdb::get_error_message(int error, String* buffer) {
-  const std::string kept = cairn::TakeErrorMessage();
+  const std::string kept = cairn::TakeErrorMessage(error);
   const char* const general = cairn::HandlerErrorText(error);
   if (!kept.empty()) {
     buffer->append(kept.data(), kept.size());
@@ -426,13 +426,13 @@ void ha_rocksdb::print_error(int error, myf error_flag) {
   if (error == cairn::kErrorAborted || error == cairn::kErrorLockLimit) {
     // Tools know it by RocksDB's number.
     constexpr int kRocksDbAborted = 10;
-    std::string text = cairn::TakeErrorMessage();
+    std::string text = cairn::TakeErrorMessage(error);
     if (text.empty()) text = cairn::HandlerErrorText(error);
     if (error == cairn::kErrorLockLimit) text.insert(0, "Operation aborted: ");
     my_error(ER_GET_ERRMSG, error_flag, kRocksDbAborted, text.c_str(), "ROCKSDB");
     return;
   }
-  if (error == HA_ERR_LOCK_DEADLOCK && cairn::TakeErrorMessage() == "snapshot conflict") {
+  if (error == HA_ERR_LOCK_DEADLOCK && cairn::TakeErrorMessage(error) == "snapshot conflict") {
     my_printf_error(ER_LOCK_DEADLOCK, "%s (snapshot conflict)", error_flag,
                     ER_THD(ha_thd(), ER_LOCK_DEADLOCK));
     return;
