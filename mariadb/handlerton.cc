@@ -120,17 +120,12 @@ int Prepare(handlerton*, THD* thd, bool all) {
 int Recover(handlerton*, XID* xids, uint capacity) {
   Engine* const engine = RunningEngine();
   if (engine == nullptr) return 0;
-  const auto prepared = ListPreparedTransactions(&engine->database());
-  if (!prepared.ok()) {
-    engine->database().log().Write(
-        Severity::kError, "listing prepared transactions: " + prepared.status().ToString());
-    return 0;
-  }
+  const std::vector<TransactionId> prepared = ListPreparedTransactions(&engine->database());
   // The server asks again after a full list, until it gets one that is not.
   static size_t position = 0;
   uint count = 0;
-  for (; position < prepared->size() && count < capacity; ++position) {
-    const TransactionId& id = (*prepared)[position];
+  for (; position < prepared.size() && count < capacity; ++position) {
+    const TransactionId& id = prepared[position];
     XID& xid = xids[count++];
     xid.formatID = static_cast<long>(id.format);
     xid.gtrid_length = static_cast<long>(id.global.size());

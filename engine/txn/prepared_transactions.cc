@@ -26,12 +26,18 @@ Status Decide(Database* database, PreparedLocks* locks, const TransactionId& id,
 
 }  // namespace
 
-Result<std::vector<TransactionId>> ListPreparedTransactions(Database* database) {
+std::vector<TransactionId> ListPreparedTransactions(Database* database) {
   std::vector<rocksdb::Transaction*> prepared;
   database->rocksdb()->GetAllPreparedTransactions(&prepared);
   std::vector<TransactionId> ids;
   for (rocksdb::Transaction* transaction : prepared) {
-    CAIRN_ASSIGN_OR_RETURN(ids.emplace_back(), DecodeTransactionName(transaction->GetName()));
+    auto id = DecodeTransactionName(transaction->GetName());
+    if (id.ok()) {
+      ids.push_back(std::move(id).value());
+    } else {
+      database->log().Write(Severity::kError,
+                            "a prepared transaction is left alone: " + id.status().ToString());
+    }
   }
   return ids;
 }

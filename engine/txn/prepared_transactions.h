@@ -12,7 +12,8 @@
 
 namespace cairn {
 
-Result<std::vector<TransactionId>> ListPreparedTransactions(Database* database);
+// Those whose names are ids. Of others, which no server has prepared and which stay as they are, the log says so.
+std::vector<TransactionId> ListPreparedTransactions(Database* database);
 
 // Decides one. `locks`: of those that recovery found. Errors: kNotFound, those of RocksDB; the transaction then stays
 // prepared, with its locks, and one that is to be committed is in Database::unfinished_commits().

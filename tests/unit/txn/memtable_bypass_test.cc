@@ -111,7 +111,7 @@ TEST_F(MemtableBypassTest, ALargeCommitIsInFilesWhenItReturns) {
   database_.reset();
   Open();
   EXPECT_EQ(Read(0), "value3");
-  EXPECT_TRUE(ListPreparedTransactions(database_.get())->empty());
+  EXPECT_TRUE(ListPreparedTransactions(database_.get()).empty());
 }
 
 TEST_F(MemtableBypassTest, SmallOnesAndThoseThatAreNotPreparedGoThroughTheMemtable) {

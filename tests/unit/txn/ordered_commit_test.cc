@@ -179,7 +179,7 @@ TEST_P(DecisionTest, ToRollBackThatFailsCanBeRepeated) {
   control_.full = true;
   EXPECT_FALSE(RollbackPrepared(database_.get(), locks_.get(), kId).ok());
   EXPECT_TRUE(IsLocked("key1"));
-  EXPECT_EQ(ListPreparedTransactions(database_.get())->size(), 1u);
+  EXPECT_EQ(ListPreparedTransactions(database_.get()).size(), 1u);
 
   MakeRoom();
   EXPECT_TRUE(RollbackPrepared(database_.get(), locks_.get(), kId).ok());
@@ -195,7 +195,7 @@ TEST_P(DecisionTest, ThatFailedDoesNotKeepTheDatabaseFromClosing) {
   MakeRoom();
   database_.reset();
   Open();
-  EXPECT_EQ(ListPreparedTransactions(database_.get())->size(), 1u);
+  EXPECT_EQ(ListPreparedTransactions(database_.get()).size(), 1u);
 }
 
 INSTANTIATE_TEST_SUITE_P(BothKindsOfLocks, DecisionTest, testing::Bool(),

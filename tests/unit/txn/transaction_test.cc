@@ -279,6 +279,61 @@ TEST_F(TransactionTest, FullWriteBatchIsAnErrorAndKeepsTheTransaction) {
   EXPECT_TRUE(transaction.Commit(Durability::kSync).ok());
 }
 
+TEST_F(TransactionTest, APreparedTransactionThatNoServerHasNamedHidesNoOther) {
+  const TransactionId id{1, "ours", ""};
+  Transaction ours(database_.get());
+  ours.Start(Explicit(IsolationLevel::kReadCommitted));
+  ASSERT_TRUE(ours.Put(family(), "ours", "prepared").ok());
+  ASSERT_TRUE(ours.Prepare(id, Durability::kSync).ok());
+  ours.Detach();
+  for (const char* name : {"a foreign name", "another one"}) {
+    std::unique_ptr<rocksdb::Transaction> foreign(
+        database_->rocksdb()->BeginTransaction(rocksdb::WriteOptions()));
+    ASSERT_TRUE(foreign->SetName(name).ok());
+    ASSERT_TRUE(foreign->Put(family().handle, name, "prepared").ok());
+    ASSERT_TRUE(foreign->Prepare().ok());
+    LeavePrepared(&foreign);
+  }
+  database_.reset();
+  database_ = disk_.Open();
+  const std::vector<TransactionId> found = ListPreparedTransactions(database_.get());
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0], id);
+  size_t told = 0;
+  for (const std::string& message : disk_.log().messages()) {
+    told += message.find("a prepared transaction is left alone") != std::string::npos;
+  }
+  EXPECT_EQ(told, 2u);
+}
+
+// What a replica's events do: whatever the isolation level, each reads and locks what is committed.
+TEST_F(TransactionTest, StatementsThatRepeatNoReadsSeeWhatIsCommittedNow) {
+  CommitValue("key1", "one");
+  TransactionSettings settings = Explicit(IsolationLevel::kRepeatableRead);
+  Transaction transaction(database_.get());
+  transaction.Start(settings);
+  EXPECT_EQ(Read(transaction, "key1"), "one");
+  transaction.EndStatement();
+  CommitValue("key1", "two");
+  EXPECT_EQ(Read(transaction, "key1"), "one");
+  EXPECT_EQ(transaction.Lock(family(), "key1", LockMode::kExclusive).code(),
+            StatusCode::kSnapshotConflict);
+  transaction.EndStatement();
+
+  settings.repeat_reads = false;
+  transaction.Start(settings);
+  transaction.BeginStatement();
+  EXPECT_EQ(Read(transaction, "key1"), "two");
+  CommitValue("key1", "three");
+  EXPECT_EQ(Read(transaction, "key1"), "two");
+  transaction.RenewSnapshot();
+  EXPECT_EQ(Read(transaction, "key1"), "three");
+  CommitValue("key1", "four");
+  EXPECT_TRUE(transaction.Lock(family(), "key1", LockMode::kExclusive).ok());
+  transaction.EndStatement();
+  EXPECT_EQ(Read(transaction, "key1"), "four");
+}
+
 TEST_F(TransactionTest, PreparedTransactionIsDecidedByNameAfterReopening) {
   const TransactionId committed{1, "commit", ""};
   const TransactionId rolled_back{1, "rollback", ""};
@@ -292,7 +347,7 @@ TEST_F(TransactionTest, PreparedTransactionIsDecidedByNameAfterReopening) {
   }
   database_.reset();
   database_ = disk_.Open();
-  EXPECT_EQ(ListPreparedTransactions(database_.get())->size(), 2u);
+  EXPECT_EQ(ListPreparedTransactions(database_.get()).size(), 2u);
   const auto locks = PreparedLocks::Take(database_.get(), /*table=*/nullptr);
   ASSERT_TRUE(locks.ok()) << locks.status().ToString();
   Transaction other(database_.get());
