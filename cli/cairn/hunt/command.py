@@ -22,6 +22,7 @@ PARTS: dict[str, str] = {
     "changes": "cairn.hunt.changes",
     "counters": "cairn.hunt.counters",
     "sessions": "cairn.hunt.sessions.part",
+    "partitions": "cairn.hunt.partitions.part",
     "power": "cairn.hunt.power.part",
 }
 DIRECTORY = VAR / "hunt"

@@ -21,7 +21,7 @@ from cairn.scratch_server import ENGINE_DIRECTORY, ScratchServer
 
 MIXED_CLIENTS = 3
 XA_CLIENTS = 2
-START_S = 120
+START_S = 300
 _NOT_IN_ENGINE = 1815
 _ASKED_MODE = "start once with rocksdb_wal_recovery_mode=2 to go back to before the damage"
 # What the server says of a binary log that ends within an event, as it may.

@@ -1,0 +1,1 @@
+"""The part `partitions` of ./cairn hunt: partition maintenance under load, with kills."""
