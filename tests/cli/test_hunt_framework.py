@@ -132,6 +132,15 @@ def test_the_short_form_may_have_a_number_of_rounds(recorded):
     assert len(rounds[1]) > 2
 
 
+def test_a_part_may_have_no_short_form(recorded):
+    ran = []
+    part = recorded(lambda context: ran.append(context.short))
+    part.PART = replace(part.PART, short_s=0)
+    assert part.hunt(short=True) == (0, 0)
+    part.hunt(seconds=0.02)
+    assert ran == [False]
+
+
 def test_an_unknown_part_is_named(recorded):
     recorded(lambda context: None)
     with pytest.raises(CairnError, match="no part other"):

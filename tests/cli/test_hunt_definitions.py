@@ -1,0 +1,141 @@
+"""What old snapshots may be given after a change of the definition, and what else is compared."""
+
+import random
+
+import pytest
+
+from cairn.hunt.actors import Answer
+from cairn.hunt.definitions import pairs
+from cairn.hunt.definitions.changes import CHANGES
+from cairn.hunt.definitions.part import verdict_of
+from cairn.hunt.definitions.tables import KINDS
+from cairn.hunt.definitions.users import PROBES, USERS
+from cairn.hunt.sessions.script import Event, Record, Script, Step
+
+THEN = ((1, 10), (101, 1010))
+PAIR = pairs.Pair(
+    KINDS[0],
+    next(change for change in CHANGES if change.name == "ADD COLUMN by copy"),
+    next(user for user in USERS if user.name == "a consistent snapshot"),
+)
+
+
+def probe(words):
+    return next(each for each in PROBES if each.text.startswith(words))
+
+
+def played(answer, words="SELECT id, n FROM {table}", *, opened=True):
+    """A record in which a probe of an old snapshot had an answer."""
+    role = pairs.Expected(probe(words), "t", "t")
+    steps = [
+        (Step("B", "START TRANSACTION", role=pairs.Opening()), Answer()),
+        (Step("C", "SELECT id, n FROM t", role=pairs.Reference("t")), Answer(rows=THEN)),
+        (Step("A", "ALTER TABLE t"), Answer()),
+        (Step("B", role.probe.text, role=role), answer),
+    ]
+    if not opened:
+        del steps[0]
+    events = [
+        Event(step, sent_at=i, ended_at=i, answer=told) for i, (step, told) in enumerate(steps)
+    ]
+    script = Script("REPEATABLE READ", (), tuple(step for step, _ in steps), 2)
+    return Record("ROCKSDB", script, events)
+
+
+def is_wrong(answer, words="SELECT id, n FROM {table}", **more):
+    return bool(pairs.judge_pair(played(answer, words, **more), PAIR))
+
+
+def test_an_old_snapshot_gives_its_rows_or_a_refusal():
+    assert not is_wrong(Answer(rows=tuple(reversed(THEN))))
+    assert not is_wrong(Answer(1412, "Table definition has changed"))
+    assert not is_wrong(Answer(1146, "no such table"))
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Answer(rows=()),
+        Answer(rows=THEN[:1]),
+        Answer(rows=((1, 11), (101, 1010))),
+        Answer(rows=(*THEN, (151, 1))),
+        Answer(1032, "Can't find record"),
+        Answer(1213, "a plain read meets no conflict"),
+    ],
+)
+def test_an_old_snapshot_must_not_give_others(answer):
+    assert is_wrong(answer)
+
+
+def test_counts_and_ranges_and_copies():
+    assert not is_wrong(Answer(rows=((2,),)), "SELECT COUNT")
+    assert is_wrong(Answer(rows=((0,),)), "SELECT COUNT")
+    between = "SELECT id, n FROM {table} WHERE id BETWEEN"
+    assert not is_wrong(Answer(rows=THEN[1:]), between)
+    assert is_wrong(Answer(rows=()), between)
+    assert not is_wrong(Answer(changed=2), "INSERT INTO sink")
+    assert is_wrong(Answer(changed=0), "INSERT INTO sink")
+
+
+def test_changes_may_conflict():
+    assert is_wrong(Answer(changed=0), "UPDATE {table} SET n = n + 1000")
+    assert not is_wrong(Answer(changed=2), "UPDATE {table} SET n = n + 1000")
+    assert not is_wrong(Answer(1213, "conflict"), "UPDATE {table} SET n = n + 1000")
+
+
+def test_without_a_snapshot_nothing_is_said():
+    assert not is_wrong(Answer(rows=()), opened=False)
+
+
+def test_a_finding_names_the_change():
+    empty, right = played(Answer(rows=())), played(Answer(rows=THEN))
+    verdict = verdict_of(PAIR, empty, right)
+    assert verdict.title == "an old snapshot after ADD COLUMN by copy: other rows than it had"
+    assert not verdict_of(PAIR, right, empty).title  # InnoDB's snapshots are no measure.
+
+
+def compared(ours, theirs, text="ALTER TABLE t"):
+    def made(answer):
+        script = Script("READ COMMITTED", (), (Step("A", text),), 2)
+        return Record("", script, [Event(script.steps[0], 0, 0, answer=answer)])
+
+    return pairs.difference(made(ours), made(theirs))[0]
+
+
+def test_answers_are_compared_but_for_what_is_on_purpose():
+    assert compared(Answer(), Answer()) == ""
+    assert compared(Answer(1205, "x"), Answer()) == "error 1205, with InnoDB succeeds"
+    assert compared(Answer(1412, "x"), Answer()) == ""
+    assert compared(Answer(), Answer(1412, "x")) == ""
+    assert compared(Answer(1213, "x"), Answer(1020, "x")) == ""
+
+
+def test_of_check_only_the_last_line_counts():
+    ours = Answer(rows=(("schema.t", "check", "status", "OK"),))
+    theirs = Answer(
+        rows=(("schema.t", "check", "note", "…"), ("schema.t", "check", "status", "OK"))
+    )
+    bad = Answer(rows=(("schema.t", "check", "error", "Corrupt"),))
+    assert compared(ours, theirs, "CHECK TABLE t") == ""
+    assert compared(bad, theirs, "CHECK TABLE t") == "another result than InnoDB's"
+
+
+def test_tables_at_the_end():
+    ours, theirs = (played(Answer(rows=THEN)) for _ in range(2))
+    ours.rows, theirs.rows = {"t": [(1, 2)]}, {"t": [(1, 3)]}
+    ours.logs = theirs.logs = {"t": [""]}
+    assert verdict_of(PAIR, ours, theirs).title.startswith("tables differ from InnoDB's")
+    # After different answers they may differ.
+    theirs.events[2].answer = Answer(1205, "too long")
+    assert "tables differ" not in verdict_of(PAIR, ours, theirs).title
+
+
+def test_every_pair_makes_a_script_that_repeats():
+    made = pairs.all_pairs()
+    assert len(made) > 3000
+    for pair in random.Random(1).sample(made, 300):
+        first, again = (pairs.make(pair, random.Random("5")) for _ in range(2))
+        assert first == again
+        assert first.steps
+    covered = {change for pair in made for change in [pair.change.name]}
+    assert covered == {change.name for change in CHANGES}
