@@ -24,6 +24,7 @@ PARTS: dict[str, str] = {
     "sessions": "cairn.hunt.sessions.part",
     "partitions": "cairn.hunt.partitions.part",
     "definitions": "cairn.hunt.definitions.part",
+    "replica": "cairn.hunt.replica.part",
     "power": "cairn.hunt.power.part",
 }
 DIRECTORY = VAR / "hunt"
