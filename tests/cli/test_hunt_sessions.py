@@ -269,6 +269,28 @@ def test_differences_that_nothing_explains(ours, theirs, title):
     assert reason_of(difference) is None
 
 
+@pytest.mark.parametrize(
+    ("level", "first", "is_explained"),
+    [
+        ("REPEATABLE READ", "INSERT INTO t SELECT", True),
+        ("REPEATABLE READ", "SELECT id FROM s", False),
+        ("READ COMMITTED", "INSERT INTO t SELECT", False),
+    ],
+)
+def test_the_moment_of_the_snapshot(level, first, is_explained):
+    def played(rows, engine):
+        return record(
+            told("A", "BEGIN"),
+            told("A", first),
+            told("A", "SELECT id FROM t", Answer(rows=rows)),
+            level=level,
+            engine=engine,
+        )
+
+    difference = first_difference(played(((1,),), "ROCKSDB"), played((), "InnoDB"))
+    assert bool(reason_of(difference)) == is_explained
+
+
 def test_a_plain_read_that_waits_is_not_explained():
     assert reason_of(pair(WAITS, OK, text="SELECT id FROM t")) is None
     assert reason_of(pair(OK, WAITS, text="SELECT id FROM t")) is None

@@ -25,6 +25,8 @@ class Difference:
     level: str
     # Whether a unique key is too long for an index, so that the server looks for duplicates.
     has_long_key: bool = False
+    # Whether the transaction had its first read with a statement that changes or locks rows.
+    began_with_change: bool = False
 
     @property
     def title(self) -> str:
@@ -125,6 +127,16 @@ REASONS = (
         ),
     ),
     Reason(
+        "when the snapshot is taken",
+        "at a transaction's first read; InnoDB takes it at the first read that locks nothing",
+        lambda d: (
+            d.level != "READ COMMITTED"
+            and d.began_with_change
+            and d.our_state.startswith("ok")
+            and d.their_state.startswith("ok")
+        ),
+    ),
+    Reason(
         "what is skipped",
         "SKIP LOCKED shows which rows others have locked: those that a statement met before it "
         "failed, or gaps, are not the same ones",
@@ -176,9 +188,29 @@ def first_difference(ours: Record, theirs: Record) -> Difference | None:
             their_state = state_at(their_event, position)
             if our_state != their_state:
                 return Difference(
-                    position, our_event, their_event, our_state, their_state, level, has_long_key
+                    position,
+                    our_event,
+                    their_event,
+                    our_state,
+                    their_state,
+                    level,
+                    has_long_key,
+                    _began_with_change(ours, our_event),
                 )
     return None
+
+
+def _began_with_change(record: Record, event: Event) -> bool:
+    """Whether the first statement of the event's transaction is no plain read."""
+    first: Event | None = None
+    for each in record.of(event.step.session):
+        if each.step.text == "BEGIN":
+            first = None
+        elif first is None and not each.step.text.startswith(("SAVEPOINT", "!")):
+            first = each
+        if each is event:
+            break
+    return first is not None and first is not event and _changes(first)
 
 
 def reason_of(difference: Difference) -> Reason | None:
