@@ -294,6 +294,9 @@ def test_the_moment_of_the_snapshot(level, first, is_explained):
 def test_a_plain_read_that_waits_is_not_explained():
     assert reason_of(pair(WAITS, OK, text="SELECT id FROM t")) is None
     assert reason_of(pair(OK, WAITS, text="SELECT id FROM t")) is None
+    # At SERIALIZABLE it locks what it reads.
+    assert reason_of(pair(WAITS, OK, "SERIALIZABLE", "SELECT id FROM t")).name == "row locks"
+    assert reason_of(pair(OK, WAITS, "SERIALIZABLE", "SELECT id FROM t")).name == "gaps"
 
 
 def test_reasons_are_told_apart_and_explained():

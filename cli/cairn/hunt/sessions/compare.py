@@ -64,6 +64,11 @@ def _changes(event: Event) -> bool:
     )
 
 
+def _locks(difference: Difference) -> bool:
+    """Whether the statement locks what it reads; at SERIALIZABLE all do."""
+    return difference.level == "SERIALIZABLE" or _changes(difference.ours)
+
+
 def _is_error(state: str, number: int) -> bool:
     return state == f"error {number}"
 
@@ -99,7 +104,7 @@ REASONS = (
         lambda d: (
             _would_wait(d.their_state)
             and not _would_wait(d.our_state)
-            and (_changes(d.ours) or d.level == "SERIALIZABLE")
+            and _locks(d)
             and not d.our_state.startswith("error")
         ),
     ),
@@ -115,7 +120,7 @@ REASONS = (
         "row locks",
         "we lock a row by its primary key before we look at it, and keys that are not there; "
         "InnoDB looks first at READ COMMITTED, and locks entries of the index that it reads",
-        lambda d: _would_wait(d.our_state) and _changes(d.ours),
+        lambda d: _would_wait(d.our_state) and _locks(d),
     ),
     Reason(
         "victim",
