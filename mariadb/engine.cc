@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "mariadb/cairn_backup.h"
 #include "mariadb/server_headers.h"
 
 namespace cairn {
@@ -50,12 +51,14 @@ Result<std::unique_ptr<Engine>> Engine::Open(DatabaseOptions options, Log* log) 
   CAIRN_ASSIGN_OR_RETURN(engine->prepared_locks_,
                          PreparedLocks::Take(engine->database_.get(), /*table=*/nullptr));
   engine->upkeep_ = std::make_unique<Upkeep>(engine->database_.get(), engine->dictionary_.get());
+  engine->backup_watch_ = std::make_unique<BackupWatch>(engine->database_.get(), IsBackupLockHeld);
   engine->io_watchdog_ = std::make_unique<IoWatchdog>(DirectoriesToWatch(*engine->database_), log);
   return engine;
 }
 
 Engine::~Engine() {
   io_watchdog_.reset();
+  backup_watch_.reset();
   upkeep_.reset();
   prepared_locks_.reset();
   if (dictionary_ != nullptr) {  // Else opening failed, and nothing was written.

@@ -10,6 +10,7 @@
 #include "engine/catalog/dictionary.h"
 #include "engine/store/database.h"
 #include "engine/txn/prepared_locks.h"
+#include "engine/upkeep/backup_watch.h"
 #include "engine/upkeep/io_watchdog.h"
 #include "engine/upkeep/upkeep.h"
 #include "mariadb/open_tables.h"
@@ -27,6 +28,7 @@ class Engine {
   Database& database() { return *database_; }
   Dictionary& dictionary() { return *dictionary_; }
   Upkeep& upkeep() { return *upkeep_; }
+  BackupWatch& backup_watch() { return *backup_watch_; }
   IoWatchdog& io_watchdog() { return *io_watchdog_; }
   PreparedLocks& prepared_locks() { return *prepared_locks_; }
   // From here on transactions lock ranges; called before any session uses the engine. Errors: kBusy (one does), those of
@@ -44,6 +46,7 @@ class Engine {
   std::unique_ptr<Dictionary> dictionary_;
   std::unique_ptr<PreparedLocks> prepared_locks_;
   std::unique_ptr<Upkeep> upkeep_;
+  std::unique_ptr<BackupWatch> backup_watch_;
   std::unique_ptr<IoWatchdog> io_watchdog_;
 };
 

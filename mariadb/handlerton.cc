@@ -8,6 +8,7 @@
 #include "engine/store/engine_status.h"
 #include "engine/store/rocksdb_status.h"
 #include "engine/txn/prepared_transactions.h"
+#include "mariadb/cairn_backup.h"
 #include "mariadb/ddl_recovery.h"
 #include "mariadb/engine.h"
 #include "mariadb/error.h"
@@ -222,6 +223,7 @@ void InitHandlerton(handlerton* hton) {
   hton->rollback_by_xid = RollbackByXid;
   hton->start_consistent_snapshot = StartConsistentSnapshot;
   InitSavepoints(hton);
+  InitBackup(hton);
   hton->flush_logs = FlushLogs;
   hton->commit_ordered = CommitOrdered;
   hton->commit_checkpoint_request = CommitCheckpointRequest;

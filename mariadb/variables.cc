@@ -112,7 +112,7 @@ void SetRecountRateNow(THD*, SysVar*, void* variable, const void* value) {
 void RemoveBackupCheckpointNow(THD*, SysVar*, void*, const void*) {
   Engine* const engine = RunningEngine();
   if (engine == nullptr) return;
-  const Status removed = engine->database().RemoveBackupCheckpoint();
+  const Status removed = engine->database().backup_checkpoint().Remove();
   if (!removed.ok()) PushError(removed);
 }
 

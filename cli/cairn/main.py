@@ -527,6 +527,23 @@ def acceptance_bad_input(cases: tuple[str, ...], list_cases: bool) -> None:
     sys.exit(command.run(cases, list_cases=list_cases))
 
 
+@acceptance.command("backup")
+@click.option("--rounds", type=click.IntRange(1), default=50, show_default=True)
+@click.option("--seed", help="Repeat the rounds of an earlier run.")
+@click.option(
+    "--memtable-mb",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    help="So much waits in memory when the backup begins.",
+)
+def acceptance_backup(rounds: int, seed: str | None, memtable_mb: int) -> None:
+    """Back a server up under load with mariadb-backup; restored to any place it has it all."""
+    from cairn.acceptance import backup as command
+
+    sys.exit(command.run(rounds, seed, memtable_mb))
+
+
 @acceptance.command("roundtrip")
 @click.option("--rounds", type=click.IntRange(1), default=50, show_default=True)
 @click.option("--seed", help="Repeat the rounds of an earlier run.")

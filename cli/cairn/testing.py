@@ -22,6 +22,8 @@ FORMATTED = ("engine", "mariadb", "tests", "tools")
 # ./cairn acceptance roundtrip and ./cairn acceptance damage make more of them.
 ROUND_TRIPS = 3
 DAMAGE_ROUNDS = 6
+# ./cairn acceptance backup makes more of them.
+BACKUP_ROUNDS = 1
 # The rounds of the short crash test with the binary log.
 SHORT_ROUNDS = 5
 # ./cairn acceptance torn-logs makes more of them.
@@ -204,6 +206,7 @@ def sql(reporter: Reporter) -> Total:
         say(f"    Log: {shown(LOG / 'mtr-sql.log')}")
     total.add(_roundtrip(reporter, server))
     total.add(_damage(reporter, server))
+    total.add(_backup(reporter, server))
     total.add(_configurations(reporter, server))
     return total
 
@@ -236,6 +239,14 @@ def _damage(reporter: Reporter, server: prefix.Server) -> Total:
     seed = f"{random.getrandbits(32)}"
     failed = altered.run_rounds(reporter, server, DAMAGE_ROUNDS, seed)
     return Total(DAMAGE_ROUNDS - failed, failed)
+
+
+def _backup(reporter: Reporter, server: prefix.Server) -> Total:
+    """A server under load is backed up, and restored to each of four places."""
+    from cairn.acceptance import backup
+
+    failed = backup.run_rounds(reporter, server, BACKUP_ROUNDS, f"{random.getrandbits(32)}")
+    return Total(BACKUP_ROUNDS - failed, failed)
 
 
 def _configurations(reporter: Reporter, server: prefix.Server) -> Total:

@@ -119,6 +119,7 @@ std::vector<Counter> ReadCondition(const Database& database) {
       {"block_cache_capacity", Shared(database, Properties::kBlockCacheCapacity)},
       {"block_cache_pinned", Shared(database, Properties::kBlockCachePinnedUsage)},
       {"block_cache_usage", Shared(database, Properties::kBlockCacheUsage)},
+      {"checkpoint_bytes_held", database.backup_checkpoint().bytes()},
       {"compaction_rest_ms", database.pace() == nullptr ? 0 : database.pace()->rested_us() / 1000},
       {"data_bytes", Sum(database, Properties::kLiveSstFilesSize)},
       {"disk_bytes", unknown ? 0 : disk.capacity},

@@ -3,7 +3,6 @@
 #include <sys/vfs.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <mutex>
 #include <utility>
 
@@ -160,6 +159,7 @@ Database::Database(DatabaseOptions options, ColumnFamilyOptionSource family_opti
                    std::shared_ptr<WriteStalls> write_stalls,
                    std::shared_ptr<LogFailure> log_failure, Log* log)
     : options_(std::move(options)),
+      backup_checkpoint_(options_.db.env, options_.directory),
       family_options_(std::move(family_options)),
       dropped_indexes_(std::move(dropped_indexes)),
       expiry_(std::move(expiry)),
@@ -224,6 +224,7 @@ Result<std::unique_ptr<Database>> Database::Open(DatabaseOptions options, Log* l
                    std::move(write_stalls), std::move(log_failure), log));
   database->db_.reset(db);
   RemoveUnfinishedSortedFiles(database->options_, log);
+  database->backup_checkpoint_.RemoveLeft(log);
   CAIRN_ASSIGN_OR_RETURN(const std::string identity, database->Identity());
   database->sort_directories_ =
       std::make_unique<SortDirectories>(database->env(), database->directory(), identity);
@@ -432,22 +433,17 @@ Status Database::CompactLevelZero() {
 
 Status Database::CreateCheckpoint(std::string path) {
   while (path.size() > 1 && path.back() == '/') path.pop_back();
+  CAIRN_RETURN_IF_ERROR(CheckCheckpointPath(options_.directory, path));
   log_->Write(Severity::kNote, "creating checkpoint in directory : " + path);
   rocksdb::Checkpoint* made = nullptr;
   CAIRN_RETURN_IF_ERROR(FromRocksDb(rocksdb::Checkpoint::Create(db_.get(), &made)));
   const std::unique_ptr<rocksdb::Checkpoint> checkpoint(made);
   CAIRN_RETURN_IF_ERROR(FromRocksDb(checkpoint->CreateCheckpoint(path))
                             .WithContext("creating a checkpoint in " + path));
+  CAIRN_RETURN_IF_ERROR(FinishCheckpoint(env(), options_.directory, path));
+  backup_checkpoint_.NoteMade(path, NowSeconds());
   log_->Write(Severity::kNote, "created checkpoint in directory : " + path);
   return Status();
-}
-
-Status Database::RemoveBackupCheckpoint() {
-  const std::string path = options_.directory + "/mariabackup-checkpoint";
-  std::error_code error;
-  std::filesystem::remove_all(path, error);
-  if (!error) return Status();
-  return Status(StatusCode::kIoError, "removing " + path + ": " + error.message());
 }
 
 Status Database::CheckFamilyOptions(const std::string& name, const std::string& text) const {

@@ -16,6 +16,7 @@
 #include "engine/base/latency_histogram.h"
 #include "engine/base/log.h"
 #include "engine/base/status.h"
+#include "engine/store/backup_checkpoint.h"
 #include "engine/store/column_family_options.h"
 #include "engine/store/dropped_indexes.h"
 #include "engine/store/expiry.h"
@@ -171,10 +172,11 @@ class Database {
   Status CompactIndex(const ColumnFamily& family, uint32_t index_number,
                       std::atomic<bool>* cancel = nullptr);
   // Makes a consistent copy in the directory `path`, which must not exist yet. Data files become links where
-  // the file system allows. Errors: those of RocksDB.
+  // the file system allows. It is durable. Errors: those of CheckCheckpointPath, of FinishCheckpoint, of RocksDB.
   Status CreateCheckpoint(std::string path);
-  // Removes the copy that mariabackup left in the database's directory, if it is there. Errors: kIoError.
-  Status RemoveBackupCheckpoint();
+  // The copy that mariadb-backup has made in the database's directory.
+  BackupCheckpoint& backup_checkpoint() { return backup_checkpoint_; }
+  const BackupCheckpoint& backup_checkpoint() const { return backup_checkpoint_; }
   // Changes options of open families: "cf1={write_buffer_size=8m};cf2={...}". A family that does not exist is
   // created. Errors: kInvalidArgument, naming the family and the option. Nothing was changed then, unless the
   // option is one that cannot change while the database is open: families that stand before it have changed.
@@ -217,6 +219,7 @@ class Database {
   void AdoptPrefixExtractor(const ColumnFamily& family) const;
 
   DatabaseOptions options_;
+  BackupCheckpoint backup_checkpoint_;
   ColumnFamilyOptionSource family_options_;
   std::shared_ptr<DroppedIndexes> dropped_indexes_;
   std::shared_ptr<Expiry> expiry_;

@@ -9,6 +9,7 @@
 #include "engine/store/directory_marker.h"
 #include "engine/store/log_check.h"
 #include "engine/store/rocksdb_status.h"
+#include "engine/store/stored_log_directory.h"
 
 namespace cairn {
 namespace {
@@ -105,6 +106,27 @@ bool IsSameDirectory(rocksdb::Env* env, const std::string& one, const std::strin
   return normal(one) == normal(other);
 }
 
+// The logs where the database had them, which RocksDB will not read either. They may be gone, or moved as they should be.
+Status CheckNoFormerLogs(rocksdb::Env* env, const std::string& directory,
+                         const std::string& log_directory) {
+  CAIRN_ASSIGN_OR_RETURN(const std::string former, StoredLogDirectory(env, directory));
+  const std::string& now = log_directory.empty() ? directory : log_directory;
+  if (former.empty() || IsSameDirectory(env, former, now) ||
+      IsSameDirectory(env, former, directory) || !env->FileExists(former).ok()) {
+    return Status();
+  }
+  CAIRN_ASSIGN_OR_RETURN(const auto logs, FindLogs(env, former));
+  for (const FoundLog& found : logs) {
+    if (!found.has_changes) continue;
+    return Status(StatusCode::kInvalidArgument,
+                  directory + " was last opened with rocksdb_wal_dir=" + former + ", where " +
+                      found.path + " has records, but now the logs are looked for in " + now +
+                      ": set the option again, or move the logs there, else their transactions "
+                      "would be lost; nothing was changed");
+  }
+  return Status();
+}
+
 // The logs of `directory`, which RocksDB will not read.
 Status CheckNoLogs(rocksdb::Env* env, const std::string& directory,
                    const std::string& log_directory, Log* log) {
@@ -132,6 +154,7 @@ Status CheckDirectory(rocksdb::Env* env, const std::string& directory,
     const std::string found = Describe(env, directory, contents);
     return found.empty() ? Status() : RefuseWithoutCurrent(directory, found, contents);
   }
+  CAIRN_RETURN_IF_ERROR(CheckNoFormerLogs(env, directory, log_directory));
   if (log_directory.empty() || contents.logs == 0 ||
       IsSameDirectory(env, directory, log_directory)) {
     return Status();

@@ -21,25 +21,6 @@ constexpr std::chrono::milliseconds kMergeInterval(1000);
 
 }  // namespace
 
-bool Upkeep::Alarm::Wait(std::chrono::milliseconds at_most) {
-  std::unique_lock lock(mutex_);
-  condition_.wait_for(lock, at_most, [this] { return rung_ || stopped_; });
-  rung_ = false;
-  return !stopped_;
-}
-
-void Upkeep::Alarm::Ring() {
-  std::lock_guard lock(mutex_);
-  rung_ = true;
-  condition_.notify_all();
-}
-
-void Upkeep::Alarm::Stop() {
-  std::lock_guard lock(mutex_);
-  stopped_ = true;
-  condition_.notify_all();
-}
-
 Upkeep::Upkeep(Database* database, Dictionary* dictionary)
     : database_(database), dictionary_(dictionary) {
   sync_thread_ = std::thread([this] { SyncLogLoop(); });

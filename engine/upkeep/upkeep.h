@@ -4,12 +4,11 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
-#include <mutex>
 #include <thread>
 
 #include "engine/catalog/dictionary.h"
 #include "engine/store/database.h"
+#include "engine/upkeep/alarm.h"
 
 namespace cairn {
 
@@ -32,22 +31,6 @@ class Upkeep {
   Status UpdateStatistics();
 
  private:
-  // A thread's alarm clock: wakes when rung, when time is up, or for good at the end.
-  class Alarm {
-   public:
-    // False when the thread has to end.
-    bool Wait(std::chrono::milliseconds at_most);
-    void Ring();
-    void Stop();
-    bool stopped() const { return stopped_.load(std::memory_order_relaxed); }
-
-   private:
-    std::mutex mutex_;
-    std::condition_variable condition_;
-    bool rung_ = false;
-    std::atomic<bool> stopped_{false};
-  };
-
   void SyncLogLoop();
   void RemoveDroppedIndexesLoop();
   void KeepStatisticsLoop();

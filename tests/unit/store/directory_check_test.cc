@@ -153,6 +153,35 @@ TEST_F(DirectoryCheck, LogsThatNobodyWouldReadAreRefusedUntilTheyAreMoved) {
   EXPECT_EQ(Row(opened->get()), "row");
 }
 
+TEST_F(DirectoryCheck, LogsWhereTheOptionHasPointedAreRefusedUntilTheyAreMoved) {
+  ASSERT_TRUE(env()->CreateDirIfMissing("/#logs").ok());
+  {
+    const auto database = Open("/#logs");
+    ASSERT_TRUE(database.ok()) << database.status().ToString();
+    ASSERT_TRUE(
+        (*database)
+            ->rocksdb()
+            ->Put(rocksdb::WriteOptions(), (*database)->default_family().handle, "key", "row")
+            .ok());
+  }
+  const auto refused = Open();
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.status().code(), StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(refused.status().message()),
+              AllOf(HasSubstr("/memory was last opened with rocksdb_wal_dir=/#logs, where /#logs/"),
+                    HasSubstr("now the logs are looked for in /memory: set the option again")));
+
+  std::vector<std::string> names;
+  ASSERT_TRUE(env()->GetChildren("/#logs", &names).ok());
+  for (const std::string& name : names) {
+    if (!name.ends_with(".log")) continue;
+    ASSERT_TRUE(env()->RenameFile("/#logs/" + name, "/memory/" + name).ok());
+  }
+  const auto opened = Open();
+  ASSERT_TRUE(opened.ok()) << opened.status().ToString();
+  EXPECT_EQ(Row(opened->get()), "row");
+}
+
 TEST_F(DirectoryCheck, EmptyLogIsLeftAloneWithANote) {
   Fill(/*flush=*/true);
   for (const std::string& log : Logs()) Write(log, "");
