@@ -318,6 +318,7 @@ class ha_rocksdb final : public handler {
   // The handler error of a failed operation; tells the server when the whole transaction is to end.
   int OperationError(const cairn::Status& status);
   void ReportAtOnce(int error);
+  int AdminError(const cairn::Status& status);
   int EnsureAutoIncrementLoaded();
   int NoteAutoIncrement(const uchar* record);
   bool CounterIsPrimaryKey() const;

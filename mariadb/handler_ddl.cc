@@ -114,7 +114,7 @@ int ha_rocksdb::create(const char* path, TABLE* form, HA_CREATE_INFO* create_inf
       dictionary.CreateTable(*name, indexes, next_auto_increment,
                              create_info->tmp_table() ? cairn::TableLifetime::kTemporary
                                                       : cairn::TableLifetime::kPermanent);
-  if (!created.ok()) return cairn::HandlerError(created.status());
+  if (!created.ok()) return OperationError(created.status());
   // The files written from now on tell the distinct values of the table's indexes.
   const auto opened = cairn::Table::Open(*created, description->layout, description->indexes);
   if (!opened.ok()) {

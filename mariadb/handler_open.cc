@@ -342,13 +342,21 @@ cairn::Transaction& ha_rocksdb::transaction() {
 
 // --- Maintenance ---------------------------------------------------------------------------------------
 
+// The server says "Operation failed" and asks for no more, so that the reason is told here.
+int ha_rocksdb::AdminError(const Status& status) {
+  const std::string text = cairn::TakeErrorMessage(cairn::HandlerError(status));
+  if (!text.empty()) {
+    push_warning(ha_thd(), Sql_condition::WARN_LEVEL_WARN, ER_GET_ERRMSG, text.c_str());
+  }
+  return status.code() == StatusCode::kCorruption ? HA_ADMIN_CORRUPT : HA_ADMIN_FAILED;
+}
+
 int ha_rocksdb::optimize(THD*, HA_CHECK_OPT*) {
   for (const cairn::TableIndex& index : engine_table_->indexes()) {
     const Status compacted = cairn::RunningEngine()->database().CompactIndex(
         index.family(), index.entry.id.index_number);
     if (!compacted.ok()) {
-      cairn::HandlerError(compacted);
-      return HA_ADMIN_FAILED;
+      return AdminError(compacted.WithContext(index.codec->label()));
     }
   }
   return HA_ADMIN_OK;
@@ -384,8 +392,7 @@ int ha_rocksdb::check(THD* thd, HA_CHECK_OPT*) {
   const auto report =
       cairn::CheckTable(*engine_table_, &transaction(), table->record[0], &virtual_columns);
   if (!report.ok()) {
-    cairn::HandlerError(report.status());
-    return HA_ADMIN_FAILED;
+    return AdminError(report.status());
   }
   LogCheck(*table, *report);
   for (const std::string& problem : report->problems) {

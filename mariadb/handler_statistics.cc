@@ -291,8 +291,7 @@ ha_rows ha_rocksdb::records_in_range(uint index, const key_range* min_key, const
 int ha_rocksdb::analyze(THD*, HA_CHECK_OPT*) {
   const Status counted = cairn::RunningEngine()->upkeep().UpdateStatistics();
   if (!counted.ok()) {
-    cairn::HandlerError(counted);
-    return HA_ADMIN_FAILED;
+    return AdminError(counted);
   }
   shared_->CurrentSizes(&cairn::RunningEngine()->database(), /*refresh=*/true);
   engine_table_->definition().counters->analysed_us.store(

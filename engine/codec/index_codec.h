@@ -50,6 +50,8 @@ class IndexCodec {
   ~IndexCodec();
 
   const IndexLayout& layout() const;
+  // "table db.t, index `k` (260)", for messages.
+  const std::string& label() const;
   // Parts of the stored key: the index's own and, for a secondary index, the suffix (section 3.1).
   // A hidden key counts as one part.
   uint32_t key_part_count() const;

@@ -232,6 +232,8 @@ bool IndexCodec::PartIsRestorable(uint32_t part) const {
 
 const IndexLayout& IndexCodec::layout() const { return compiled_->layout; }
 
+const std::string& IndexCodec::label() const { return compiled_->label; }
+
 uint32_t IndexCodec::key_part_count() const {
   return static_cast<uint32_t>(compiled_->parts.size());
 }

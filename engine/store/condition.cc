@@ -121,6 +121,7 @@ std::vector<Counter> ReadCondition(const Database& database) {
       {"block_cache_usage", Shared(database, Properties::kBlockCacheUsage)},
       {"checkpoint_bytes_held", database.backup_checkpoint().bytes()},
       {"compaction_rest_ms", database.pace() == nullptr ? 0 : database.pace()->rested_us() / 1000},
+      {"damaged_files", database.damaged_files().count()},
       {"data_bytes", Sum(database, Properties::kLiveSstFilesSize)},
       {"disk_bytes", unknown ? 0 : disk.capacity},
       {"disk_free_bytes", unknown ? 0 : disk.available},

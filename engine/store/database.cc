@@ -157,6 +157,7 @@ Database::Database(DatabaseOptions options, ColumnFamilyOptionSource family_opti
                    std::shared_ptr<KeyLayouts> key_layouts,
                    std::shared_ptr<FileStatistics> file_statistics,
                    std::shared_ptr<WriteStalls> write_stalls,
+                   std::shared_ptr<DamagedFiles> damaged_files,
                    std::shared_ptr<LogFailure> log_failure, Log* log)
     : options_(std::move(options)),
       backup_checkpoint_(options_.db.env, options_.directory),
@@ -166,6 +167,7 @@ Database::Database(DatabaseOptions options, ColumnFamilyOptionSource family_opti
       key_layouts_(std::move(key_layouts)),
       file_statistics_(std::move(file_statistics)),
       write_stalls_(std::move(write_stalls)),
+      damaged_files_(std::move(damaged_files)),
       log_failure_(std::move(log_failure)),
       log_(log) {}
 
@@ -177,13 +179,16 @@ Result<std::unique_ptr<Database>> Database::Open(DatabaseOptions options, Log* l
   auto key_layouts = std::make_shared<KeyLayouts>();
   auto file_statistics = std::make_shared<FileStatistics>(key_layouts, log);
   SettlePace(&options);
-  auto write_stalls = std::make_shared<WriteStalls>(
-      [env = options.db.env] { return static_cast<int64_t>(env->NowMicros()); }, options.pace);
+  const auto now_us = [env = options.db.env] { return static_cast<int64_t>(env->NowMicros()); };
+  auto write_stalls = std::make_shared<WriteStalls>(now_us, options.pace);
+  auto damaged_files = std::make_shared<DamagedFiles>();
   auto log_failure = std::make_shared<LogFailure>();
   if (options.collect_statistics) {
     options.column_family.table_properties_collector_factories = {
         MakeStatisticsCollectorFactory(options.collector, key_layouts)};
   }
+  // First: what it takes back is no error for the others.
+  options.db.listeners.push_back(MakeDamageListener(damaged_files, now_us, log));
   options.db.listeners.push_back(MakeStatisticsListener(file_statistics));
   options.db.listeners.push_back(MakeStallListener(write_stalls));
   options.db.listeners.push_back(MakeBackgroundErrorListener(log, options.pace));
@@ -221,7 +226,7 @@ Result<std::unique_ptr<Database>> Database::Open(DatabaseOptions options, Log* l
   std::unique_ptr<Database> database(
       new Database(std::move(options), std::move(family_options), std::move(dropped_indexes),
                    std::move(expiry), std::move(key_layouts), std::move(file_statistics),
-                   std::move(write_stalls), std::move(log_failure), log));
+                   std::move(write_stalls), std::move(damaged_files), std::move(log_failure), log));
   database->db_.reset(db);
   RemoveUnfinishedSortedFiles(database->options_, log);
   database->backup_checkpoint_.RemoveLeft(log);

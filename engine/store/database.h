@@ -18,6 +18,7 @@
 #include "engine/base/status.h"
 #include "engine/store/backup_checkpoint.h"
 #include "engine/store/column_family_options.h"
+#include "engine/store/damaged_files.h"
 #include "engine/store/dropped_indexes.h"
 #include "engine/store/expiry.h"
 #include "engine/store/file_statistics.h"
@@ -110,6 +111,7 @@ class Database {
   // Null: transactions lock with RocksDB's locks, key by key.
   RangeLockTable* range_locks() const { return range_locks_.get(); }
   TableClaims& table_claims() { return table_claims_; }
+  const DamagedFiles& damaged_files() const { return *damaged_files_; }
   WriteStalls& write_stalls() const { return *write_stalls_; }
   // Null: compactions have no pace of their own.
   IoPace* pace() const { return options_.pace.get(); }
@@ -207,8 +209,8 @@ class Database {
   Database(DatabaseOptions options, ColumnFamilyOptionSource family_options,
            std::shared_ptr<DroppedIndexes> dropped_indexes, std::shared_ptr<Expiry> expiry,
            std::shared_ptr<KeyLayouts> key_layouts, std::shared_ptr<FileStatistics> file_statistics,
-           std::shared_ptr<WriteStalls> write_stalls, std::shared_ptr<LogFailure> log_failure,
-           Log* log);
+           std::shared_ptr<WriteStalls> write_stalls, std::shared_ptr<DamagedFiles> damaged_files,
+           std::shared_ptr<LogFailure> log_failure, Log* log);
 
   bool ReadsBySequence() const;
   const ColumnFamily* Adopt(rocksdb::ColumnFamilyHandle* handle);
@@ -233,6 +235,7 @@ class Database {
   TableClaims table_claims_;
   SharedSync log_sync_;
   std::shared_ptr<WriteStalls> write_stalls_;
+  std::shared_ptr<DamagedFiles> damaged_files_;
   std::shared_ptr<LogFailure> log_failure_;
   Log* log_;
   std::unique_ptr<rocksdb::TransactionDB> db_;

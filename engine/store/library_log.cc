@@ -4,6 +4,8 @@
 #include <atomic>
 #include <cstdarg>
 #include <cstdio>
+#include <mutex>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -58,12 +60,27 @@ class LibraryLog final : public rocksdb::Logger {
     std::string line = std::string("LibRocksDB:") + text;
     while (line.ends_with('\n')) line.pop_back();
     std::replace(line.begin(), line.end(), '\n', ' ');
+    if (IsRepeated(line)) return;
     log_->Write(SeverityOf(level), line);
+  }
+
+  // A compaction that cannot be done is tried again every second, and RocksDB says so each time, with a number.
+  bool IsRepeated(const std::string& line) {
+    constexpr std::string_view kTriedAgain = "Waiting after background compaction error: ";
+    constexpr std::string_view kNumber = ", Accumulated background error counts: ";
+    if (line.find(kTriedAgain) == std::string::npos) return false;
+    const std::string text = line.substr(0, line.rfind(kNumber));
+    std::lock_guard lock(mutex_);
+    constexpr size_t kMostRemembered = 100;
+    if (tried_again_.size() >= kMostRemembered) tried_again_.clear();
+    return !tried_again_.insert(text).second;
   }
 
   const std::shared_ptr<rocksdb::Logger> file_;
   Log* const log_;
   std::atomic<rocksdb::InfoLogLevel> copied_;
+  std::mutex mutex_;
+  std::set<std::string> tried_again_;  // What was copied of that kind.
 };
 
 std::string_view Describe(rocksdb::BackgroundErrorReason reason) {
@@ -95,6 +112,7 @@ class BackgroundErrorListener final : public rocksdb::EventListener {
   const char* Name() const override { return "CairnBackgroundErrorListener"; }
 
   void OnBackgroundError(rocksdb::BackgroundErrorReason reason, rocksdb::Status* error) override {
+    if (error->ok()) return;  // Taken back by damaged_files.h.
     if (pace_ != nullptr) pace_->SetFailing(true);
     log_->Write(Severity::kError,
                 "Error detected in background, Status Code: " + std::to_string(error->code()) +

@@ -12,6 +12,7 @@ class LogFailureListener final : public rocksdb::EventListener {
   explicit LogFailureListener(std::shared_ptr<LogFailure> failure) : failure_(std::move(failure)) {}
 
   void OnBackgroundError(rocksdb::BackgroundErrorReason reason, rocksdb::Status* error) override {
+    if (error->ok()) return;  // Taken back by damaged_files.h.
     failure_->SetAny(true);
     if (reason == rocksdb::BackgroundErrorReason::kWriteCallback && failure_->Check().ok()) {
       failure_->Set(FromRocksDb(*error));

@@ -1,6 +1,6 @@
 #include "engine/table/ordered_iterator.h"
 
-#include "engine/store/rocksdb_status.h"
+#include "engine/store/read_error.h"
 
 namespace cairn {
 namespace {
@@ -26,7 +26,8 @@ bool PrefixSuccessor(std::string_view prefix, std::string* successor) {
 
 OrderedIterator::OrderedIterator(const IndexEntry& index, Transaction* transaction,
                                  Transaction::View view, uint64_t most_skipped)
-    : reverse_(index.family->reverse),
+    : family_(index.family),
+      reverse_(index.family->reverse),
       transaction_(transaction),
       view_(view),
       epoch_(transaction->epoch()),
@@ -36,7 +37,8 @@ OrderedIterator::OrderedIterator(const IndexEntry& index, Transaction* transacti
 
 OrderedIterator::OrderedIterator(const IndexEntry& index, Transaction* transaction,
                                  Transaction::View view, const ConfinedSeek& seek)
-    : reverse_(index.family->reverse),
+    : family_(index.family),
+      reverse_(index.family->reverse),
       transaction_(transaction),
       view_(view),
       epoch_(transaction->epoch()),
@@ -101,6 +103,8 @@ void OrderedIterator::Previous() {
   }
 }
 
-Status OrderedIterator::status() const { return FromRocksDb(iterator_->status()); }
+Status OrderedIterator::status() const {
+  return FromRead(&transaction_->database(), *family_, range_.first(), iterator_->status());
+}
 
 }  // namespace cairn

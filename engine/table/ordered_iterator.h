@@ -77,6 +77,7 @@ class OrderedIterator {
   std::unique_ptr<rocksdb::Iterator> Make(const IndexEntry& index, Transaction* transaction,
                                           uint64_t most_skipped) const;
 
+  const ColumnFamily* const family_;
   const bool reverse_;
   const Transaction* const transaction_;
   const Transaction::View view_;

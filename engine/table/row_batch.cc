@@ -1,6 +1,6 @@
 #include "engine/table/row_batch.h"
 
-#include "engine/store/rocksdb_status.h"
+#include "engine/store/read_error.h"
 
 namespace cairn {
 
@@ -18,10 +18,14 @@ void RowBatch::Fetch(Transaction* transaction, const ColumnFamily& family, Trans
   if (size_ == 0) return;
   std::array<rocksdb::Slice, kMostRows> keys;
   for (size_t i = 0; i < size_; ++i) keys[i] = rocksdb::Slice(slots_->keys[i]);
+  slots_->database = &transaction->database();
+  slots_->family = &family;
   transaction->GetMany(family, size_, keys.data(), view, slots_->values.data(),
                        slots_->statuses.data());
 }
 
-Status RowBatch::status(size_t i) const { return FromRocksDb(slots_->statuses[i]); }
+Status RowBatch::status(size_t i) const {
+  return FromRead(slots_->database, *slots_->family, key(i), slots_->statuses[i]);
+}
 
 }  // namespace cairn

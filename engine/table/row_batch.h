@@ -34,13 +34,15 @@ class RowBatch {
   void Fetch(Transaction* transaction, const ColumnFamily& family, Transaction::View view);
 
   std::string_view key(size_t i) const { return slots_->keys[i]; }
-  // Of Fetch(): ok, kNotFound, kCorruption, kIoError.
+  // Of Fetch(), ok, kNotFound, kCorruption, kIoError.
   Status status(size_t i) const;
   // With an ok status; valid until Clear() or the next Fetch().
   std::string_view value(size_t i) const { return slots_->values[i].ToStringView(); }
 
  private:
   struct Slots {
+    Database* database = nullptr;
+    const ColumnFamily* family = nullptr;
     std::array<std::string, kMostRows> keys;
     std::array<rocksdb::PinnableSlice, kMostRows> values;
     std::array<rocksdb::Status, kMostRows> statuses;

@@ -21,11 +21,13 @@ class Checker {
         virtual_columns_(virtual_columns) {}
 
   Result<TableCheckReport> Run() {
-    CAIRN_RETURN_IF_ERROR(CheckRows());
+    CAIRN_ASSIGN_OR_RETURN(knows_rows_, Readable(CheckRows()));
     for (uint32_t i = 0; i < table_.indexes().size() && !full(); ++i) {
-      if (table_.index(i).layout().kind != IndexKind::kSecondary) continue;
-      CAIRN_RETURN_IF_ERROR(CountEntries(i));
-      if (surplus_ && !full()) CAIRN_RETURN_IF_ERROR(FindSurplusEntries(i));
+      if (table_.index(i).layout().kind != IndexKind::kSecondary || unreadable_[i]) continue;
+      surplus_ = false;
+      CAIRN_ASSIGN_OR_RETURN(const bool readable, Readable(CountEntries(i)));
+      if (!readable || !surplus_ || full()) continue;
+      CAIRN_RETURN_IF_ERROR(Readable(FindSurplusEntries(i)).status());
     }
     return std::move(report_);
   }
@@ -38,12 +40,21 @@ class Checker {
                                std::string(what));
   }
 
+  // Whether what was read could be. What could not be is a problem.
+  Result<bool> Readable(const Status& read) {
+    if (read.ok()) return true;
+    if (read.code() != StatusCode::kCorruption && read.code() != StatusCode::kIoError) return read;
+    report_.problems.emplace_back(read.message());
+    return false;
+  }
+
   Status CheckRows() {
     const TableIndex& primary = table_.primary();
     const size_t column_count = table_.layout().columns.size();
     const ColumnSet all_columns(column_count, true);
     CAIRN_ASSIGN_OR_RETURN(row_plan_,
                            primary.codec->MakePlan(all_columns, IndexCodec::Checksums::kVerify));
+    unreadable_.assign(table_.indexes().size(), false);
     missing_.assign(table_.indexes().size(), 0);
     with_checksums_.assign(table_.indexes().size(), 0);
     for (const TableIndex& index : table_.indexes()) {
@@ -90,7 +101,7 @@ class Checker {
     }
     for (uint32_t i = 0; i < table_.indexes().size() && !full(); ++i) {
       const TableIndex& index = table_.index(i);
-      if (index.layout().kind != IndexKind::kSecondary) continue;
+      if (index.layout().kind != IndexKind::kSecondary || unreadable_[i]) continue;
       if (index.has_virtual_part) CAIRN_RETURN_IF_ERROR(virtual_columns_->Compute(i));
       index.codec->EncodeKey(record_, hidden_key, &key_, &unpack_info_);
       index.codec->EncodeSecondaryValue(unpack_info_, ttl_stamp, &expected_value_);
@@ -102,7 +113,8 @@ class Checker {
         ++missing_[i];
         Report(index, "the entry of a row is missing", key_);
       } else if (!read.ok()) {
-        return read;
+        CAIRN_RETURN_IF_ERROR(Readable(read).status());
+        unreadable_[i] = true;  // Said once: a block has many entries.
       } else if (!value.ToStringView().starts_with(expected_value_)) {
         Report(index, "the entry differs from its row", key_);
       } else if (const Status decoded = index.codec->Decode(
@@ -133,6 +145,7 @@ class Checker {
     }
     CAIRN_RETURN_IF_ERROR(iterator.status());
     report_.entries.push_back({index.layout().name, entry_count, with_checksums_[position]});
+    if (!knows_rows_) return Status();
     surplus_ = entry_count + missing_[position] > report_.row_count;
     if (entry_count != report_.row_count) {
       report_.problems.push_back("index " + index.layout().name + ": " +
@@ -227,6 +240,8 @@ class Checker {
   std::vector<uint32_t> part_ends_;
   std::vector<uint64_t> missing_;         // Entries, by index.
   std::vector<uint64_t> with_checksums_;  // Entries of each index.
+  std::vector<bool> unreadable_;          // By index: an entry could not be read.
+  bool knows_rows_ = false;               // All rows could be read, so that their number is known.
   bool surplus_ = false;
   std::unique_ptr<DecodePlan> row_plan_;
   std::vector<std::unique_ptr<DecodePlan>> entry_plans_;  // For what follows the expected value.

@@ -38,8 +38,8 @@ class VirtualColumns {
 
 // Reads every row, recomputes its entry in every index and looks for it; then compares the number of
 // entries of each index with the number of rows, and looks for the rows of the entries if there is a surplus. Reads at the transaction's snapshot. `record` is a
-// buffer of layout().record_bytes bytes. Errors: kInterrupted, kIoError; damage goes into the report. `virtual_columns` may be
-// null for a table that has none in an index.
+// buffer of layout().record_bytes bytes. Errors: kInterrupted; damage and what cannot be read go into the report, and the
+// check goes on with the next index. `virtual_columns` may be null for a table that has none in an index.
 Result<TableCheckReport> CheckTable(const Table& table, Transaction* transaction, uint8_t* record,
                                     VirtualColumns* virtual_columns = nullptr);
 

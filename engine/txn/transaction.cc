@@ -4,6 +4,7 @@
 
 #include "engine/base/bytes.h"
 #include "engine/codec/index_codec.h"
+#include "engine/store/read_error.h"
 #include "engine/store/rocksdb_status.h"
 #include "engine/txn/interruptible_mutex.h"
 
@@ -290,8 +291,9 @@ Status Transaction::Get(const ColumnFamily& family, std::string_view key, View v
   rocksdb::ReadOptions options = ReadOptionsFor(family);
   bool merges_writes;
   CAIRN_RETURN_IF_ERROR(SetView(view, &options, &merges_writes));
-  return FromRocksDb(merges_writes ? rocksdb_->Get(options, family.handle, ToSlice(key), value)
-                                   : database_->Get(family, options, ToSlice(key), value));
+  return FromRead(database_, family, key,
+                  merges_writes ? rocksdb_->Get(options, family.handle, ToSlice(key), value)
+                                : database_->Get(family, options, ToSlice(key), value));
 }
 
 void Transaction::GetMany(const ColumnFamily& family, size_t count, const rocksdb::Slice* keys,
@@ -399,7 +401,7 @@ Status Transaction::LockAndReadOne(const ColumnFamily& family, std::string_view 
   }
   if (locked.ok()) return Status();
   if (locked.IsTimedOut() && WaitInterrupted()) return Status(StatusCode::kInterrupted);
-  Status refused = FromRocksDb(locked);
+  Status refused = FromRead(database_, family, key, locked);
   if (wait == LockWait::kWait) CountRefusedLock(refused);
   return refused;
 }
@@ -503,7 +505,7 @@ Status Transaction::CheckUnchanged(const ColumnFamily& family, std::string_view 
   rocksdb::PinnableSlice seen;
   const rocksdb::Status read_seen = database->Get(options, family.handle, ToSlice(key), &seen);
   for (const rocksdb::Status* read : {&read_now, &read_seen}) {
-    if (!read->ok() && !read->IsNotFound()) return FromRocksDb(*read);
+    if (!read->ok() && !read->IsNotFound()) return FromRead(database_, family, key, *read);
   }
   if (read_now.ok() == read_seen.ok() && (!read_now.ok() || now == seen)) return Status();
   return SnapshotConflict();

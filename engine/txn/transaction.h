@@ -77,6 +77,7 @@ class Transaction {
  public:
   // `database` outlives the transaction.
   explicit Transaction(Database* database);
+  Database& database() const { return *database_; }
   ~Transaction();  // Rolls back what is open; a prepared transaction stays prepared.
   Transaction(const Transaction&) = delete;
   Transaction& operator=(const Transaction&) = delete;

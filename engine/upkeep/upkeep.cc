@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "engine/store/index_range.h"
@@ -122,11 +123,14 @@ void Upkeep::MergeLoop() {
 }
 
 void Upkeep::RemoveDroppedIndexesLoop() {
+  std::set<IndexId> failing;  // What was said once.
   do {
     for (const IndexId id : dictionary_->PendingDrops()) {
       if (removal_alarm_.stopped()) return;
       const Status removed = RemoveIndex(id);
-      if (!removed.ok() && !removal_alarm_.stopped()) {
+      if (removed.ok()) {
+        failing.erase(id);
+      } else if (!removal_alarm_.stopped() && failing.insert(id).second) {
         database_->log().Write(Severity::kWarning,
                                "removing the entries of the dropped index " +
                                    std::to_string(id.index_number) +

@@ -1,5 +1,6 @@
 """RocksDB's ldb and sst_dump read a directory of the engine, reverse column families included."""
 
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -106,3 +107,18 @@ def test_ldb_refuses_a_directory_that_is_none(tmp_path):
     )
     assert done.returncode == 1
     assert "nothing" in done.stderr
+
+
+def test_ldb_refuses_to_repair(directory, tmp_path):
+    copy = tmp_path / "copy"
+    shutil.copytree(directory, copy)
+    for path in [*copy.glob("MANIFEST-*"), copy / "CURRENT"]:
+        path.unlink()
+    before = sorted(path.name for path in copy.iterdir())
+    for arguments in ([f"--db={copy}", "repair"], ["repair", f"--db={copy}", "--verbose"]):
+        done = subprocess.run(
+            [TOOLS / "ldb", *arguments], capture_output=True, text=True, timeout=60, check=False
+        )
+        assert done.returncode == 1
+        assert "repair is refused" in done.stderr
+    assert sorted(path.name for path in copy.iterdir()) == before

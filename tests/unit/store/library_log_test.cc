@@ -41,6 +41,23 @@ TEST(LibraryLog, KeepsAllButDebuggingInTheFileAndCopiesFromItsLevelUp) {
   EXPECT_THAT(log.messages(), ElementsAre("LibRocksDB:error 7 in two lines"));
 }
 
+TEST(LibraryLog, CopiesOnceThatACompactionIsTriedAgain) {
+  const auto file = std::make_shared<FileLog>();
+  TestLog log;
+  const auto both = MakeLibraryLog(file, &log, rocksdb::InfoLogLevel::ERROR_LEVEL);
+  for (int count = 1; count <= 3; ++count) {
+    for (const char* why : {"damage in a.sst", "damage in b.sst"}) {
+      ROCKSDB_NAMESPACE::Error(both,
+                               "Waiting after background compaction error: %s, Accumulated "
+                               "background error counts: %d",
+                               why, count);
+    }
+    ROCKSDB_NAMESPACE::Error(both, "another error");
+  }
+  EXPECT_EQ(file->lines.size(), 9u);
+  EXPECT_EQ(log.messages().size(), 5u);
+}
+
 TEST(LibraryLog, FollowsItsLevel) {
   const auto file = std::make_shared<FileLog>();
   TestLog log;
