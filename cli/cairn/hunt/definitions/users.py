@@ -34,8 +34,8 @@ PROBES = (
     Probe("SELECT id, n FROM {table} FORCE INDEX (g) WHERE g >= 0", lambda row: True),
     Probe("SELECT id, n FROM {table} ORDER BY id DESC", lambda row: True),
     Probe("INSERT INTO sink SELECT id, n FROM {table}"),
-    Probe("UPDATE {table} SET n = n + 1000", changes=True),
-    Probe("UPDATE {table} SET n = n + 1000 WHERE id = 3", lambda r: r[0] == 3, changes=True),
+    Probe("UPDATE {table} SET n = n + 100000", changes=True),
+    Probe("UPDATE {table} SET n = n + 100000 WHERE id = 3", lambda r: r[0] == 3, changes=True),
     Probe("DELETE FROM {table}", changes=True),
     Probe("SELECT id, n FROM {table} FOR UPDATE", lambda row: True, changes=True),
 )

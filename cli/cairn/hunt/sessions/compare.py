@@ -200,18 +200,20 @@ def first_difference(ours: Record, theirs: Record) -> Difference | None:
                     their_state,
                     level,
                     has_long_key,
-                    _began_with_change(ours, our_event),
+                    began_with_change(ours, our_event),
                 )
     return None
 
 
-def _began_with_change(record: Record, event: Event) -> bool:
+def began_with_change(record: Record, event: Event) -> bool:
     """Whether the first statement of the event's transaction is no plain read."""
+    is_open = False
     first: Event | None = None
     for each in record.of(event.step.session):
-        if each.step.text == "BEGIN":
-            first = None
-        elif first is None and not each.step.text.startswith(("SAVEPOINT", "!")):
+        text = each.step.text
+        if text in ("BEGIN", "COMMIT", "ROLLBACK"):
+            is_open, first = text == "BEGIN", None
+        elif is_open and first is None and not text.startswith(("SAVEPOINT", "!")):
             first = each
         if each is event:
             break
