@@ -246,6 +246,11 @@ REASONS = (
         ("error 1020", "ok", "waits"),
     ),
     Reason(
+        "InnoDB finds changes since the snapshot where we have no conflict, as in `sessions`",
+        ("ok",),
+        ("error 1020",),
+    ),
+    Reason(
         "a transaction that began before the change may be refused or may read the old rows",
         ("error 1412",),
         ("ok", "error 1020"),
