@@ -139,7 +139,9 @@ class Round:
         if self.random.random() < 0.5:
             options.append("--log-bin=binlog")
         if memtable_mb:
-            options.append("--rocksdb-default-cf-options=write_buffer_size=1g")
+            options.append(
+                "--rocksdb-default-cf-options=write_buffer_size=1g;compression=kNoCompression"
+            )
         self.details.append(" ".join(options))
         self.source = ScratchServer(mariadb, home / "source", tuple(options))
 
@@ -173,10 +175,9 @@ class Round:
             )
         if self.memtable_mb:
             query("CREATE TABLE kept.large (id INT PRIMARY KEY, t VARCHAR(1000)) ENGINE=ROCKSDB")
-            text = ", ".join(["MD5(RAND())"] * 30)  # Does not compress well.
             for part in range(self.memtable_mb // 10):
                 query(
-                    f"INSERT INTO kept.large SELECT seq + {part * 10_000}, CONCAT({text}) "
+                    f"INSERT INTO kept.large SELECT seq + {part * 10_000}, REPEAT('x', 950) "
                     "FROM kept.seq_1_to_10000"
                 )
         for number, (name, tables) in enumerate(PREPARED.items()):
