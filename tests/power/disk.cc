@@ -61,6 +61,8 @@ NodePtr Disk::Create(const NodePtr& parent, std::string_view name, mode_t mode, 
                      gid_t group) {
   NodePtr node = NewNode(mode, owner, group);
   parent->entries[std::string(name)] = node;
+  node->name = name;
+  Note("create", *node);
   names_.push_back(
       {++sequence_, NameKind::kCreate, parent, std::string(name), node, nullptr, {}, nullptr});
   return node;
@@ -68,6 +70,7 @@ NodePtr Disk::Create(const NodePtr& parent, std::string_view name, mode_t mode, 
 
 void Disk::Remove(const NodePtr& parent, std::string_view name) {
   const auto found = parent->entries.find(name);
+  Note("remove", *found->second);
   names_.push_back({++sequence_,
                     NameKind::kRemove,
                     parent,
@@ -88,6 +91,8 @@ void Disk::Rename(const NodePtr& parent, std::string_view name, const NodePtr& n
   names_.push_back({++sequence_, NameKind::kRename, parent, std::string(name), node, new_parent,
                     std::string(new_name), place});
   place = node;
+  node->name = new_name;
+  Note("rename to", *node);
 }
 
 // Whether the sync of `node` covers a change: of a name in that directory, or of its own name.
@@ -196,6 +201,7 @@ void Disk::Resize(Node& file, uint64_t size) {
 }
 
 void Disk::Sync(Node& node, uint64_t up_to) {
+  Note("sync", node);
   std::erase_if(node.changes, [&](const Change& change) { return change.sequence <= up_to; });
   SyncNames(node, up_to);
 }
@@ -209,6 +215,19 @@ void Disk::SyncAll() {
   }
   files_.clear();
   names_.clear();
+}
+
+// The newest are at the end.
+void Disk::Note(std::string_view what, const Node& node) {
+  constexpr size_t kMost = 60;
+  history_.push_back(std::to_string(sequence_) + " " + std::string(what) + " " + node.name);
+  if (history_.size() > kMost) history_.pop_front();
+}
+
+std::string Disk::DescribeHistory() const {
+  std::string text;
+  for (const std::string& line : history_) text += line + "\n";
+  return text;
 }
 
 void Disk::List(Node& file) {
@@ -280,7 +299,9 @@ void Disk::CutPower(const Cut& cut) {
       names_, [&](const NameChange& change) { return change.sequence > names_reached; }));
   last_cut_ = std::to_string(lost) + " bytes and " + std::to_string(names) + " names lost, of " +
               std::to_string(changes) + " writes and " + std::to_string(names_.size()) +
-              " names that were not synced\n" + DescribeUnsynced();
+              " names that were not synced\n" + DescribeUnsynced() +
+              "Before it, by the number of the last change:\n" + DescribeHistory();
+  history_.clear();
   TakeBackNames(names_reached);
   SyncAll();
   left_ = Copy(*root_);

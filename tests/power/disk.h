@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <ctime>
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -42,6 +43,7 @@ struct Node : std::enable_shared_from_this<Node> {
   uid_t owner = 0;
   gid_t group = 0;
   timespec changed{};
+  std::string name;             // The last one, for people.
   std::string data;             // Of a file.
   std::vector<Change> changes;  // Of a file, unsynced, in their order.
   bool is_listed = false;       // Whether the disk looks at the file for changes.
@@ -101,6 +103,8 @@ class Disk {
 
   // For people: what is not synced, a line for each file and changed name.
   [[nodiscard]] std::string DescribeUnsynced() const;
+  // For people: the last changes of names and syncs before the last cut, oldest first.
+  [[nodiscard]] std::string DescribeHistory() const;
   // For people: how much the last cut took back.
   [[nodiscard]] const std::string& last_cut() const { return last_cut_; }
 
@@ -130,6 +134,7 @@ class Disk {
   [[nodiscard]] uint64_t OldestUnsynced() const;
   NodePtr NewNode(mode_t mode, uid_t owner, gid_t group);
   void List(Node& file);
+  void Note(std::string_view what, const Node& node);
   // The files with unsynced changes.
   [[nodiscard]] std::vector<NodePtr> Changed() const;
   static NodePtr Copy(const Node& node);
@@ -141,6 +146,7 @@ class Disk {
   std::vector<std::weak_ptr<Node>> files_;  // All with unsynced changes, and others.
   NodePtr root_;
   NodePtr left_;  // By the last cut; null before it.
+  std::deque<std::string> history_;
   std::string last_cut_;
 };
 

@@ -13,7 +13,7 @@ from cairn.hunt.partitions.rig import Plan, Rig, ServerGap
 
 # Of one data directory; the next round begins with an empty one.
 KILLS = 10
-SHORT_KILLS = 4
+SHORT_KILLS = 6
 
 
 def run(context: Context) -> None:
@@ -113,5 +113,6 @@ PART = Part(
     "partition maintenance beside writers, with kills: nothing lost, definitions agree",
     run,
     short_s=20.0,
+    short_rounds=1,
     accepts=frozenset({"plugin"}),
 )

@@ -13,7 +13,7 @@ from cairn.scratch_server import remove
 
 # Of one data directory; the next round begins with an empty one.
 CUTS = 8
-SHORT_CUTS = 3
+SHORT_CUTS = 6
 # Of a control in which nothing is lost: the machine then sees nothing.
 CONTROL_CUTS = 4
 
@@ -115,5 +115,6 @@ PART = Part(
     "power cuts that lose what was not synced: acknowledged changes are there, logs agree",
     run,
     short_s=20.0,
+    short_rounds=1,
     accepts=frozenset({"durability"}),
 )
