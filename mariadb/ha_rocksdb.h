@@ -46,7 +46,9 @@ class SharedTable final : public Handler_share {
     uint64_t secondary_bytes = 0;
     std::vector<std::vector<double>> rows_per_value;  // By index and own part.
   };
-  std::shared_ptr<const Sizes> CurrentSizes(Database* database, bool refresh);
+  // If they cannot be measured, they are those of before, and `outcome`, if not null, is told why.
+  std::shared_ptr<const Sizes> CurrentSizes(Database* database, bool refresh,
+                                            Status* outcome = nullptr);
   // Tells that a row was written, so that sizes are measured again soon after much changed.
   void CountChange() { changes_.fetch_add(1, std::memory_order_relaxed); }
 
@@ -56,7 +58,7 @@ class SharedTable final : public Handler_share {
 
  private:
   std::shared_ptr<const Sizes> FreshSizes() const;
-  std::shared_ptr<const Sizes> Measure(Database* database, bool refresh);
+  std::shared_ptr<const Sizes> Measure(Database* database, bool refresh, Status* outcome);
 
   // Held by whoever measures; taken alone or before mutex_, or tried with it.
   std::mutex measuring_;
@@ -254,11 +256,12 @@ class ha_rocksdb final : public handler {
   bool MayLogStatements() const;
   bool DeletesUnread(uint32_t encoded_parts) const;
   int TakeUnread(uchar* record, const uchar* key, key_part_map key_parts);
+  void EncodeConflictKey(const uchar* key);
   int LockForConflictCheck(const uchar* key);
   bool ChangesDuplicates() const;
   int ReadConflict(uchar* record, const uchar* key, key_part_map key_parts,
                    ha_rkey_function find_flag);
-  int AfterConflict(int error);
+  int AfterConflict(int error, const uchar* record);
   int WaitForConflict(const uchar* key);
   int ReadKey(uchar* record, const uchar* key, key_part_map key_parts, ha_rkey_function find_flag);
   int ReadDuplicate(uchar* record);

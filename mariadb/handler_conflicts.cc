@@ -22,15 +22,20 @@ bool ha_rocksdb::ChecksForConflict(const uchar* key) const {
          (definition.without_overlaps && key == table->file->lookup_buffer);
 }
 
-// Whoever wants a row with the same hash, or with the same columns before the period, waits until this
-// transaction ends.
-int ha_rocksdb::LockForConflictCheck(const uchar* key) {
+// What is locked to check a key: the hash, or the columns before the period.
+void ha_rocksdb::EncodeConflictKey(const uchar* key) {
   const KEY& definition = table->key_info[active_index];
   const uint32_t part_count = definition.algorithm == HA_KEY_ALG_LONG_HASH
                                   ? definition.user_defined_key_parts
                                   : definition.user_defined_key_parts - 2;
+  engine_table_->index(active_index).codec->EncodeSearchKey(key, part_count, &search_key_);
+}
+
+// Whoever wants a row with the same hash, or with the same columns before the period, waits until this
+// transaction ends.
+int ha_rocksdb::LockForConflictCheck(const uchar* key) {
   const cairn::TableIndex& index = engine_table_->index(active_index);
-  index.codec->EncodeSearchKey(key, part_count, &search_key_);
+  EncodeConflictKey(key);
   cairn::ScopedWaitObserver observer(&cairn::Session::Of(ha_thd()));
   return OperationError(transaction().Lock(index.family(), search_key_, LockMode::kExclusive));
 }
@@ -41,16 +46,19 @@ int ha_rocksdb::ReadConflict(uchar* record, const uchar* key, key_part_map key_p
                              ha_rkey_function find_flag) {
   while (true) {
     if (const int error = LockForConflictCheck(key)) return error;
-    const int error = AfterConflict(ReadKey(record, key, key_parts, find_flag));
+    const int error = AfterConflict(ReadKey(record, key, key_parts, find_flag), record);
     if (error != kRowIsLocked) return error;
     if (const int failed = WaitForConflict(key)) return failed;
   }
 }
 
-// The outcome of a read that found a row on the hash of another one, or did not.
-int ha_rocksdb::AfterConflict(int error) {
-  const bool is_hash = table->key_info[active_index].algorithm == HA_KEY_ALG_LONG_HASH;
-  if (error != 0 || locks_conflicts_ || !is_hash) return error;
+// The outcome of a read that found a row in the way of another one, or did not.
+int ha_rocksdb::AfterConflict(int error, const uchar* record) {
+  if (error != 0 || locks_conflicts_) return error;
+  const KEY& definition = table->key_info[active_index];
+  const bool is_period = definition.algorithm != HA_KEY_ALG_LONG_HASH;
+  // The server reads the neighbours, who are mostly not in the way.
+  if (is_period && !table->check_period_overlaps(definition, table->record[0], record)) return 0;
   const auto found = cursor_->PrimaryKey();
   if (!found.ok()) return OperationError(found.status());
   const cairn::ColumnFamily& rows = engine_table_->primary().family();
@@ -69,8 +77,7 @@ int ha_rocksdb::WaitForConflict(const uchar* key) {
   const std::string row(*found);
   cursor_->Close();
   const cairn::TableIndex& index = engine_table_->index(active_index);
-  index.codec->EncodeSearchKey(key, table->key_info[active_index].user_defined_key_parts,
-                               &search_key_);
+  EncodeConflictKey(key);
   transaction().TakeBackLock(index.family(), search_key_);
   cairn::ScopedWaitObserver observer(&cairn::Session::Of(ha_thd()));
   const cairn::ColumnFamily& rows = engine_table_->primary().family();

@@ -576,7 +576,7 @@ int ha_rocksdb::index_next_same(uchar* record, const uchar* key, uint key_bytes)
   // The cursor knows the key of the last read, or as much of it as could be encoded.
   while (true) {
     int error = MoveWith(active_index, [&] { return cursor_->ReadNextExact(record); });
-    if (checks_for_conflict_) error = AfterConflict(error);
+    if (checks_for_conflict_) error = AfterConflict(error, record);
     if (error == kRowIsLocked) {
       if (const int failed = WaitForConflict(key)) return failed;
       return ReadConflict(record, key, HA_WHOLE_KEY, HA_READ_KEY_EXACT);

@@ -90,7 +90,7 @@ std::shared_ptr<const SharedTable::Sizes> SharedTable::FreshSizes() const {
 }
 
 std::shared_ptr<const SharedTable::Sizes> SharedTable::CurrentSizes(Database* database,
-                                                                    bool refresh) {
+                                                                    bool refresh, Status* outcome) {
   std::unique_lock measuring(measuring_, std::defer_lock);
   {
     std::lock_guard guard(mutex_);
@@ -103,11 +103,12 @@ std::shared_ptr<const SharedTable::Sizes> SharedTable::CurrentSizes(Database* da
     std::lock_guard guard(mutex_);
     if (auto fresh = FreshSizes(); fresh != nullptr && !refresh) return fresh;
   }
-  return Measure(database, refresh);
+  return Measure(database, refresh, outcome);
 }
 
 // With measuring_ held, without which nobody changes what mutex_ guards.
-std::shared_ptr<const SharedTable::Sizes> SharedTable::Measure(Database* database, bool refresh) {
+std::shared_ptr<const SharedTable::Sizes> SharedTable::Measure(Database* database, bool refresh,
+                                                               Status* outcome) {
   const PerfPause
       pause;  // The optimizer's figures are no work of the statement that happens to need new ones.
   const uint64_t changes = changes_.load(std::memory_order_relaxed);
@@ -130,6 +131,7 @@ std::shared_ptr<const SharedTable::Sizes> SharedTable::Measure(Database* databas
     database->log().Write(Severity::kWarning,
                           "measuring table " + table->definition().name + ": " + status.ToString());
     if (sizes_ == nullptr) sizes_ = std::make_shared<const Sizes>();
+    if (outcome != nullptr) *outcome = std::move(status);
     return sizes_;
   }
   sizes_ = std::make_shared<const Sizes>(std::move(measured).value());
@@ -289,11 +291,13 @@ ha_rows ha_rocksdb::records_in_range(uint index, const key_range* min_key, const
 }
 
 int ha_rocksdb::analyze(THD*, HA_CHECK_OPT*) {
-  const Status counted = cairn::RunningEngine()->upkeep().UpdateStatistics();
+  Status counted = cairn::RunningEngine()->upkeep().UpdateStatistics();
+  if (counted.ok()) {
+    shared_->CurrentSizes(&cairn::RunningEngine()->database(), /*refresh=*/true, &counted);
+  }
   if (!counted.ok()) {
     return AdminError(counted);
   }
-  shared_->CurrentSizes(&cairn::RunningEngine()->database(), /*refresh=*/true);
   engine_table_->definition().counters->analysed_us.store(
       cairn::RunningEngine()->database().NowMicros(), std::memory_order_relaxed);
   return HA_ADMIN_OK;
