@@ -69,7 +69,7 @@ int ToHandlerCode(StatusCode code) {
     case StatusCode::kOutOfOrder:
     case StatusCode::kOverlap:
       return kErrorBulkLoad;
-    case StatusCode::kIndexTooNew:
+    case StatusCode::kDefinitionTooNew:
       return HA_ERR_TABLE_DEF_CHANGED;
     case StatusCode::kInvalidArgument:
       return kErrorInvalidArgument;

@@ -115,6 +115,9 @@ int ha_rocksdb::create(const char* path, TABLE* form, HA_CREATE_INFO* create_inf
                              create_info->tmp_table() ? cairn::TableLifetime::kTemporary
                                                       : cairn::TableLifetime::kPermanent);
   if (!created.ok()) return OperationError(created.status());
+  if (!create_info->tmp_table()) {
+    (*created)->counters->made_by_query.store(ha_thd()->query_id, std::memory_order_relaxed);
+  }
   // The files written from now on tell the distinct values of the table's indexes.
   const auto opened = cairn::Table::Open(*created, description->layout, description->indexes);
   if (!opened.ok()) {

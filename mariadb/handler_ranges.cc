@@ -227,6 +227,8 @@ int ha_rocksdb::FetchListedRows() {
   listed_rows_.Clear();
   listed_row_ = 0;
   if (active_index == engine_table_->primary_position()) {
+    const Status known = engine_table_->CheckDefinition(transaction(), active_index);
+    if (!known.ok()) return OperationError(known);
     TakeListedRows();
   } else if (const int error = GatherListedRows()) {
     return error;

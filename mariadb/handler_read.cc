@@ -417,6 +417,8 @@ int ha_rocksdb::TakeUnread(uchar* record, const uchar* key, key_part_map key_par
   cairn::Session& session = cairn::Session::Of(ha_thd());
   cairn::ScopedWaitObserver observer(&session);
   deletes_unread_ = true;
+  const Status known = engine_table_->CheckDefinition(transaction(), active_index);
+  if (!known.ok()) return OperationError(known);
   return OperationError(transaction().Lock(engine_table_->primary().family(), search_key_,
                                            cairn::LockMode::kExclusive));
 }

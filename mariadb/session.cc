@@ -94,6 +94,11 @@ void Session::TransactionCommitted() {
     const int64_t now = static_cast<int64_t>(my_time(0));
     for (const auto& table : changed_tables_) {
       table->changed_at.store(now, std::memory_order_relaxed);
+      // CREATE ... SELECT: until now others have seen nothing of the table, and a snapshot of theirs would find it empty.
+      if (table->made_by_query.load(std::memory_order_relaxed) ==
+          static_cast<uint64_t>(thd_->query_id)) {
+        RunningEngine()->dictionary().NoteRedefined(table.get());
+      }
     }
   }
   TransactionEnded();

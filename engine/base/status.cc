@@ -34,8 +34,8 @@ std::string_view ToString(StatusCode code) {
       return "out of order";
     case StatusCode::kOverlap:
       return "overlap";
-    case StatusCode::kIndexTooNew:
-      return "index newer than the snapshot";
+    case StatusCode::kDefinitionTooNew:
+      return "defined after the snapshot";
     case StatusCode::kInvalidArgument:
       return "invalid argument";
     case StatusCode::kNotSupported:

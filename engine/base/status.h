@@ -32,7 +32,7 @@ enum class StatusCode {
   kBusy,              // Another process or thread holds what is needed.
   kOutOfOrder,        // An entry of a bulk load does not follow the one before it.
   kOverlap,           // Rows of a bulk load lie among rows that the table has.
-  kIndexTooNew,       // The index was built after the snapshot that is to be read.
+  kDefinitionTooNew,  // The table or index is newer than the snapshot that is to be read.
   // Wrong input.
   kInvalidArgument,
   kNotSupported,

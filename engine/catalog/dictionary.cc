@@ -52,6 +52,43 @@ Status Dictionary::SaveStatistics() {
   return batch.Count() == 0 ? Status() : Write(&batch, Sync::kNo);
 }
 
+uint64_t Dictionary::StateNumber() const {
+  rocksdb::TransactionDB* const database = database_->rocksdb();
+  const rocksdb::Snapshot* const snapshot = database->GetSnapshot();
+  const uint64_t number = snapshot->GetSequenceNumber();
+  database->ReleaseSnapshot(snapshot);
+  return number;
+}
+
+void Dictionary::NoteRedefined(TableCounters* counters) const {
+  counters->defined_at.store(StateNumber(), std::memory_order_release);
+}
+
+void Dictionary::NotePartitionLeft(std::string_view entry) const {
+  const std::string_view table = TableOfEntry(entry);
+  if (table.size() == entry.size()) return;
+  for (const std::string& sibling : EntriesOf(table)) {
+    if (const auto remaining = Find(sibling)) NoteRedefined(remaining->counters.get());
+  }
+}
+
+// Rows that a snapshot saw cannot have been in a partition that came later: what an old snapshot finds in it is right,
+// unless another partition of the table has gone meanwhile, perhaps one of the same name.
+uint64_t Dictionary::DefinedAtOfNewEntry(std::string_view entry) const {
+  const std::string_view table = TableOfEntry(entry);
+  uint64_t latest = 0;
+  bool has_siblings = false;
+  if (table.size() != entry.size()) {
+    for (const std::string& name : EntriesOf(table)) {
+      const auto sibling = Find(name);
+      if (sibling == nullptr) continue;
+      has_siblings = true;
+      latest = std::max(latest, sibling->counters->defined_at.load(std::memory_order_acquire));
+    }
+  }
+  return has_siblings ? latest : StateNumber();
+}
+
 std::shared_ptr<const TableDefinition> Dictionary::Find(std::string_view name) const {
   std::shared_lock lock(map_mutex_);
   for (const auto* tables : {&tables_, &temporary_tables_}) {
@@ -226,6 +263,8 @@ Result<std::shared_ptr<const TableDefinition>> Dictionary::CreateTable(
 
   family_flags_.merge(new_family_flags);
   database_->expiry().Add(ExpiryRules(*table));
+  // The one session that sees a temporary table saw nothing under its name before.
+  if (!temporary) table->counters->defined_at = DefinedAtOfNewEntry(name);
   std::unique_lock lock(map_mutex_);
   (temporary ? temporary_tables_ : tables_).emplace(std::string(name), table);
   return std::shared_ptr<const TableDefinition>(std::move(table));
@@ -287,8 +326,11 @@ Status Dictionary::DropTables(const std::vector<std::string>& names) {
   for (const auto& table : dropped) {
     for (const IndexEntry& index : table->indexes) database_->dropped_indexes().Add(index.id);
   }
-  std::unique_lock lock(map_mutex_);
-  for (const std::string& name : names) tables_.erase(name);
+  {
+    std::unique_lock lock(map_mutex_);
+    for (const std::string& name : names) tables_.erase(name);
+  }
+  for (const std::string& name : names) NotePartitionLeft(name);
   return Status();
 }
 
@@ -471,7 +513,10 @@ Status Dictionary::TruncateTables(const std::vector<std::string>& names) {
   for (const auto& table : tables) {
     for (const IndexEntry& index : table->indexes) database_->dropped_indexes().Add(index.id);
   }
-  for (const auto& empty : emptied) database_->expiry().Add(ExpiryRules(*empty));
+  for (const auto& empty : emptied) {
+    database_->expiry().Add(ExpiryRules(*empty));
+    if (!empty->temporary) NoteRedefined(empty->counters.get());
+  }
   std::unique_lock lock(map_mutex_);
   for (auto& empty : emptied) {
     auto& map = empty->temporary ? temporary_tables_ : tables_;

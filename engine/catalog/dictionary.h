@@ -44,7 +44,13 @@ struct TableCounters {
   // When a transaction that changed rows was committed last, in seconds since the epoch; 0: never since the start.
   std::atomic<int64_t> changed_at{0};
   std::atomic<int64_t> analysed_us{0};  // When ANALYZE TABLE ran last, since the epoch.
-  std::mutex initialise;                // Held while a counter is found in the data.
+  // Dictionary::StateNumber() when the table last came to its name, was emptied or lost a partition, since the start of
+  // this process; 0: not since. A snapshot of an earlier state (Transaction::SnapshotNumber()) saw other rows under
+  // the name, or none, whatever it finds there now.
+  std::atomic<uint64_t> defined_at{0};
+  std::atomic<uint64_t> made_by_query{
+      0};                 // The number that the server gave to the statement; 0: not known.
+  std::mutex initialise;  // Held while a counter is found in the data.
   RowCount row_count;
 
   void RaiseLargestGivenValue(uint64_t value) {
@@ -153,6 +159,11 @@ class Dictionary {
   // Gives all partitions of a table ("db.table") another name at once. Errors: as RenameTable.
   Status RenamePartitions(std::string_view from, std::string_view to);
 
+  // RocksDB's number of the state that a snapshot taken now would show.
+  uint64_t StateNumber() const;
+  // What snapshots older than now would read in the table is not what it was: gives them an error instead.
+  void NoteRedefined(TableCounters* counters) const;
+
   // The stored next auto-increment value of a table; 0 when none is stored.
   Result<uint64_t> LoadAutoIncrement(const TableDefinition& table) const;
   // Overwrites it, in memory too.
@@ -194,6 +205,10 @@ class Dictionary {
   };
   // All of them or none; change_mutex_ is held.
   Status Rename(const std::vector<Renaming>& renamings);
+  // An entry of a table leaves it: a query of an older snapshot may miss its rows in what remains.
+  void NotePartitionLeft(std::string_view entry) const;
+  // Of a new entry of a table: that of the other ones; now, if it has none.
+  uint64_t DefinedAtOfNewEntry(std::string_view entry) const;
   // Whether a table other than `leaving` has the version record of this path.
   bool SharesVersion(std::string_view path, const std::vector<std::string>& leaving) const;
   // Adds the marks that a table's indexes are dropped.

@@ -67,13 +67,19 @@ Status Dictionary::Rename(const std::vector<Renaming>& renamings) {
     }
   }
   CAIRN_RETURN_IF_ERROR(Write(&batch));
-  std::unique_lock lock(map_mutex_);
+  {
+    std::unique_lock lock(map_mutex_);
+    for (const Renaming& renaming : renamings) {
+      const auto found = tables_.find(renaming.from);
+      auto renamed = std::make_shared<TableDefinition>(*found->second);
+      renamed->name = renaming.to;
+      tables_.erase(found);
+      tables_.emplace(renaming.to, std::move(renamed));
+    }
+  }
   for (const Renaming& renaming : renamings) {
-    const auto found = tables_.find(renaming.from);
-    auto renamed = std::make_shared<TableDefinition>(*found->second);
-    renamed->name = renaming.to;
-    tables_.erase(found);
-    tables_.emplace(renaming.to, std::move(renamed));
+    NoteRedefined(Find(renaming.to)->counters.get());
+    if (TableOfEntry(renaming.from) != TableOfEntry(renaming.to)) NotePartitionLeft(renaming.from);
   }
   return Status();
 }

@@ -39,7 +39,17 @@ Status Cursor::Open(Transaction* transaction, const CursorAccess& access) {
     // Filters pass over entries, and a guard is made of what is passed.
     access_.ask_prefix_filters = false;
   }
-  return Status();
+  const Status checked = CheckDefinition();
+  if (!checked.ok()) Close();
+  return checked;
+}
+
+// Whether what the statement sees is of a time when the table and the index were there. Errors: kDefinitionTooNew.
+Status Cursor::CheckDefinition() const {
+  const bool sees_snapshot =
+      view() == Transaction::View::kSnapshot || (guard_.active() && transaction_->MayBeBehind());
+  if (!sees_snapshot) return Status();
+  return table_->CheckDefinition(*transaction_, access_.index);
 }
 
 Status Cursor::ChangeColumns(const ColumnSet* columns) {
@@ -303,26 +313,18 @@ Status Cursor::AsEndOfRange(Status status) const {
                                                 : std::move(status);
 }
 
-// Leaves the current row. Errors: kIndexTooNew.
-Status Cursor::BeginFetch(Direction direction) {
+// Leaves the current row.
+void Cursor::BeginFetch(Direction direction) {
   has_primary_key_ = on_entry_ = row_locked_ = false;
   place_ = Place::kNone;
   last_direction_ = direction;
   ForgetAhead();
-  const uint64_t built_at = current_index().entry.built_at;
-  if (built_at != 0 &&
-      (view() == Transaction::View::kSnapshot ||
-       (guard_.active() && transaction_->MayBeBehind())) &&
-      transaction_->SnapshotNumber() < built_at) {
-    return Status(StatusCode::kIndexTooNew);
-  }
-  return Status();
 }
 
 // Fills the record from the iterator's entry or the first suitable one behind it. kNotFound: none left.
 Status Cursor::Fetch(Direction direction, bool exact, uint8_t* record) {
   const bool is_primary = access_.index == table_->primary_position();
-  CAIRN_RETURN_IF_ERROR(BeginFetch(direction));
+  BeginFetch(direction);
   while (true) {
     if (iterator_->asks_filters() && LeftCommonPrefix()) {
       if (!iterator_->Valid()) CAIRN_RETURN_IF_ERROR(iterator_->status());

@@ -96,7 +96,7 @@ class Cursor {
 
   explicit Cursor(const Table* table);
 
-  // Errors: kInvalidArgument (a bug of the caller).
+  // Errors: kInvalidArgument (a bug of the caller), kDefinitionTooNew.
   Status Open(Transaction* transaction, const CursorAccess& access);
   // Wants other columns from the next row on; the position stays.
   Status ChangeColumns(const ColumnSet* columns);
@@ -125,7 +125,7 @@ class Cursor {
   // All Read functions fill `record` with the wanted columns; BLOBs are valid until the next read or
   // Close().
   // Errors: kNotFound (Read, ReadRow), kEndOfRange (the others), those of Transaction, kCorruption,
-  // kChecksumMismatch, kIndexTooNew.
+  // kChecksumMismatch.
   Status Read(std::string_view prefix, Start start, uint8_t* record, const ReadRange& range = {});
   Status ReadFirst(uint8_t* record, const ReadRange& range = {});
   Status ReadLast(uint8_t* record);
@@ -204,7 +204,8 @@ class Cursor {
   void LeavePlace(Direction direction);
   void SuspendIfDangling();
   Status SeekTo(std::string_view prefix, Start start, const ReadRange& range);
-  Status BeginFetch(Direction direction);
+  Status CheckDefinition() const;
+  void BeginFetch(Direction direction);
   Status Fetch(Direction direction, bool exact, uint8_t* record);
   bool OnlyWalks() const;
   bool MayReadAhead() const;

@@ -93,7 +93,7 @@ Status Cursor::GatherFrom(std::string_view prefix, Start start, const ReadRange&
                           uint8_t* record, RowBatch* rows) {
   const Status found = SeekTo(prefix, start, range);
   if (!found.ok()) return AsEndOfRange(found);
-  CAIRN_RETURN_IF_ERROR(BeginFetch(Direction::kForward));
+  BeginFetch(Direction::kForward);
   gathers_exact_ = start == Start::kExact;
   return GatherOn(most, record, rows);
 }

@@ -65,6 +65,14 @@ Result<std::shared_ptr<const Table>> Table::Open(std::shared_ptr<const TableDefi
   return std::shared_ptr<const Table>(std::move(table));
 }
 
+Status Table::CheckDefinition(const Transaction& transaction, uint32_t index) const {
+  const uint64_t seen = transaction.SnapshotNumber();
+  if (seen == 0) return Status();  // A snapshot that is taken from now on shows all that there is.
+  const uint64_t defined_at = definition_->counters->defined_at.load(std::memory_order_acquire);
+  if (seen >= defined_at && seen >= indexes_[index].entry.built_at) return Status();
+  return Status(StatusCode::kDefinitionTooNew);
+}
+
 void Table::RegisterKeyLayouts(const std::shared_ptr<const Table>& table, Database* database) {
   for (const TableIndex& index : table->indexes_) {
     // The codec lives as long as the table, which this pointer keeps.

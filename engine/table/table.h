@@ -8,6 +8,7 @@
 #include "engine/base/status.h"
 #include "engine/catalog/dictionary.h"
 #include "engine/codec/index_codec.h"
+#include "engine/txn/transaction.h"
 
 namespace cairn {
 
@@ -46,6 +47,10 @@ class Table {
   // Every column belongs to the primary key: its entries are then removed by SingleDelete
   // (spec/on-disk-format.md, 1.4).
   bool all_columns_in_primary_key() const { return all_columns_in_primary_key_; }
+
+  // Whether what a statement of the transaction sees, by its snapshot, is of a time when the table had come to its name
+  // and the index (a position) was built. Errors: kDefinitionTooNew.
+  Status CheckDefinition(const Transaction& transaction, uint32_t index) const;
 
   // Seconds after which rows expire; 0: never.
   uint64_t ttl_seconds() const { return ttl_seconds_; }
