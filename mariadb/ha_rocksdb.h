@@ -231,6 +231,9 @@ class ha_rocksdb final : public handler {
   static constexpr double kFetchCost = 2.5;
   // the place where one of several ranges begins.
   static constexpr double kSeekCost = 2.5;
+  // A scan of all rows that begins; of rows that it locks.
+  static constexpr double kScanStartCost = 1.0;
+  static constexpr double kLockingScanStartCost = 10.0;
   double ScannedRowCost() const;
 
   // What a read gives, within the handler, that found a row which others have locked and did not wait for them.

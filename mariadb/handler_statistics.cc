@@ -150,7 +150,9 @@ double ha_rocksdb::ScannedRowCost() const {
 }
 
 double ha_rocksdb::scan_time() {
-  return static_cast<double>(stats.records + stats.deleted) * ScannedRowCost() + 10.0;
+  // A statement that locks keeps to a range even of a small table, as a scan would lock all the rows.
+  const double start = lock_mode_.has_value() ? kLockingScanStartCost : kScanStartCost;
+  return static_cast<double>(stats.records + stats.deleted) * ScannedRowCost() + start;
 }
 
 double ha_rocksdb::read_time(uint index, uint ranges, ha_rows rows) {
