@@ -73,7 +73,7 @@ int ha_rocksdb::AfterConflict(int error, const uchar* record) {
 // the row back.
 int ha_rocksdb::WaitForConflict(const uchar* key) {
   const auto found = cursor_->PrimaryKey();
-  if (!found.ok()) return OperationError(found.status());
+  if (!found.ok()) return OperationError(Status(StatusCode::kLockTimeout));
   const std::string row(*found);
   cursor_->Close();
   const cairn::TableIndex& index = engine_table_->index(active_index);

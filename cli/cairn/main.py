@@ -577,6 +577,15 @@ def acceptance_covering(rows: int) -> None:
     sys.exit(command.run(rows))
 
 
+@acceptance.command("faults")
+@click.option("--short", is_flag=True, help="Fewer calls of each statement, fewer outcomes.")
+def acceptance_faults(short: bool) -> None:
+    """Let each call that a statement makes of the engine fail: errors must be told and undone."""
+    from cairn.acceptance import faults as command
+
+    sys.exit(command.run(short))
+
+
 @acceptance.command("damage")
 @click.option("--rounds", type=click.IntRange(1), default=50, show_default=True)
 @click.option("--seed", help="Repeat the rounds of an earlier run.")

@@ -208,6 +208,7 @@ def sql(reporter: Reporter) -> Total:
     total.add(_damage(reporter, server))
     total.add(_backup(reporter, server))
     total.add(_configurations(reporter, server))
+    total.add(_faults(reporter))
     return total
 
 
@@ -247,6 +248,16 @@ def _backup(reporter: Reporter, server: prefix.Server) -> Total:
 
     failed = backup.run_rounds(reporter, server, BACKUP_ROUNDS, f"{random.getrandbits(32)}")
     return Total(BACKUP_ROUNDS - failed, failed)
+
+
+def _faults(reporter: Reporter) -> Total:
+    """Calls that statements make of the engine fail in turn."""
+    from cairn.acceptance import faults
+
+    if plugin.is_replaced():
+        return Total()  # They fail in a plug-in that is made of this checkout's.
+    figures = faults.check(reporter, short=True)
+    return Total(figures.statements, len(figures.problems))
 
 
 def _configurations(reporter: Reporter, server: prefix.Server) -> Total:

@@ -1,0 +1,93 @@
+"""The file by which a test tells the plug-in of tests/faults which call is to fail."""
+
+from __future__ import annotations
+
+import mmap
+import re
+import struct
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from cairn.errors import CairnError
+from cairn.paths import ROOT
+
+_STATUS = ROOT / "engine" / "base" / "status.h"
+# As struct Plan of tests/faults/faults.cc.
+_FIELDS = ("thread", "outcome", "locks", "skip", "calls", "due", "pause", "paused")
+_NAME_BYTES = 64
+_BYTES = 4 * len(_FIELDS) + _NAME_BYTES
+
+
+def outcomes() -> dict[str, int]:
+    """The numbers of the engine's outcomes, by their names without the k ("LockTimeout")."""
+    text = _STATUS.read_text(encoding="utf-8")
+    body = re.search(r"enum class StatusCode \{(.*?)\};", text, re.DOTALL)
+    if body is None:
+        raise CairnError(f"{_STATUS} has no StatusCode.")
+    names = re.findall(r"^\s*k(\w+),", body[1], re.MULTILINE)
+    return {name: number for number, name in enumerate(names)}
+
+
+class FaultPlan:
+    """Which call is due, and what has come of it. One thread arms it at a time."""
+
+    def __init__(self, path: Path) -> None:
+        path.write_bytes(bytes(_BYTES))
+        self._file = path.open("r+b")
+        self._map = mmap.mmap(self._file.fileno(), _BYTES)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._map.close()
+        self._file.close()
+
+    def arm(
+        self, thread: int, outcome: int, skip: int, *, locks: bool = False, pause: bool = False
+    ) -> None:
+        """The call after `skip` others, by the thread with this number of the kernel's, is due.
+
+        `locks`: only calls that may wait for a lock count. `pause`: it waits until `go_on`.
+        """
+        self._set("thread", 0)
+        for field, value in (
+            ("outcome", outcome),
+            ("locks", int(locks)),
+            ("skip", skip),
+            ("calls", 0),
+            ("due", 0),
+            ("paused", 0),
+            ("pause", int(pause)),
+        ):
+            self._set(field, value)
+        self._map[4 * len(_FIELDS) :] = bytes(_NAME_BYTES)
+        self._set("thread", thread)
+
+    def disarm(self) -> str | None:
+        """The call that was due and has happened; None: there were fewer calls."""
+        self._set("thread", 0)
+        return self.call if self._get("due") else None
+
+    def go_on(self) -> None:
+        self._set("pause", 0)
+
+    @property
+    def paused(self) -> bool:
+        return bool(self._get("paused"))
+
+    @property
+    def call(self) -> str:
+        return self._map[4 * len(_FIELDS) :].split(b"\0", 1)[0].decode("ascii")
+
+    def _set(self, field: str, value: int) -> None:
+        struct.pack_into("=i", self._map, 4 * _FIELDS.index(field), value)
+
+    def _get(self, field: str) -> int:
+        return int(struct.unpack_from("=i", self._map, 4 * _FIELDS.index(field))[0])

@@ -1,0 +1,120 @@
+"""The statements whose calls of the engine fail in ./cairn acceptance faults, and their tables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+ROWS = 24
+TABLES = ("t", "h", "p", "s", "a", "g")
+DEFINITIONS = (
+    "CREATE TABLE t (id INT PRIMARY KEY, u INT, k INT, v VARCHAR(60), UNIQUE u (u), KEY k (k), "
+    "KEY kv (k, v))",
+    "CREATE TABLE h (k INT, v VARCHAR(60), KEY k (k))",
+    "CREATE TABLE p (id INT PRIMARY KEY, k INT, v VARCHAR(60), KEY k (k)) "
+    "PARTITION BY HASH (id) PARTITIONS 3",
+    "CREATE TABLE s (id INT PRIMARY KEY, u INT, k INT, v VARCHAR(60))",
+    "CREATE TABLE a (id INT AUTO_INCREMENT PRIMARY KEY, v VARCHAR(60))",
+    "CREATE TABLE g (id INT, d INT, k INT, w INT AS (k * 2) VIRTUAL, b BLOB, "
+    "PRIMARY KEY (id DESC, d), KEY w (w), KEY k (k), UNIQUE long_unique (b))",
+)
+ROWS_OF = (
+    f"INSERT INTO t SELECT seq, seq * 10, seq MOD 5, CONCAT('row ', seq) FROM seq_1_to_{ROWS}",
+    "INSERT INTO h SELECT k, v FROM t",
+    "INSERT INTO p SELECT id, k, v FROM t",
+    "INSERT INTO s SELECT id + 12, u + 120, k, CONCAT('new ', id) FROM t",
+    "INSERT INTO a SELECT id, v FROM t",
+    "INSERT INTO g (id, d, k, b) SELECT id, id MOD 3, k, v FROM t",
+)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of statement. `before` runs in the same transaction, without faults."""
+
+    name: str
+    statement: str
+    before: tuple[str, ...] = ()
+    # What the session has set, and sets back behind it.
+    settings: str = ""
+
+
+READS = (
+    Kind("scan", "SELECT * FROM t ORDER BY id"),
+    Kind("scan backward", "SELECT * FROM t ORDER BY id DESC"),
+    Kind("row by its key", "SELECT * FROM t WHERE id = 7"),
+    Kind("row by a unique key", "SELECT * FROM t WHERE u = 70"),
+    Kind("rows of a list", "SELECT * FROM t WHERE id IN (3, 9, 14, 20)"),
+    Kind("rows of an index", "SELECT * FROM t FORCE INDEX (k) WHERE k = 3"),
+    Kind("entries of an index", "SELECT k, v FROM t FORCE INDEX (kv) WHERE k BETWEEN 1 AND 3"),
+    Kind("least and greatest", "SELECT MIN(k), MAX(k) FROM t"),
+    Kind("groups", "SELECT k, COUNT(*), MAX(v) FROM t GROUP BY k"),
+    Kind("sorted", "SELECT * FROM t ORDER BY v DESC LIMIT 5"),
+    Kind("join", "SELECT t.id, s.v FROM t JOIN s ON s.id = t.id WHERE t.k < 3"),
+    Kind(
+        "join in batches",
+        "SELECT t.id, p.v FROM t JOIN p ON p.id = t.id",
+        settings="optimizer_switch = 'mrr=on,join_cache_bka=on', join_cache_level = 6",
+    ),
+    Kind("hidden key", "SELECT * FROM h WHERE k = 2"),
+    Kind("partitions", "SELECT * FROM p WHERE k = 2"),
+    Kind("union of indexes", "SELECT * FROM g FORCE INDEX (k, w) WHERE k = 1 OR w = 6"),
+    Kind("subquery", "SELECT * FROM t WHERE k IN (SELECT k FROM s WHERE id > 30)"),
+    Kind("locking", "SELECT * FROM t WHERE k = 3 FOR UPDATE"),
+    Kind("locking union", "SELECT * FROM g FORCE INDEX (k, w) WHERE k = 1 OR w = 6 FOR UPDATE"),
+    Kind("handler", "HANDLER t READ k FIRST LIMIT 5", before=("HANDLER t OPEN",)),
+)
+CHANGES = (
+    Kind("INSERT", "INSERT INTO t VALUES (100, 1000, 1, 'x'), (101, 1010, 1, 'y')"),
+    Kind("INSERT IGNORE", "INSERT IGNORE INTO t VALUES (100, 1000, 1, 'x'), (7, 1010, 1, 'y')"),
+    Kind("INSERT with a counter", "INSERT INTO a (v) VALUES ('x'), ('y'), ('z')"),
+    Kind("INSERT SELECT", "INSERT INTO t SELECT id + 100, u + 1000, k, v FROM s"),
+    Kind(
+        "ON DUPLICATE KEY",
+        "INSERT INTO t VALUES (200, 70, 1, 'x'), (8, 81, 1, 'y'), (201, 2010, 1, 'z') "
+        "ON DUPLICATE KEY UPDATE v = 'changed', k = 9",
+    ),
+    Kind("REPLACE", "REPLACE INTO t VALUES (7, 80, 1, 'x'), (100, 1000, 1, 'y')"),
+    Kind("REPLACE of a long key", "REPLACE INTO g (id, d, k, b) VALUES (50, 1, 1, 'row 7')"),
+    Kind("INSERT without a key", "INSERT INTO h VALUES (1, 'x'), (2, 'y')"),
+    Kind("INSERT into partitions", "INSERT INTO p VALUES (100, 1, 'x'), (101, 1, 'y')"),
+    Kind("UPDATE of a row", "UPDATE t SET v = 'changed' WHERE id = 7"),
+    Kind("UPDATE by an index", "UPDATE t SET v = 'changed', k = k + 1 WHERE k = 3"),
+    Kind("UPDATE of a key", "UPDATE t SET id = id + 100, u = u + 1000 WHERE k = 3"),
+    Kind("UPDATE IGNORE", "UPDATE IGNORE t SET u = 10 WHERE k = 3"),
+    Kind("UPDATE in order", "UPDATE t SET k = k + 1 ORDER BY u DESC LIMIT 6"),
+    Kind("UPDATE of a join", "UPDATE t JOIN s ON s.id = t.id SET t.v = s.v, s.k = t.k + 1"),
+    Kind("UPDATE of a union", "UPDATE g FORCE INDEX (k, w) SET d = d + 5 WHERE k = 1 OR w = 6"),
+    Kind("UPDATE across partitions", "UPDATE p SET id = id + 100 WHERE k = 2"),
+    Kind("UPDATE without a key", "UPDATE h SET v = 'changed' WHERE k = 2"),
+    Kind("DELETE of a row", "DELETE FROM t WHERE id = 7"),
+    Kind("DELETE by an index", "DELETE FROM t WHERE k = 3"),
+    Kind("DELETE IGNORE", "DELETE IGNORE FROM t WHERE k = 3"),
+    Kind("DELETE of all", "DELETE FROM t"),
+    Kind("DELETE of a join", "DELETE t, s FROM t JOIN s ON s.id = t.id"),
+    Kind("DELETE of a union", "DELETE FROM g WHERE k = 1 OR w = 6"),
+    Kind("DELETE RETURNING", "DELETE FROM p WHERE k = 2 RETURNING id, v"),
+    Kind("DELETE without a key", "DELETE FROM h WHERE k = 2"),
+)
+# Each ends its transaction.
+ENDS = (
+    Kind("COMMIT", "COMMIT", before=("UPDATE t SET v = 'changed' WHERE k = 3",)),
+    Kind(
+        "COMMIT behind a savepoint",
+        "COMMIT",
+        before=("SAVEPOINT x", "DELETE FROM t WHERE k = 3", "ROLLBACK TO x", "DELETE FROM h"),
+    ),
+)
+# Each is a definition, and the one that takes it back.
+DEFINITION_CHANGES = (
+    (Kind("CREATE TABLE", "CREATE TABLE n (id INT PRIMARY KEY)"), "DROP TABLE n"),
+    (Kind("CREATE SELECT", "CREATE TABLE n AS SELECT * FROM t"), "DROP TABLE n"),
+    (Kind("ADD INDEX", "ALTER TABLE t ADD INDEX n (v, k)"), "ALTER TABLE t DROP INDEX n"),
+    (Kind("DROP INDEX", "ALTER TABLE s DROP INDEX n"), "ALTER TABLE s ADD INDEX n (v)"),
+    (
+        Kind("ADD COLUMN", "ALTER TABLE t ADD COLUMN n INT DEFAULT 3, ALGORITHM=COPY"),
+        "ALTER TABLE t DROP COLUMN n",
+    ),
+    (Kind("RENAME", "RENAME TABLE t TO n"), "RENAME TABLE n TO t"),
+    (Kind("RENAME of partitions", "RENAME TABLE p TO n"), "RENAME TABLE n TO p"),
+    (Kind("AUTO_INCREMENT", "ALTER TABLE a AUTO_INCREMENT = 1000"), ""),
+)
