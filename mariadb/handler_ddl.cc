@@ -42,9 +42,14 @@ int RefuseForeignKeys(THD* thd) {
 
 bool IsPartition(std::string_view name) { return cairn::TableOfEntry(name).size() < name.size(); }
 
+// The server words a rename that failed by itself, with a number and no reason: that comes first.
 int RenameError(const Status& renamed) {
+  if (renamed.ok()) return 0;
   if (renamed.code() == StatusCode::kNotFound) return HA_ERR_NO_SUCH_TABLE;
-  return cairn::HandlerError(renamed);
+  const int error = cairn::HandlerError(renamed);
+  const std::string reason = cairn::TakeErrorMessage(error);
+  if (!reason.empty()) my_error(ER_GET_ERRMSG, MYF(0), error, reason.c_str(), "ROCKSDB");
+  return error;
 }
 
 // Whether the directory of a database that this path leads to is there. The server finds out only after the engine
