@@ -262,6 +262,7 @@ class ha_rocksdb final : public handler {
   void EncodeConflictKey(const uchar* key);
   int LockForConflictCheck(const uchar* key);
   bool ChangesDuplicates() const;
+  bool MayLockPartitions() const;
   int ReadConflict(uchar* record, const uchar* key, key_part_map key_parts,
                    ha_rkey_function find_flag);
   int AfterConflict(int error, const uchar* record);

@@ -75,6 +75,16 @@ ulonglong ha_rocksdb::table_flags() const {
          HA_CONCURRENT_OPTIMIZE | HA_ONLINE_ANALYZE | HA_CRASH_SAFE;
 }
 
+// Whether the statement may lock rows of a partitioned table, which come partition after partition then
+// (multi_range_read_info_const()): not in the order of their positions, in which indexes are merged. A partition that is
+// not used by the statement answers for all, so that its own lock mode says nothing.
+bool ha_rocksdb::MayLockPartitions() const {
+  if (table == nullptr || table->part_info == nullptr) return false;
+  const THD* const thd = ha_thd();
+  return thd_sql_command(thd) != SQLCOM_SELECT || table->reginfo.lock_type > TL_READ ||
+         thd_tx_isolation(thd) == ISO_SERIALIZABLE;
+}
+
 ulong ha_rocksdb::index_flags(uint index, uint part, bool all_parts) const {
   // Asked before the table is open as well, when only the server's definition is known: it may then promise
   // columns that the index does not give back. CorrectCoveredColumns() takes those back.
@@ -86,6 +96,7 @@ ulong ha_rocksdb::index_flags(uint index, uint part, bool all_parts) const {
   flags |= HA_DO_INDEX_COND_PUSHDOWN;
   // To make the filter, a locking statement would lock rows that it may not want.
   if (!lock_mode_.has_value()) flags |= HA_DO_RANGE_FILTER_PUSHDOWN;
+  if (MayLockPartitions()) flags |= HA_KEY_SCAN_NOT_ROR;
   const uint first = all_parts ? 0 : part;
   for (uint i = first; i <= part && i < key.ext_key_parts; ++i) {
     const KEY_PART_INFO& key_part = key.key_part[i];
