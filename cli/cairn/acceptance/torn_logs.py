@@ -7,7 +7,6 @@ left, each time with other harm done to the logs.
 from __future__ import annotations
 
 import hashlib
-import random
 import shutil
 import threading
 from pathlib import Path
@@ -266,8 +265,3 @@ def run_rounds(reporter: Reporter, mariadb: Server, count: int, seed: str) -> in
         if not failed:
             remove(directory)
     return failed
-
-
-def run_short(reporter: Reporter, mariadb: Server, count: int) -> int:
-    """For ./cairn test crash; returns how many rounds failed."""
-    return run_rounds(reporter, mariadb, count, f"{random.getrandbits(32)}")
