@@ -127,7 +127,7 @@ def test_the_short_form_may_have_a_number_of_rounds(recorded):
     part = recorded(lambda context: rounds.append([number for number, _ in context.rounds()]))
     part.PART = replace(part.PART, short_rounds=2)
     part.hunt(short=True)
-    part.hunt(seconds=0.02)
+    part.hunt(seconds=0.5)
     assert rounds[0] == [1, 2]
     assert len(rounds[1]) > 2
 
