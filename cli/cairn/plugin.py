@@ -13,12 +13,10 @@ from cairn.report import Phase
 
 PRESETS = ("release", "debug", "asan", "tsan")
 LIBRARY = "ha_rocksdb.so"
-# All checkouts share what they compile: paths count from the checkout's root, not from /. What
-# precompiled headers define, ccache must take on trust.
+# All checkouts share what they compile: paths count from the checkout's root, not from /.
 _CCACHE = {
     "CCACHE_BASEDIR": str(ROOT),
     "CCACHE_NOHASHDIR": "true",
-    "CCACHE_SLOPPINESS": "pch_defines,time_macros",
     "CCACHE_MAXSIZE": "4G",
 }
 
