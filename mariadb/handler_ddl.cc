@@ -42,11 +42,12 @@ int RefuseForeignKeys(THD* thd) {
 
 bool IsPartition(std::string_view name) { return cairn::TableOfEntry(name).size() < name.size(); }
 
-// The server words a rename that failed by itself, with a number and no reason: that comes first.
+// The server words a rename that failed by itself, with a number. Where that says nothing, the reason comes first.
 int RenameError(const Status& renamed) {
   if (renamed.ok()) return 0;
   if (renamed.code() == StatusCode::kNotFound) return HA_ERR_NO_SUCH_TABLE;
   const int error = cairn::HandlerError(renamed);
+  if (renamed.code() == StatusCode::kAlreadyExists) return error;
   const std::string reason = cairn::TakeErrorMessage(error);
   if (!reason.empty()) my_error(ER_GET_ERRMSG, MYF(0), error, reason.c_str(), "ROCKSDB");
   return error;
