@@ -63,9 +63,10 @@ int ha_rocksdb::write_row(const uchar* record) {
   writer_->SetUniqueChecks(unchecked ? UniqueChecks::kOverwrite
                            : loads   ? UniqueChecks::kTrusted
                                      : UniqueChecks::kAll);
-  writer_->SetChangesDuplicates(ChangesDuplicates());
+  const bool changes_duplicates = ChangesDuplicates();
+  writer_->SetChangesDuplicates(changes_duplicates);
   const Status inserted = writer_->Insert(&transaction(), record);
-  meets_duplicate_ = inserted.code() == StatusCode::kDuplicateKey && ChangesDuplicates();
+  meets_duplicate_ = inserted.code() == StatusCode::kDuplicateKey && changes_duplicates;
   if (!inserted.ok()) return OperationError(inserted);
   if (const int error = NoteAutoIncrement(record)) return error;
   CountWrite(Work::kRowsInserted, Work::kSystemRowsInserted);

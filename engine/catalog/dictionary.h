@@ -48,8 +48,8 @@ struct TableCounters {
   // this process; 0: not since. A snapshot of an earlier state (Transaction::SnapshotNumber()) saw other rows under
   // the name, or none, whatever it finds there now.
   std::atomic<uint64_t> defined_at{0};
-  std::atomic<uint64_t> made_by_query{
-      0};                 // The number that the server gave to the statement; 0: not known.
+  // The number that the server gave to the statement that made the table; 0: not known.
+  std::atomic<uint64_t> made_by_query{0};
   std::mutex initialise;  // Held while a counter is found in the data.
   RowCount row_count;
 

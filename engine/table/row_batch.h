@@ -34,7 +34,7 @@ class RowBatch {
   void Fetch(Transaction* transaction, const ColumnFamily& family, Transaction::View view);
 
   std::string_view key(size_t i) const { return slots_->keys[i]; }
-  // Of Fetch(), ok, kNotFound, kCorruption, kIoError.
+  // Of Fetch(): ok, kNotFound, kCorruption, kIoError.
   Status status(size_t i) const;
   // With an ok status; valid until Clear() or the next Fetch().
   std::string_view value(size_t i) const { return slots_->values[i].ToStringView(); }

@@ -155,7 +155,7 @@ def _without_counter(definition: str) -> str:
 
 
 # These change which partitions a table has. The server opens the ones there are and asks no engine
-# about the others: an old snapshot sees the partitions of today, with InnoDB as with us.
+# about the others: what a query wants of those alone is empty, with InnoDB as with us.
 SERVER_S_PARTITIONS = {"DROP PARTITION", "CONVERT PARTITION", "CONVERT TABLE"}
 
 
