@@ -8,6 +8,7 @@
 
 #include "engine/store/directory_marker.h"
 #include "engine/store/log_check.h"
+#include "engine/store/numbered_names.h"
 #include "engine/store/rocksdb_status.h"
 #include "engine/store/stored_log_directory.h"
 
@@ -50,7 +51,7 @@ Result<Contents> List(rocksdb::Env* env, const std::string& directory) {
     contents.blob_files += IsNumbered(name, ".blob") ? 1 : 0;
     contents.logs += IsNumbered(name, ".log") ? 1 : 0;
   }
-  std::sort(contents.manifests.begin(), contents.manifests.end());
+  std::sort(contents.manifests.begin(), contents.manifests.end(), ByNumber());
   return contents;
 }
 

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/store/numbered_names.h"
 #include "engine/store/rocksdb_status.h"
 
 namespace cairn {
@@ -24,7 +25,7 @@ Result<std::string> NewestOptions(rocksdb::Env* env, const std::string& director
       FromRocksDb(env->GetChildren(directory, &names)).WithContext("listing " + directory));
   std::erase_if(names, [](const std::string& name) { return !IsOptionsFile(name); });
   if (names.empty()) return std::string();
-  return directory + "/" + *std::max_element(names.begin(), names.end());
+  return directory + "/" + *std::max_element(names.begin(), names.end(), ByNumber());
 }
 
 // RocksDB puts a backslash before what means something in the file.

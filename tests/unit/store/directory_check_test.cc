@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/store/database.h"
+#include "engine/store/stored_log_directory.h"
 #include "tests/unit/store/memory_database.h"
 
 namespace cairn {
@@ -131,6 +132,27 @@ TEST_F(DirectoryCheck, FirstManifestIsDataWhereItIsLargeOrNotAlone) {
   Write("MANIFEST-000001", std::string(50, 'x'));
   Write("CAIRN_FORMAT", "1\n");
   EXPECT_EQ(CheckDirectory(env(), "/memory", "", &disk_.log()).code(), StatusCode::kCorruption);
+}
+
+TEST_F(DirectoryCheck, NewestManifestIsNamedBeyondTheMillionth) {
+  for (const char* name : {"MANIFEST-999999", "MANIFEST-1000003"}) {
+    ASSERT_TRUE(rocksdb::WriteStringToFile(env(), "records", std::string("/memory/") + name).ok());
+  }
+  const auto opened = Open();
+  ASSERT_FALSE(opened.ok());
+  EXPECT_THAT(opened.status().ToString(), HasSubstr("write the line MANIFEST-1000003 into"));
+}
+
+TEST_F(DirectoryCheck, NewestOptionsAreReadBeyondTheMillionth) {
+  const auto write = [&](const std::string& name, const std::string& logs) {
+    return rocksdb::WriteStringToFile(env(), "[DBOptions]\n  wal_dir=" + logs + "\n",
+                                      "/memory/" + name);
+  };
+  ASSERT_TRUE(write("OPTIONS-999999", "/before").ok());
+  ASSERT_TRUE(write("OPTIONS-1000003", "/now").ok());
+  const auto stored = StoredLogDirectory(env(), "/memory");
+  ASSERT_TRUE(stored.ok());
+  EXPECT_EQ(*stored, "/now");
 }
 
 TEST_F(DirectoryCheck, LogsThatNobodyWouldReadAreRefusedUntilTheyAreMoved) {
