@@ -13,6 +13,7 @@
 #include "engine/store/index_range.h"
 #include "engine/store/library_log.h"
 #include "engine/store/log_check.h"
+#include "engine/store/log_names.h"
 #include "engine/store/option_text.h"
 #include "engine/store/point_lookup.h"
 #include "engine/store/rocksdb_status.h"
@@ -152,14 +153,16 @@ void SettlePace(DatabaseOptions* options) {
 
 }  // namespace
 
-Database::Database(DatabaseOptions options, ColumnFamilyOptionSource family_options,
+Database::Database(std::unique_ptr<rocksdb::Env> env, DatabaseOptions options,
+                   ColumnFamilyOptionSource family_options,
                    std::shared_ptr<DroppedIndexes> dropped_indexes, std::shared_ptr<Expiry> expiry,
                    std::shared_ptr<KeyLayouts> key_layouts,
                    std::shared_ptr<FileStatistics> file_statistics,
                    std::shared_ptr<WriteStalls> write_stalls,
                    std::shared_ptr<DamagedFiles> damaged_files,
                    std::shared_ptr<LogFailure> log_failure, Log* log)
-    : options_(std::move(options)),
+    : env_(std::move(env)),
+      options_(std::move(options)),
       backup_checkpoint_(options_.db.env, options_.directory),
       family_options_(std::move(family_options)),
       dropped_indexes_(std::move(dropped_indexes)),
@@ -179,6 +182,8 @@ Result<std::unique_ptr<Database>> Database::Open(DatabaseOptions options, Log* l
   auto key_layouts = std::make_shared<KeyLayouts>();
   auto file_statistics = std::make_shared<FileStatistics>(key_layouts, log);
   SettlePace(&options);
+  std::unique_ptr<rocksdb::Env> log_names = KeepLogNames(options.db.env);
+  options.db.env = log_names.get();
   const auto now_us = [env = options.db.env] { return static_cast<int64_t>(env->NowMicros()); };
   auto write_stalls = std::make_shared<WriteStalls>(now_us, options.pace);
   auto damaged_files = std::make_shared<DamagedFiles>();
@@ -224,9 +229,10 @@ Result<std::unique_ptr<Database>> Database::Open(DatabaseOptions options, Log* l
   if (!opened.ok()) return ExplainOpenFailure(opened, options.directory);
 
   std::unique_ptr<Database> database(
-      new Database(std::move(options), std::move(family_options), std::move(dropped_indexes),
-                   std::move(expiry), std::move(key_layouts), std::move(file_statistics),
-                   std::move(write_stalls), std::move(damaged_files), std::move(log_failure), log));
+      new Database(std::move(log_names), std::move(options), std::move(family_options),
+                   std::move(dropped_indexes), std::move(expiry), std::move(key_layouts),
+                   std::move(file_statistics), std::move(write_stalls), std::move(damaged_files),
+                   std::move(log_failure), log));
   database->db_.reset(db);
   RemoveUnfinishedSortedFiles(database->options_, log);
   database->backup_checkpoint_.RemoveLeft(log);

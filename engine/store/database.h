@@ -206,8 +206,8 @@ class Database {
   Status Close();
 
  private:
-  Database(DatabaseOptions options, ColumnFamilyOptionSource family_options,
-           std::shared_ptr<DroppedIndexes> dropped_indexes, std::shared_ptr<Expiry> expiry,
+  Database(std::unique_ptr<rocksdb::Env> env, DatabaseOptions options,
+           ColumnFamilyOptionSource family_options, std::shared_ptr<DroppedIndexes> dropped_indexes, std::shared_ptr<Expiry> expiry,
            std::shared_ptr<KeyLayouts> key_layouts, std::shared_ptr<FileStatistics> file_statistics,
            std::shared_ptr<WriteStalls> write_stalls, std::shared_ptr<DamagedFiles> damaged_files,
            std::shared_ptr<LogFailure> log_failure, Log* log);
@@ -220,6 +220,7 @@ class Database {
   Result<std::string> Identity() const;
   void AdoptPrefixExtractor(const ColumnFamily& family) const;
 
+  std::unique_ptr<rocksdb::Env> env_;  // options_.db.env
   DatabaseOptions options_;
   BackupCheckpoint backup_checkpoint_;
   ColumnFamilyOptionSource family_options_;

@@ -21,10 +21,6 @@ from cairn.scratch_server import ENGINE_DIRECTORY, ScratchServer
 
 MIXED_CLIENTS = 3
 XA_CLIENTS = 2
-# In the engine's directory. By the rule "directory" RocksDB 11.8.1 loses a new log in one of a
-# hundred cuts: with rocksdb_two_write_queues a write with sync=true, other than a prepare, calls
-# MarkLogsSynced in WriteImpl before anything is synced, and the directory then never is.
-ENGINE_NAMES = "own"
 START_S = 300
 _NOT_IN_ENGINE = 1815
 _ASKED_MODE = "start once with rocksdb_wal_recovery_mode=2 to go back to before the damage"
@@ -144,7 +140,7 @@ class Rig:
         # The server renames and removes definitions without a sync of their directory, and relies
         # on the order that the journals of file systems keep. The engine must not.
         self.disk.name_rule("journal")
-        self.disk.name_rule(ENGINE_NAMES, f"data/{ENGINE_DIRECTORY}")
+        self.disk.name_rule("directory", f"data/{ENGINE_DIRECTORY}")
 
     # ---- a cut ----------------------------------------------------------------------------------
 
