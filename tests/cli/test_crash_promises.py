@@ -1,6 +1,6 @@
 """What the checks after a crash accept and what they report."""
 
-from cairn.crash import inserts, mixed
+from cairn.crash import binlog, inserts, mixed
 
 
 class Answers:
@@ -121,3 +121,31 @@ def test_a_change_without_its_line_is_reported():
     answers = MixedAnswers({"rocks": [LINE], "inno": [LINE]}, {"rocks": {3: 10}, "inno": {2: -5}})
     wrong = mixed.check([mixed_promise({1: "both"})], answers)
     assert wrong == ["crash.rocks_sum is not what the lines say: rows 3"]
+
+
+DAMAGE = [
+    "client 0: lost from crash.inno_line: 427",
+    "CHECK TABLE crash.inno_line: Warning: InnoDB: The B-tree of index PRIMARY is corrupted.",
+    "CHECK TABLE crash.inno_line: error: Corrupt",
+    "The primary: 7 [ERROR] InnoDB: duplicate key in `PRIMARY` of table `crash`.`inno_line`",
+    "crash.inno_line differs in the replica",
+]
+
+
+def test_damage_that_innodb_reports_of_its_own_tables_is_its_own():
+    assert binlog.only_innodb_is_damaged(DAMAGE)
+
+
+def test_a_row_missing_from_innodb_without_damage_is_a_failure():
+    assert not binlog.only_innodb_is_damaged(["client 0: lost from crash.inno_line: 427"])
+
+
+def test_anything_wrong_with_rocksdb_beside_innodb_s_damage_is_a_failure():
+    for text in (
+        "client 0: lost from crash.rocks_line: 427",
+        "CHECK TABLE crash.rocks_line: error: Corrupt",
+        "crash.keyless differs in the replica",
+        "The replica has stopped: error 1032",
+        "The primary: 7 [ERROR] Got signal 11",
+    ):
+        assert not binlog.only_innodb_is_damaged([*DAMAGE, text])

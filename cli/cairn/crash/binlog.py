@@ -19,6 +19,9 @@ from cairn.scratch_server import ScratchServer, own_directory, remove
 
 CLIENTS = 6
 CATCH_UP_S = 120
+# InnoDB 10.11.18 came back from one kill of some five hundred with a page of its own damaged. Such
+# a run shows nothing about ROCKSDB and begins anew; more of them than this are a failure.
+MOST_DAMAGED_INNODB = 1
 DURABLE = (
     "--log-bin=binlog",
     "--binlog-format=ROW",
@@ -71,6 +74,8 @@ class Tally:
     failed: int = 0
     acknowledged: int = 0
     kills: int = 0
+    # Runs that ended because InnoDB had damaged its own tables.
+    damaged_innodb: int = 0
 
 
 class Rig:
@@ -270,18 +275,19 @@ def crash(
         f"./cairn crash binlog --rounds {rounds} --seed {seed}"
         f"{' --bypass-memtable' if options else ''}"
     )
+    tally = Tally()
     with own_directory(directory):
-        directory.mkdir(parents=True, exist_ok=True)
-        tally = _crash(reporter, Rig(mariadb, directory, seed, options), rounds)
-        if tally.failed:
-            say(f"  Kept for a look: {shown(directory)}")
-        else:
-            remove(directory)
+        while tally.passed < rounds and not tally.failed:
+            directory.mkdir(parents=True, exist_ok=True)
+            _crash(reporter, Rig(mariadb, directory, seed, options), rounds, tally)
+            if tally.failed:
+                say(f"  Kept for a look: {shown(directory)}")
+            else:
+                remove(directory)
     return tally
 
 
-def _crash(reporter: Reporter, rig: Rig, rounds: int) -> Tally:
-    tally = Tally()
+def _crash(reporter: Reporter, rig: Rig, rounds: int, tally: Tally) -> None:
     try:
         with reporter.phase("Prepare") as phase:
             rig.prepare()
@@ -289,13 +295,22 @@ def _crash(reporter: Reporter, rig: Rig, rounds: int) -> Tally:
         with reporter.phase("Rounds") as phase:
             _rounds(rig, rounds, tally, phase)
             phase.summary = f"{tally.acknowledged:,} transactions acknowledged, {tally.kills} kills"
+            if tally.damaged_innodb:
+                phase.summary += f", {tally.damaged_innodb} times InnoDB damaged its own tables"
     finally:
         rig.close()
-    return tally
+
+
+def only_innodb_is_damaged(wrong: list[str]) -> bool:
+    """Whether all complaints are about tables of InnoDB, one of which it calls corrupt itself."""
+    return any(
+        text.startswith("CHECK TABLE crash.inno_") and text.endswith("error: Corrupt")
+        for text in wrong
+    ) and all("crash.inno_" in text or "InnoDB: " in text for text in wrong)
 
 
 def _rounds(rig: Rig, rounds: int, tally: Tally, phase: Phase) -> None:
-    for number in range(1, rounds + 1):
+    for number in range(tally.passed + 1, rounds + 1):
         plan = Plan.of(rig.seed, number)
         try:
             wrong = rig.load(number, plan, tally)
@@ -306,10 +321,13 @@ def _rounds(rig: Rig, rounds: int, tally: Tally, phase: Phase) -> None:
             # Whatever a check stumbles over is what this program looks for.
             wrong = [f"{type(error).__name__}: {error}"]
         if wrong:
-            tally.failed += 1
             phase.note(f"round {number} failed ({plan}):")
             for text in wrong:
                 phase.note(text)
+            if only_innodb_is_damaged(wrong) and tally.damaged_innodb < MOST_DAMAGED_INNODB:
+                tally.damaged_innodb += 1
+            else:
+                tally.failed += 1
             return
         tally.passed += 1
         phase.progress(f"{number} of {rounds}, {tally.acknowledged:,} transactions acknowledged")
