@@ -80,6 +80,10 @@ uint32_t CountParts(const KEY& key, key_part_map parts);
 // HA_ERR_NO_SUCH_TABLE when there is none.
 int DropTableByPath(const char* path);
 
+// Drops what the dictionary still has of a database ("./db/") whose tables have all been dropped: what a statement that
+// failed midway has left, whose name could not be used again.
+void DropTablesOfDatabase(const char* path);
+
 // Reports with my_error that a table cannot be used and why. Returns a handler error code.
 int RefuseQuarantined(const QuarantinedTable& table);
 
@@ -245,6 +249,7 @@ class ha_rocksdb final : public handler {
   cairn::Transaction& transaction();
   int BindTable();
   int TruncateEntries();
+  std::vector<std::string> EntriesOfMarkedPartitions() const;
   void BeginStatement(THD* thd);
   int FinishLoadsForAlter(THD* thd);
   void NoteExport(THD* thd);

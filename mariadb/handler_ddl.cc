@@ -1,4 +1,5 @@
 // Creating, dropping, renaming and emptying tables.
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -162,10 +163,49 @@ int cairn::DropTableByPath(const char* path) {
   return 0;
 }
 
+void cairn::DropTablesOfDatabase(const char* path) {
+  Engine* const engine = RunningEngine();
+  const auto name_in_it = DictionaryName(std::string(path) + "t");
+  if (engine == nullptr || !name_in_it.ok()) return;
+  const std::string_view database = SplitDictionaryName(*name_in_it).database;
+  for (const std::string& left : engine->dictionary().EntriesOfDatabase(database)) {
+    const Status dropped = engine->dictionary().DropTable(left);
+    const std::string table = DescribeTableName(left) + " is left of a statement that failed";
+    if (dropped.ok()) {
+      engine->database().log().Write(Severity::kWarning, table + " and goes with its database");
+    } else {
+      engine->database().log().Write(Severity::kError, table + " and stays: " + dropped.ToString());
+    }
+  }
+  engine->upkeep().RemoveDroppedIndexes();
+}
+
+namespace {
+
+// Whether all partitions of the table go. Not those of one that cannot be created: an entry that stands in its way may
+// hold the rows of another.
+bool DropsAllPartitions(THD* thd, std::string_view table) {
+  const int command = thd_sql_command(thd);
+  return command == SQLCOM_DROP_TABLE || command == SQLCOM_DROP_DB ||
+         cairn::SplitDictionaryName(table).table.starts_with("#sql");
+}
+
+}  // namespace
+
+// DROP TABLE reaches each partition in turn. The first drops all of them, so that a failure or a crash leaves all or
+// none; the others find nothing.
 int ha_rocksdb::delete_table(const char* path) {
+  if (!IsPartition(path)) return cairn::DropTableByPath(path);
+  cairn::Engine* const engine = cairn::RunningEngine();
+  const auto name = cairn::DictionaryName(path);
+  if (engine != nullptr && name.ok() && DropsAllPartitions(ha_thd(), cairn::TableOfEntry(*name))) {
+    const Status dropped = engine->dictionary().DropTables(
+        engine->dictionary().EntriesOf(cairn::TableOfEntry(*name)));
+    if (!dropped.ok()) return cairn::HandlerError(dropped);
+  }
   const int error = cairn::DropTableByPath(path);
   // A partition is missing when a crash cut off a statement; what is left of its table can be dropped.
-  return error == HA_ERR_NO_SUCH_TABLE && IsPartition(path) ? 0 : error;
+  return error == HA_ERR_NO_SUCH_TABLE ? 0 : error;
 }
 
 int ha_rocksdb::rename_table(const char* from, const char* to) {
@@ -211,16 +251,21 @@ int ha_rocksdb::truncate() {
   return info(HA_STATUS_NO_LOCK | HA_STATUS_VARIABLE | HA_STATUS_CONST);
 }
 
-// TRUNCATE TABLE reaches each partition of a table in turn. The first empties all of them at once, so that
-// a crash leaves all or none; the others find that they have been emptied.
+// TRUNCATE TABLE and TRUNCATE PARTITION reach each partition in turn. The first empties all of them at once, so that
+// a failure or a crash leaves all or none; the others find that they have been emptied.
 int ha_rocksdb::TruncateEntries() {
   cairn::Engine* const engine = cairn::RunningEngine();
   cairn::Dictionary& dictionary = engine->dictionary();
   std::vector<std::string> entries = {dictionary_name_};
-  if (IsPartition(dictionary_name_) && thd_sql_command(ha_thd()) == SQLCOM_TRUNCATE) {
+  if (IsPartition(dictionary_name_)) {
     const auto current = dictionary.Find(dictionary_name_);
     if (current != nullptr && current.get() != &engine_table_->definition()) return 0;
-    entries = dictionary.EntriesOf(cairn::TableOfEntry(dictionary_name_));
+    entries = thd_sql_command(ha_thd()) == SQLCOM_TRUNCATE
+                  ? dictionary.EntriesOf(cairn::TableOfEntry(dictionary_name_))
+                  : EntriesOfMarkedPartitions();
+    if (std::find(entries.begin(), entries.end(), dictionary_name_) == entries.end()) {
+      entries = {dictionary_name_};
+    }
   }
   const Status truncated = dictionary.TruncateTables(entries);
   if (!truncated.ok()) return cairn::HandlerError(truncated);

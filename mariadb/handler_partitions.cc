@@ -1,12 +1,16 @@
-// Tables and partitions that change places with their rows: EXCHANGE PARTITION, CONVERT TABLE, CONVERT PARTITION.
+// Statements about some partitions of a table.
 //
+// In EXCHANGE PARTITION, CONVERT TABLE and CONVERT PARTITION, tables and partitions change places with their rows.
 // The entries bring their time to live along, and the stamps that it counts from. A place whose definition says
 // something else would keep rows for ever, or lose them, in silence.
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "mariadb/engine.h"
 #include "mariadb/error.h"
 #include "mariadb/ha_rocksdb.h"
+#include "mariadb/table_name.h"
 #include "mariadb/ttl_comment.h"
 #include "partition_info.h"
 #include "sql_alter.h"
@@ -32,7 +36,32 @@ bool IsOfPartition(std::string_view dictionary_name, const std::string& partitio
   return my_strcasecmp(system_charset_info, own.c_str(), partition.c_str()) == 0;
 }
 
+// The name of a partition, without that of its subpartition, as in the names of the dictionary; empty: it is none.
+std::string PartitionOf(std::string_view dictionary_name) {
+  constexpr std::string_view kSubpartition = "#SP#";
+  const std::string_view partition = cairn::SplitDictionaryName(dictionary_name).partition;
+  return std::string(partition.substr(0, partition.find(kSubpartition)));
+}
+
 }  // namespace
+
+// Those that ALTER TABLE names, as the server has marked them.
+std::vector<std::string> ha_rocksdb::EntriesOfMarkedPartitions() const {
+  std::vector<std::string> entries;
+  List_iterator<partition_element> partitions(table->part_info->partitions);
+  const std::vector<std::string> all =
+      cairn::RunningEngine()->dictionary().EntriesOf(cairn::TableOfEntry(dictionary_name_));
+  while (const partition_element* const partition = partitions++) {
+    if (partition->part_state != PART_ADMIN) continue;
+    const std::string name = EncodedName(partition->partition_name);
+    for (const std::string& entry : all) {
+      if (my_strcasecmp(system_charset_info, PartitionOf(entry).c_str(), name.c_str()) == 0) {
+        entries.push_back(entry);
+      }
+    }
+  }
+  return entries;
+}
 
 // Reports and refuses a statement that would bring rows to where others expire. Called for each of its handlers, before
 // anything has moved.

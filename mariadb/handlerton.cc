@@ -205,12 +205,15 @@ handler* CreateHandler(handlerton* hton, TABLE_SHARE* share, MEM_ROOT* mem_root)
 
 int DropTable(handlerton*, const char* path) { return DropTableByPath(path); }
 
+void DropDatabase(handlerton*, char* path) { DropTablesOfDatabase(path); }
+
 }  // namespace
 
 void InitHandlerton(handlerton* hton) {
   rocksdb_hton = hton;
   hton->create = CreateHandler;
   hton->drop_table = DropTable;
+  hton->drop_database = DropDatabase;
   hton->check_version = CheckTableVersion;
   hton->signal_ddl_recovery_done = FinishDdlRecovery;
   hton->close_connection = CloseConnection;

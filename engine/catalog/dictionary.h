@@ -156,6 +156,8 @@ class Dictionary {
   Status ChangeIndexes(const std::vector<IndexChange>& changes);
   // The entries of "db.table": its own, or those of its partitions; none when it does not exist.
   std::vector<std::string> EntriesOf(std::string_view table) const;
+  // Those of all tables of a database, quarantined ones too.
+  std::vector<std::string> EntriesOfDatabase(std::string_view database) const;
   // Gives all partitions of a table ("db.table") another name at once. Errors: as RenameTable.
   Status RenamePartitions(std::string_view from, std::string_view to);
 

@@ -23,6 +23,21 @@ std::vector<std::string> Dictionary::EntriesOf(std::string_view table) const {
   return names;
 }
 
+std::vector<std::string> Dictionary::EntriesOfDatabase(std::string_view database) const {
+  std::shared_lock lock(map_mutex_);
+  const std::string first = std::string(database) + ".";
+  std::vector<std::string> names;
+  const auto add = [&](const auto& entries) {
+    for (auto entry = entries.lower_bound(first);
+         entry != entries.end() && entry->first.starts_with(first); ++entry) {
+      names.push_back(entry->first);
+    }
+  };
+  add(tables_);
+  add(quarantined_);
+  return names;
+}
+
 bool Dictionary::SharesVersion(std::string_view path,
                                const std::vector<std::string>& leaving) const {
   std::shared_lock lock(map_mutex_);

@@ -5,17 +5,28 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 ROWS = 24
-TABLES = ("t", "h", "p", "s", "a", "g")
+TABLES = ("t", "h", "p", "s", "a", "g", "x")
+_X = "CREATE TABLE x (id INT PRIMARY KEY, k INT, v VARCHAR(60), KEY k (k))"
+_P = (
+    "CREATE TABLE p (id INT PRIMARY KEY, k INT, v VARCHAR(60), KEY k (k)) "
+    "PARTITION BY HASH (id) PARTITIONS 3"
+)
+OTHER = (
+    "CREATE DATABASE other",
+    "CREATE TABLE other.a (id INT PRIMARY KEY)",
+    "CREATE TABLE other.b (id INT PRIMARY KEY) PARTITION BY HASH (id) PARTITIONS 3",
+)
 DEFINITIONS = (
     "CREATE TABLE t (id INT PRIMARY KEY, u INT, k INT, v VARCHAR(60), UNIQUE u (u), KEY k (k), "
     "KEY kv (k, v))",
     "CREATE TABLE h (k INT, v VARCHAR(60), KEY k (k))",
-    "CREATE TABLE p (id INT PRIMARY KEY, k INT, v VARCHAR(60), KEY k (k)) "
-    "PARTITION BY HASH (id) PARTITIONS 3",
+    _P,
     "CREATE TABLE s (id INT PRIMARY KEY, u INT, k INT, v VARCHAR(60))",
     "CREATE TABLE a (id INT AUTO_INCREMENT PRIMARY KEY, v VARCHAR(60))",
     "CREATE TABLE g (id INT, d INT, k INT, w INT AS (k * 2) VIRTUAL, b BLOB, "
     "PRIMARY KEY (id DESC, d), KEY w (w), KEY k (k), UNIQUE long_unique (b))",
+    _X,
+    *OTHER,
 )
 ROWS_OF = (
     f"INSERT INTO t SELECT seq, seq * 10, seq MOD 5, CONCAT('row ', seq) FROM seq_1_to_{ROWS}",
@@ -104,17 +115,41 @@ ENDS = (
         before=("SAVEPOINT x", "DELETE FROM t WHERE k = 3", "ROLLBACK TO x", "DELETE FROM h"),
     ),
 )
-# Each is a definition, and the one that takes it back.
+_FILL_P = "INSERT IGNORE INTO p SELECT id, k, v FROM t"
+# Each is a definition, and the statements that take it back.
 DEFINITION_CHANGES = (
-    (Kind("CREATE TABLE", "CREATE TABLE n (id INT PRIMARY KEY)"), "DROP TABLE n"),
-    (Kind("CREATE SELECT", "CREATE TABLE n AS SELECT * FROM t"), "DROP TABLE n"),
-    (Kind("ADD INDEX", "ALTER TABLE t ADD INDEX n (v, k)"), "ALTER TABLE t DROP INDEX n"),
-    (Kind("DROP INDEX", "ALTER TABLE s DROP INDEX n"), "ALTER TABLE s ADD INDEX n (v)"),
+    (Kind("CREATE TABLE", "CREATE TABLE n (id INT PRIMARY KEY)"), ("DROP TABLE n",)),
+    (Kind("CREATE SELECT", "CREATE TABLE n AS SELECT * FROM t"), ("DROP TABLE n",)),
+    (Kind("CREATE of partitions", _P.replace("TABLE p", "TABLE n")), ("DROP TABLE n",)),
+    (Kind("ADD INDEX", "ALTER TABLE t ADD INDEX n (v, k)"), ("ALTER TABLE t DROP INDEX n",)),
+    (Kind("DROP INDEX", "ALTER TABLE s DROP INDEX n"), ("ALTER TABLE s ADD INDEX n (v)",)),
     (
         Kind("ADD COLUMN", "ALTER TABLE t ADD COLUMN n INT DEFAULT 3, ALGORITHM=COPY"),
-        "ALTER TABLE t DROP COLUMN n",
+        ("ALTER TABLE t DROP COLUMN n",),
     ),
-    (Kind("RENAME", "RENAME TABLE t TO n"), "RENAME TABLE n TO t"),
-    (Kind("RENAME of partitions", "RENAME TABLE p TO n"), "RENAME TABLE n TO p"),
-    (Kind("AUTO_INCREMENT", "ALTER TABLE a AUTO_INCREMENT = 1000"), ""),
+    (Kind("RENAME", "RENAME TABLE t TO n"), ("RENAME TABLE n TO t",)),
+    (Kind("RENAME of partitions", "RENAME TABLE p TO n"), ("RENAME TABLE n TO p",)),
+    (Kind("AUTO_INCREMENT", "ALTER TABLE a AUTO_INCREMENT = 1000"), ()),
+    (Kind("TRUNCATE", "TRUNCATE h"), ("INSERT INTO h SELECT k, v FROM t",)),
+    (Kind("TRUNCATE of partitions", "TRUNCATE p"), (_FILL_P,)),
+    (Kind("TRUNCATE PARTITION", "ALTER TABLE p TRUNCATE PARTITION p0, p2"), (_FILL_P,)),
+    (
+        Kind("ADD PARTITION", "ALTER TABLE p ADD PARTITION PARTITIONS 1"),
+        ("ALTER TABLE p COALESCE PARTITION 1",),
+    ),
+    (
+        Kind("REMOVE PARTITIONING", "ALTER TABLE p REMOVE PARTITIONING"),
+        ("ALTER TABLE p PARTITION BY HASH (id) PARTITIONS 3",),
+    ),
+    (
+        Kind("EXCHANGE PARTITION", "ALTER TABLE p EXCHANGE PARTITION p1 WITH TABLE x"),
+        ("ALTER TABLE p EXCHANGE PARTITION p1 WITH TABLE x",),
+    ),
+    (Kind("DROP TABLE", "DROP TABLE x"), (_X,)),
+)
+# Of these the server leaves a part of its own undone when the engine fails: the statement can be
+# made again then, and the name be used.
+DROPS = (
+    (Kind("DROP of partitions", "DROP TABLE p"), (_P, _FILL_P)),
+    (Kind("DROP DATABASE", "DROP DATABASE other"), OTHER),
 )

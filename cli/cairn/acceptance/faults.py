@@ -22,6 +22,7 @@ from cairn.acceptance.fault_statements import (
     CHANGES,
     DEFINITION_CHANGES,
     DEFINITIONS,
+    DROPS,
     ENDS,
     READS,
     ROWS_OF,
@@ -217,6 +218,9 @@ class _Run:
         for kind, back in DEFINITION_CHANGES:
             phase.progress(kind.name)
             self._kind(kind, lambda *arguments, back=back: self._definition(*arguments, back))
+        for kind, back in DROPS:
+            phase.progress(kind.name)
+            self._kind(kind, lambda *arguments, back=back: self._drop(*arguments, back))
 
     def kills(self, phase: Phase) -> None:
         for kind in (*READS, *CHANGES):
@@ -388,7 +392,7 @@ class _Run:
         outcome: Outcome,
         skip: int,
         wanted: dict[str, list[tuple[Any, ...]]],
-        back: str,
+        back: tuple[str, ...],
     ) -> str | None:
         """A definition that fails is as it was, and can be made the next time."""
         if outcome.locks:
@@ -399,15 +403,12 @@ class _Run:
         if call is None:
             if number != 0:
                 self._problem(kind, outcome, skip, "nothing", f"error {number} ({text})")
-            elif back:
-                session.rows(back)
+            else:
+                self._take_back(session, kind, outcome, skip, back)
             return None
         if number == 0:
             # Its work was done otherwise, or need not be done now.
-            if back:
-                number, text, _ = session.error_of(back)
-                if number:
-                    self._problem(kind, outcome, skip, call, f"back: error {number} ({text})")
+            self._take_back(session, kind, outcome, skip, back)
         elif number not in outcome.numbers and number != 1030:
             # The server words some by itself, and has the engine's words behind.
             warnings = {int(row[1]) for row in session.rows("SHOW WARNINGS")}
@@ -424,6 +425,44 @@ class _Run:
                 self._problem(kind, outcome, skip, call, f"{part} is not as it was")
                 break
         return call
+
+    def _drop(
+        self,
+        session: Session,
+        kind: Kind,
+        outcome: Outcome,
+        skip: int,
+        wanted: dict[str, list[tuple[Any, ...]]],
+        back: tuple[str, ...],
+    ) -> str | None:
+        """A drop that fails can be made again, and leaves nothing in the way of the name."""
+        if outcome.locks:
+            return None
+        self._arm(session, outcome, skip)
+        number, text, _ = session.error_of(kind.statement)
+        call = self.plan.disarm()
+        if call is None and number != 0:
+            self._problem(kind, outcome, skip, "nothing", f"error {number} ({text})")
+        elif number not in outcome.numbers | {0, 1030}:
+            self._problem(kind, outcome, skip, str(call), f"error {number} ({text})")
+        if number != 0:
+            session.error_of(kind.statement)
+        self._take_back(session, kind, outcome, skip, back)
+        found = session.content()
+        found.pop("marker")
+        for part, rows in found.items():
+            if rows != wanted[part]:
+                self._problem(kind, outcome, skip, str(call), f"{part} is not as it was")
+                break
+        return call
+
+    def _take_back(
+        self, session: Session, kind: Kind, outcome: Outcome, skip: int, back: tuple[str, ...]
+    ) -> None:
+        for statement in back:
+            number, text, _ = session.error_of(statement)
+            if number:
+                self._problem(kind, outcome, skip, statement, f"error {number} ({text})")
 
     def _kill(
         self,
