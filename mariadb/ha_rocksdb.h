@@ -301,10 +301,10 @@ class ha_rocksdb final : public handler {
   int ReadComparing(uchar* record, const uchar* key, uint key_bytes, ha_rkey_function find_flag);
   // Runs one read of the cursor on `index` and translates its outcome.
   template <typename ReadFunction>
-  int ReadWith(uint32_t index, ReadFunction read);
+  int ReadWith(uint32_t index, uchar* record, ReadFunction read);
   template <typename ReadFunction>
-  int MoveWith(uint32_t index, ReadFunction read);
-  int AfterRead(const cairn::Status& status);
+  int MoveWith(uint32_t index, uchar* record, ReadFunction read);
+  int AfterRead(const cairn::Status& status, uchar* record);
   bool ReadsOnce() const;
   bool AreAlike(const uchar* old_record, const uchar* new_record) const;
   bool UpdatesInOrder() const;

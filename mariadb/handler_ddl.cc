@@ -199,8 +199,8 @@ int ha_rocksdb::delete_table(const char* path) {
   cairn::Engine* const engine = cairn::RunningEngine();
   const auto name = cairn::DictionaryName(path);
   if (engine != nullptr && name.ok() && DropsAllPartitions(ha_thd(), cairn::TableOfEntry(*name))) {
-    const Status dropped = engine->dictionary().DropTables(
-        engine->dictionary().EntriesOf(cairn::TableOfEntry(*name)));
+    const Status dropped =
+        engine->dictionary().DropTables(engine->dictionary().EntriesOf(cairn::TableOfEntry(*name)));
     if (!dropped.ok()) return cairn::HandlerError(dropped);
   }
   const int error = cairn::DropTableByPath(path);

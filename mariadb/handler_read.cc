@@ -8,6 +8,7 @@
 #include "mariadb/engine.h"
 #include "mariadb/error.h"
 #include "mariadb/ha_rocksdb.h"
+#include "mariadb/table_guards.h"
 #include "mariadb/variables.h"
 #include "rowid_filter.h"
 
@@ -120,7 +121,7 @@ bool ha_rocksdb::rowid_filter_push(Rowid_filter* filter) {
 }
 
 // Sees to it that a read which the server makes no virtual columns for has those by which the index is sorted: the
-// server compares them with the ends of ranges. True: its entries do not give all of them back, and they are to be made
+// server compares them with the ends of ranges, and the rows of one partition with those of the others. True: its entries do not give all of them back, and they are to be made
 // from the row.
 bool ha_rocksdb::WantVirtualParts(uint32_t index) {
   const cairn::TableIndex& engine_index = engine_table_->index(index);
@@ -154,7 +155,8 @@ int ha_rocksdb::PrepareCursor(uint32_t index) {
     // another one than it reads: to merge several indexes it names the first of them only.
     if (is_virtual) columns_[i] = columns_[i] && keyread_enabled() && codec.Covers(i);
   }
-  makes_virtual_parts_ = keyread_enabled() && WantVirtualParts(index);
+  const bool merges_partitions = table->part_info != nullptr;
+  makes_virtual_parts_ = (keyread_enabled() || merges_partitions) && WantVirtualParts(index);
   if (index_only) {
     // The server may expect any part of the index, and of the primary key that its entries end with; one that they do
     // not give back comes from the row.
@@ -202,31 +204,32 @@ int ha_rocksdb::PrepareCursor(uint32_t index) {
 
 // Waits for row locks end, and long searches, when the statement is killed.
 template <typename ReadFunction>
-int ha_rocksdb::ReadWith(uint32_t index, ReadFunction read) {
+int ha_rocksdb::ReadWith(uint32_t index, uchar* record, ReadFunction read) {
   cairn::Session& session = cairn::Session::Of(ha_thd());
   if (session.Interrupted()) return HA_ERR_ABORTED_BY_USER;
   cairn::ScopedWaitObserver observer(&session);
   if (const int error = PrepareCursor(index)) return error;
-  return AfterRead(read());
+  return AfterRead(read(), record);
 }
 
 // The next row of a scan that needs none of that: it takes no locks and passes over no expired rows. A kill is looked for
 // once in a while.
 template <typename ReadFunction>
-int ha_rocksdb::MoveWith(uint32_t index, ReadFunction read) {
+int ha_rocksdb::MoveWith(uint32_t index, uchar* record, ReadFunction read) {
   constexpr uint64_t kRowsBetweenChecks = 16;
   const bool settled = cursor_->is_open() && cursor_->index() == index && !columns_changed_ &&
                        !lock_mode_.has_value() && engine_table_->ttl_seconds() == 0 &&
                        rows_read_ % kRowsBetweenChecks != 0;
-  return settled ? AfterRead(read()) : ReadWith(index, read);
+  return settled ? AfterRead(read(), record) : ReadWith(index, record, read);
 }
 
-int ha_rocksdb::AfterRead(const Status& status) {
+int ha_rocksdb::AfterRead(const Status& status, uchar* record) {
   if (!status.ok()) [[unlikely]] {
     if (locks_conflicts_ && status.code() == StatusCode::kLockTimeout) return kRowIsLocked;
     return OperationError(status);
   }
   if (makes_virtual_parts_) [[unlikely]] {
+    const cairn::MovedFields moved(table, record);
     const Status made = ComputeVirtualParts(engine_table_->index(cursor_->index()).layout());
     if (!made.ok()) return OperationError(made);
   }
@@ -282,7 +285,8 @@ void ha_rocksdb::ReportAtOnce(int error) {
 int ha_rocksdb::ReadDuplicate(uchar* record) {
   search_key_.assign(writer_->duplicate_row_key());
   reads_duplicate_ = true;
-  const int error = ReadWith(scan_index(), [&] { return cursor_->ReadRow(search_key_, record); });
+  const int error =
+      ReadWith(scan_index(), record, [&] { return cursor_->ReadRow(search_key_, record); });
   reads_duplicate_ = false;
   return error;
 }
@@ -324,6 +328,7 @@ int ha_rocksdb::index_end() {
 // Fills in the virtual columns of an index where the fields point. BLOBs go where `place` says; the value that a BLOB has
 // in the other record stays where it is.
 Status ha_rocksdb::ComputeVirtualParts(const cairn::IndexLayout& index, BlobPlace place) const {
+  const cairn::KeptTemporarySet kept(table);
   for (const cairn::KeyPartLayout& part : index.parts) {
     Field* const field = table->field[part.column];
     if (field->stored_in_db()) continue;
@@ -341,15 +346,12 @@ Status ha_rocksdb::ComputeVirtualParts(const cairn::IndexLayout& index, BlobPlac
 
 cairn::Result<int> ha_rocksdb::CompareKey(uint32_t index, uchar* record, const uchar* key,
                                           uint key_bytes) const {
-  uchar* const usual = table->record[0];
-  if (record != usual) table->move_fields(table->field, record, usual);
+  const cairn::MovedFields moved(table, record);
   const cairn::TableIndex& engine_index = engine_table_->index(index);
   const Status made =
       engine_index.has_virtual_part ? ComputeVirtualParts(engine_index.layout()) : Status();
-  const int order = key_cmp(table->key_info[index].key_part, key, key_bytes);
-  if (record != usual) table->move_fields(table->field, usual, record);
   if (!made.ok()) return made;
-  return order;
+  return key_cmp(table->key_info[index].key_part, key, key_bytes);
 }
 
 // The cursor gives the rows around the place, in order of the part that could be encoded; those that do not
@@ -364,7 +366,8 @@ int ha_rocksdb::ReadComparing(uchar* record, const uchar* key, uint key_bytes,
   const Cursor::Start first = start == Cursor::Start::kAfter    ? Cursor::Start::kAtOrAfter
                               : start == Cursor::Start::kBefore ? Cursor::Start::kAtOrBefore
                                                                 : start;
-  int error = ReadWith(active_index, [&] { return cursor_->Read(search_key_, first, record); });
+  int error =
+      ReadWith(active_index, record, [&] { return cursor_->Read(search_key_, first, record); });
   while (error == 0) {
     const cairn::Result<int> compared = CompareKey(active_index, record, key, key_bytes);
     if (!compared.ok()) return OperationError(compared.status());
@@ -376,7 +379,7 @@ int ha_rocksdb::ReadComparing(uchar* record, const uchar* key, uint key_bytes,
                                                              : order <= 0;
     if (wanted) return 0;
     cursor_->UnlockRow();
-    error = ReadWith(active_index, [&] {
+    error = ReadWith(active_index, record, [&] {
       if (exact)
         return backward ? cursor_->ReadPreviousExact(record) : cursor_->ReadNextExact(record);
       return backward ? cursor_->ReadPrevious(record) : cursor_->ReadNext(record);
@@ -484,7 +487,7 @@ int ha_rocksdb::ReadKey(uchar* record, const uchar* key, key_part_map key_parts,
     const uint key_bytes = calculate_key_len(table, active_index, key, key_parts);
     return ReadComparing(record, key, key_bytes, find_flag);
   }
-  return ReadWith(active_index, [&]() -> Status {
+  return ReadWith(active_index, record, [&]() -> Status {
     const cairn::TableIndex& index = engine_table_->index(active_index);
     const uint32_t part_count = cairn::CountParts(table->key_info[active_index], key_parts);
     const uint32_t encoded = index.codec->EncodeSearchKey(key, part_count, &search_key_);
@@ -550,14 +553,14 @@ void ha_rocksdb::NoteRangeEnd(const key_range& end) {
 }
 
 int ha_rocksdb::index_next(uchar* record) {
-  const int error = MoveWith(active_index, [&] { return cursor_->ReadNext(record); });
+  const int error = MoveWith(active_index, record, [&] { return cursor_->ReadNext(record); });
   if (error != HA_ERR_END_OF_FILE || sought_parts_ == 0) return error;
   const int found = SeekAgain(record);
   return found == HA_ERR_KEY_NOT_FOUND ? HA_ERR_END_OF_FILE : found;
 }
 
 int ha_rocksdb::index_prev(uchar* record) {
-  return MoveWith(active_index, [&] { return cursor_->ReadPrevious(record); });
+  return MoveWith(active_index, record, [&] { return cursor_->ReadPrevious(record); });
 }
 
 int ha_rocksdb::index_first(uchar* record) {
@@ -565,19 +568,19 @@ int ha_rocksdb::index_first(uchar* record) {
   cairn::ReadRange range;
   range.end = range_end_;
   range.any_order = takes_any_order_;
-  return ReadWith(active_index, [&] { return cursor_->ReadFirst(record, range); });
+  return ReadWith(active_index, record, [&] { return cursor_->ReadFirst(record, range); });
 }
 
 int ha_rocksdb::index_last(uchar* record) {
   range_prefix_.clear();
-  return ReadWith(active_index, [&] { return cursor_->ReadLast(record); });
+  return ReadWith(active_index, record, [&] { return cursor_->ReadLast(record); });
 }
 
 int ha_rocksdb::index_next_same(uchar* record, const uchar* key, uint key_bytes) {
   if (deletes_unread_) return HA_ERR_END_OF_FILE;
   // The cursor knows the key of the last read, or as much of it as could be encoded.
   while (true) {
-    int error = MoveWith(active_index, [&] { return cursor_->ReadNextExact(record); });
+    int error = MoveWith(active_index, record, [&] { return cursor_->ReadNextExact(record); });
     if (checks_for_conflict_) error = AfterConflict(error, record);
     if (error == kRowIsLocked) {
       if (const int failed = WaitForConflict(key)) return failed;
@@ -593,7 +596,7 @@ int ha_rocksdb::index_next_same(uchar* record, const uchar* key, uint key_bytes)
 
 int ha_rocksdb::ReadListedRow(size_t row, uchar* record) {
   const bool is_gathered = active_index != engine_table_->primary_position();
-  return ReadWith(active_index, [&] {
+  return ReadWith(active_index, record, [&] {
     return is_gathered ? cursor_->ReadGathered(listed_rows_, row, record)
                        : cursor_->ReadFetched(listed_rows_, row, record);
   });
@@ -622,7 +625,7 @@ int ha_rocksdb::rnd_next(uchar* record) {
 
 int ha_rocksdb::ReadNextOfTable(uchar* record) {
   const bool first = !std::exchange(scan_started_, true);
-  return MoveWith(scan_index(), [&] {
+  return MoveWith(scan_index(), record, [&] {
     if (scans_backwards()) {
       return first ? cursor_->ReadLast(record) : cursor_->ReadPrevious(record);
     }
@@ -677,7 +680,7 @@ int ha_rocksdb::cmp_ref(const uchar* position, const uchar* other) {
 int ha_rocksdb::rnd_pos(uchar* record, uchar* position) {
   // By such a position the server reads the row that a key of its own has found in the way.
   reads_duplicate_ = ChangesDuplicates() && table->file->lookup_errkey != static_cast<uint>(-1);
-  const int error = ReadWith(scan_index(), [&]() -> Status {
+  const int error = ReadWith(scan_index(), record, [&]() -> Status {
     if (positions_are_images_) {
       const cairn::IndexCodec& codec = *engine_table_->primary().codec;
       codec.EncodeSearchKey(position, static_cast<uint32_t>(codec.layout().parts.size()),

@@ -207,8 +207,9 @@ class Database {
 
  private:
   Database(std::unique_ptr<rocksdb::Env> env, DatabaseOptions options,
-           ColumnFamilyOptionSource family_options, std::shared_ptr<DroppedIndexes> dropped_indexes, std::shared_ptr<Expiry> expiry,
-           std::shared_ptr<KeyLayouts> key_layouts, std::shared_ptr<FileStatistics> file_statistics,
+           ColumnFamilyOptionSource family_options, std::shared_ptr<DroppedIndexes> dropped_indexes,
+           std::shared_ptr<Expiry> expiry, std::shared_ptr<KeyLayouts> key_layouts,
+           std::shared_ptr<FileStatistics> file_statistics,
            std::shared_ptr<WriteStalls> write_stalls, std::shared_ptr<DamagedFiles> damaged_files,
            std::shared_ptr<LogFailure> log_failure, Log* log);
 

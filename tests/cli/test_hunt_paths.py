@@ -156,8 +156,8 @@ def test_switches_are_turned_over():
 
 
 def test_changes_of_a_state_repeat():
-    assert paths.changes(Random(4), table()) == paths.changes(Random(4), table())
-    assert not any("seq, '" in text for text in paths.changes(Random(4), table())[:1])
+    assert paths.changes(Random(4), table(), 0) == paths.changes(Random(4), table(), 0)
+    assert not any("seq, '" in text for text in paths.changes(Random(4), table(), 0)[:1])
 
 
 # ---- comparing -----------------------------------------------------------------------------------

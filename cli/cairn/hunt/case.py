@@ -82,6 +82,10 @@ class Verdict:
         return not self.kind and self.innodb != Answer()
 
 
+class Limited(Exception):
+    """A limit of time or memory ended a change: the engines' tables are no longer alike."""
+
+
 def without_indexes(query: Query) -> Path:
     """The path that scans every table."""
     return Path((), dict.fromkeys(query.aliases(), "USE INDEX ()"))
@@ -121,19 +125,25 @@ class Rig:
         """Makes tables and acts on them, unless that was done last; false when it cannot be."""
         if self._built == (tables, actions):
             return True
-        if self.create(tables) or self.act(actions):
+        try:
+            if self.create(tables) or self.act(actions):
+                return False
+        except Limited:
             return False
         self._built = (tables, actions)
         return True
 
     def act(self, actions: Sequence[str]) -> list[str]:
-        """Runs actions in both databases; those that end differently."""
+        """Runs actions in both databases; those that end differently. Raises Limited."""
         wrong = []
         for action in actions:
             given = self.rocksdb.try_to(action)
             if action.startswith(_OF_ENGINE):
                 continue
             right = self.innodb.try_to(action)
+            if given.is_limited or right.is_limited:
+                self._built = None
+                raise Limited(action[:200])
             kind = difference(Answer(error=right.error), Answer(error=given.error))
             if kind:
                 wrong.append(f"{kind}: {action[:200]}: {given}; InnoDB: {right}")
@@ -199,6 +209,8 @@ def run_rounds(context: Context, begin: Callable[[Context, Rig], Asked]) -> Aske
         for _, chance in context.rounds():
             try:
                 asking.round(chance)
+            except Limited:
+                context.count("rounds cut short by a limit")
             except CairnError as error:
                 context.found(_breakdown(server, error))
                 server.kill()

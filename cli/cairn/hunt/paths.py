@@ -28,6 +28,7 @@ OTHER_PATHS = 40
 SAME_PLAN = 0.15
 # How often the same kind is shrunk; the rest are counted.
 SAME_KIND = 1
+MOST_NEW_ROWS = 300
 
 
 class Hunt:
@@ -206,19 +207,22 @@ def states(chance: Random, tables: list[Table]) -> Iterator[tuple[str, ...]]:
     committed = [
         (chance.choice(analyze),),
         FLUSH,
-        tuple(changes(chance, tables[0])),
+        tuple(changes(chance, tables[0], 0)),
         COMPACT,
-        tuple(changes(chance, tables[0])),
+        tuple(changes(chance, tables[0], 1)),
     ]
     chance.shuffle(committed)
     yield committed[0] if chance.random() < 0.7 else ()
     yield from committed[1:]
-    yield ("BEGIN", *changes(chance, tables[0]))
+    yield ("BEGIN", *changes(chance, tables[0], 2))
     yield ("ROLLBACK",)
 
 
-def changes(chance: Random, table: Table) -> list[str]:
-    """Statements that change some rows, the same ones whatever the access path."""
+def changes(chance: Random, table: Table, turn: int) -> list[str]:
+    """Statements that change some rows, the same ones whatever the access path.
+
+    Each turn brings rows of other numbers: queries take it that a number comes once.
+    """
     own = [c for c in table.columns if not c.generated and c.name not in ("id", "u")]
     found = []
     for column in chance.sample(own, min(len(own), chance.randint(1, 3))):
@@ -227,8 +231,8 @@ def changes(chance: Random, table: Table) -> list[str]:
         rows = f"id % {chance.choice([3, 7, 50])} = 1"
         found.append(f"UPDATE {table.name} SET {column.name} = {value} WHERE {rows}")
     found.append(f"DELETE FROM {table.name} WHERE id % {chance.choice([5, 11, 100])} = 2")
-    first = table.rows + 1
-    found.append(table.insert(first, first + chance.choice([0, 40, 300])))
+    first = table.rows + 1 + turn * MOST_NEW_ROWS
+    found.append(table.insert(first, first + chance.choice([0, 40, MOST_NEW_ROWS - 1])))
     chance.shuffle(found)
     return found[: chance.randint(1, len(found))]
 

@@ -120,6 +120,14 @@ class Table:
             text += " WITH SYSTEM VERSIONING"
         return f"{text}{' ' + self.partitions if self.partitions else ''}"
 
+    @property
+    def has_unique_numbers(self) -> bool:
+        """Whether a key keeps out a second row with the same id."""
+        return any(
+            (key.unique or key.name == "PRIMARY") and set(key.columns) <= {"id", "u"}
+            for key in self.keys
+        )
+
     def insert(self, first: int = 1, last: int | None = None, verb: str = "INSERT IGNORE") -> str:
         """A statement that inserts the rows of these numbers, in their order."""
         given = [column for column in self.columns if not column.generated]

@@ -121,7 +121,8 @@ class LogNamesTest : public testing::Test {
   DatabaseOptions Options(bool two_write_queues) {
     DatabaseOptions options = disk_.Options();
     options.db.env = env_.get();
-    options.db.wal_dir = "/logs";  // The syncs of table files' names would make those of logs durable as well.
+    options.db.wal_dir =
+        "/logs";  // The syncs of table files' names would make those of logs durable as well.
     options.db.two_write_queues = two_write_queues;
     return options;
   }

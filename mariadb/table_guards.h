@@ -1,0 +1,48 @@
+// What a TABLE of the server is changed in for a moment, and gets back.
+#pragma once
+
+#include <algorithm>
+#include <array>
+
+#include "mariadb/server_headers.h"
+
+namespace cairn {
+
+// Gives back a table's set for temporary use, which the server clears while it makes a virtual column: filesort has the
+// columns that are read in it.
+class KeptTemporarySet {
+ public:
+  explicit KeptTemporarySet(TABLE* table) : set_(table->tmp_set) {
+    std::copy_n(set_.bitmap, Words(), kept_.begin());
+  }
+  ~KeptTemporarySet() { std::copy_n(kept_.begin(), Words(), set_.bitmap); }
+  KeptTemporarySet(const KeptTemporarySet&) = delete;
+  KeptTemporarySet& operator=(const KeptTemporarySet&) = delete;
+
+ private:
+  size_t Words() const { return no_words_in_map(&set_); }
+
+  const MY_BITMAP& set_;
+  std::array<my_bitmap_map, MAX_FIELDS / my_bitmap_map_bits> kept_;
+};
+
+// Has a table's fields point into another record than the usual one.
+class MovedFields {
+ public:
+  MovedFields(TABLE* table, uchar* record) : table_(table), record_(record) {
+    if (record_ != table_->record[0])
+      table_->move_fields(table_->field, record_, table_->record[0]);
+  }
+  ~MovedFields() {
+    if (record_ != table_->record[0])
+      table_->move_fields(table_->field, table_->record[0], record_);
+  }
+  MovedFields(const MovedFields&) = delete;
+  MovedFields& operator=(const MovedFields&) = delete;
+
+ private:
+  TABLE* const table_;
+  uchar* const record_;
+};
+
+}  // namespace cairn
