@@ -42,6 +42,16 @@ def test_loads_have_all_kinds_of_statements():
         assert words in text
 
 
+def test_each_kind_of_table_meets_each_image():
+    together = set()
+    for number in range(1, 60):
+        made = random_load(random.Random(number), number)
+        switched = {text.rpartition(" ")[2] for each in made.transactions for text in each[:1]}
+        for image in (switched | {made.image}) & set(IMAGES):
+            together |= {(table.kind, image) for table in made.tables}
+    assert len(together) == len(KINDS) * len(IMAGES)
+
+
 def made(transactions, sessions=1):
     tables = (Table("t1", KINDS[0]), Table("t2", KINDS[1]))
     return Load(tables, transactions, "MINIMAL", "optimistic", 4, sessions, "ROCKSDB")

@@ -32,6 +32,7 @@ class Load:
 
     tables: tuple[Table, ...]
     transactions: tuple[Transaction, ...]
+    # That sessions begin with.
     image: str
     mode: str
     threads: int
@@ -95,6 +96,9 @@ class Writer:
         chance = self._chance
         if chance.random() < 0.02:
             return (self._definition(chance.choice(self._tables)),)
+        if chance.random() < 0.08:
+            # Of the session, from here on: no kind of table is left with the image of its round.
+            return (f"SET SESSION binlog_row_image = {chance.choice(IMAGES)}",)
         if chance.random() < 0.4:
             return (self._statement(),)
         statements = ["BEGIN", *(self._statement() for _ in range(chance.randint(1, 5)))]
