@@ -133,6 +133,22 @@ def test_tables_at_the_end():
     assert "tables differ" not in verdict_of(PAIR, ours, theirs).title
 
 
+def test_what_must_be_refused_is_a_finding_when_it_is_done():
+    change = next(each for each in CHANGES if each.refused)
+    pair = pairs.Pair(next(kind for kind in KINDS if change.applies(kind)), change, USERS[-1])
+
+    def ended(answer):
+        steps = tuple(Step(pairs.CHANGER, text) for text in change.statements)
+        events = [Event(step, sent_at=i, ended_at=i) for i, step in enumerate(steps)]
+        events[-1].answer = answer
+        return Record("ROCKSDB", Script("READ COMMITTED", (), steps, 2), events)
+
+    done, refused = ended(Answer()), ended(Answer(change.refused, "differ"))
+    assert verdict_of(pair, done, done).title == f"not refused: {change.name}"
+    assert not verdict_of(pair, refused, done).title
+    assert verdict_of(pair, ended(Answer(1030, "x")), done).title
+
+
 def test_every_pair_makes_a_script_that_repeats():
     made = pairs.all_pairs()
     assert len(made) > 3000

@@ -6,6 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from cairn.hunt.definitions.tables import Kind
+from cairn.hunt.tables import FAR_S
+
+# What has another time to live is not exchanged: ER_TABLES_DIFFERENT_METADATA.
+OTHER_TIME_TO_LIVE = 1736
+_LIVES = f"ttl_duration={FAR_S}"
 
 
 @dataclass(frozen=True)
@@ -17,6 +22,8 @@ class Change:
     applies: Callable[[Kind], bool] = lambda kind: True
     # What an old snapshot must find under a name afterwards: the rows that another name had then.
     names: dict[str, str] = field(default_factory=lambda: {"t": "t"})
+    # The error by which ROCKSDB must refuse the last statement; InnoDB does not know the reason.
+    refused: int = 0
 
 
 def _alter(name: str, what: str, applies: Callable[[Kind], bool] = lambda kind: True) -> Change:
@@ -29,6 +36,10 @@ def _is_plain(kind: Kind) -> bool:
 
 def _has_ranges(kind: Kind) -> bool:
     return kind.partitions == "RANGE"
+
+
+def _has_ranges_and_key(kind: Kind) -> bool:
+    return _has_ranges(kind) and _has_key(kind)
 
 
 def _has_hash(kind: Kind) -> bool:
@@ -95,6 +106,32 @@ CHANGES = (
             "ALTER TABLE t CONVERT TABLE x TO PARTITION p9 VALUES LESS THAN (900)",
         ),
         _has_ranges,
+    ),
+    Change(
+        "EXCHANGE PARTITION, another time to live",
+        (
+            f"ALTER TABLE x COMMENT='{_LIVES}'",
+            "ALTER TABLE t EXCHANGE PARTITION p1 WITH TABLE x",
+        ),
+        _has_ranges_and_key,
+        {"t": "t", "x": "x"},
+        OTHER_TIME_TO_LIVE,
+    ),
+    Change(
+        "CONVERT PARTITION, another time to live",
+        (f"ALTER TABLE t COMMENT='p1_{_LIVES}'", "ALTER TABLE t CONVERT PARTITION p1 TO TABLE y"),
+        _has_ranges_and_key,
+        refused=OTHER_TIME_TO_LIVE,
+    ),
+    Change(
+        "CONVERT TABLE, another time to live",
+        (
+            "DELETE FROM x",
+            f"ALTER TABLE x COMMENT='{_LIVES}'",
+            "ALTER TABLE t CONVERT TABLE x TO PARTITION p9 VALUES LESS THAN (900)",
+        ),
+        _has_ranges_and_key,
+        refused=OTHER_TIME_TO_LIVE,
     ),
     _alter("ADD PARTITION of a hash", "ADD PARTITION PARTITIONS 1", _has_hash),
     _alter("COALESCE PARTITION", "COALESCE PARTITION 1", _has_hash),

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from cairn.hunt.definitions.changes import CHANGES, Change
+from cairn.hunt.definitions.changes import CHANGES, OTHER_TIME_TO_LIVE, Change
 from cairn.hunt.definitions.tables import KINDS, Kind, create
 from cairn.hunt.definitions.users import PROBES, PROCEDURE, USERS, Probe, Row, User
 from cairn.hunt.sessions import script
@@ -179,6 +179,18 @@ def judge_pair(record: Record, pair: Pair) -> list[Complaint]:
     return complaints
 
 
+def not_refused(ours: Record, pair: Pair) -> list[Complaint]:
+    """What is wrong where ROCKSDB did what it must refuse."""
+    return [
+        Complaint(f"not refused: {pair.change.name}", f"{event.step}: {event.answer}")
+        for event in ours.of(CHANGER)
+        if pair.change.refused
+        and event.step.text == pair.change.statements[-1]
+        and event.ended_at >= 0
+        and not event.answer.error
+    ]
+
+
 def _then(record: Record, pair: Pair) -> dict[str, list[Row]]:
     """By table: its rows as of the user's snapshot, if there is one."""
     opened = 0
@@ -270,6 +282,12 @@ REASONS = (
         "InnoDB's own threads hold tables as well, while they remove what snapshots needed",
         ("ok",),
         ("waits", "error 1205"),
+        session=CHANGER,
+    ),
+    Reason(
+        "rows are not moved to where they would expire at another time, which InnoDB has not",
+        (f"error {OTHER_TIME_TO_LIVE}",),
+        ("ok", "waits", "error 1205"),
         session=CHANGER,
     ),
     Reason(

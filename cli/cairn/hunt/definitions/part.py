@@ -12,6 +12,7 @@ from cairn.hunt.definitions.pairs import (
     is_the_server_s,
     judge_pair,
     make,
+    not_refused,
     tables_differ,
 )
 from cairn.hunt.part import Context, Part
@@ -37,6 +38,8 @@ def verdict_of(pair: Pair, ours: Record, theirs: Record) -> Verdict:
             innodb_is_wrong=bool(excused),
         )
 
+    if unrefused := not_refused(ours, pair):
+        return verdict(unrefused[0].kind, unrefused[0].text)
     # InnoDB's old snapshots are no measure, its tables and answers are.
     if complaints and not (excused and is_the_server_s(ours, theirs, pair)):
         return verdict(complaints[0].kind, "\n".join(each.text for each in complaints))
