@@ -127,6 +127,23 @@ def test_nothing_ends_a_transaction_within_one():
             assert not statement.startswith(("START", "COMMIT"))
 
 
+def test_the_query_cache_is_asked_in_each_state_and_statement_by_statement():
+    cached = {
+        name: paths._cached(actions)
+        for name, actions in (
+            ("fresh", ()),
+            ("pending", ("BEGIN", "UPDATE t SET n = 1")),
+            ("undone", ("BEGIN", "UPDATE t SET n = 1", "ROLLBACK")),
+        )
+    }
+    ways = {name: [path.way for path in found] for name, found in cached.items()}
+    assert ways["pending"] == ["cached"]
+    assert ways["fresh"] == ways["undone"] == ["cached", "cached in a transaction"]
+    # The server looks for the rest of a packet in the cache, and would find nothing.
+    [query] = [Queries(Random(1), random_tables(Random(1))).query()]
+    assert all(path.script(query).is_apart for path in cached["fresh"])
+
+
 def test_parts_of_a_condition_are_asked_for_together():
     drawn = query(term("a.c0 = 1"))
     [statement] = Path(way="partitioned").script(drawn).statements

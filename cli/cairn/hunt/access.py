@@ -73,6 +73,7 @@ WAYS = (
     "temporary view",
     "derived",
     "cached",
+    "cached in a transaction",
     "FOR UPDATE",
     "LOCK IN SHARE MODE",
     "snapshot",
@@ -81,7 +82,7 @@ WAYS = (
     "partitioned",
 )
 # Ways that begin or end a transaction, which must not happen within one.
-COMMITTING = ("view", "temporary view", "snapshot")
+COMMITTING = ("view", "temporary view", "snapshot", "cached in a transaction")
 
 
 @dataclass(frozen=True)
@@ -123,7 +124,7 @@ class Path:
     def script(self, query: Query) -> Script:
         """The statements."""
         lock = f" {self.way}" if self.locks else ""
-        head = "SQL_CACHE " if self.way == "cached" else ""
+        head = "SQL_CACHE " if self.way.startswith("cached") else ""
         text = query.sql(self.hints, lock, head)
         names = ", ".join(f"x{number}" for number in range(query.width))
         match self.way:
@@ -142,7 +143,10 @@ class Path:
                 create = f"CREATE OR REPLACE TEMPORARY TABLE d ({columns}) ENGINE=MyISAM"
                 return self._all(create, f"INSERT INTO d {text}", "SELECT * FROM d")
             case "cached":
-                return self._all(text, text)
+                return self._apart(text, text)
+            case "cached in a transaction":
+                # The cache keeps what transactions have read apart from the rest.
+                return self._apart("START TRANSACTION", text, text, "COMMIT")
             case "partitioned":
                 return self._all(_partitioned(query, self.hints))
             case "snapshot":
@@ -162,6 +166,9 @@ class Path:
 
     def _all(self, *statements: str) -> Script:
         return Script(tuple(self._set(statement) for statement in statements))
+
+    def _apart(self, *statements: str) -> Script:
+        return replace(self._all(*statements), is_apart=True)
 
     def _set(self, statement: str) -> str:
         if not self.settings or statement.startswith(("PREPARE", "START", "COMMIT")):

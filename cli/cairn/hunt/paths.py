@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from random import Random
 
 from cairn.hunt.access import Path, Paths
@@ -82,12 +82,12 @@ class Hunt:
         asked, self._asked = self._asked, []
         for query, right in zip(asked, self.rig.truth(asked), strict=True):
             if not right.is_limited:
-                self._compare(tables, actions, query, right, [Path((), {}, "cached"), Path()])
+                self._compare(tables, actions, query, right, [*_cached(actions), Path()])
 
     def _ask(
         self, chance: Random, tables: list[Table], actions: tuple[str, ...], *, full: bool
     ) -> None:
-        pending = "BEGIN" in actions and actions[-1] != "ROLLBACK"
+        pending = _pending(actions)
         queries = Queries(chance, tables)
         drawn = [queries.query() for _ in range(FULL_QUERIES if full else OTHER_QUERIES)]
         paths = Paths(chance, self._switch, tables)
@@ -101,7 +101,7 @@ class Hunt:
                 continue
             chosen = paths.every(query, in_transaction=pending)
             if not full:
-                chosen = chance.sample(chosen, min(len(chosen), OTHER_PATHS))
+                chosen = chance.sample(chosen, min(len(chosen), OTHER_PATHS)) + _cached(actions)
             self._asked.append(query)
             chosen = self._with_new_plans(chance, query, [Path(), *chosen])
             self._compare(tuple(tables), actions, query, right, chosen)
@@ -183,6 +183,17 @@ class Hunt:
         else:
             told = finding(small, rig.judge(small) or verdict, rig.explain(small), repeats=True)
         self._context.found(told)
+
+
+def _pending(actions: Sequence[str]) -> bool:
+    """Whether these leave a transaction open."""
+    return "BEGIN" in actions and actions[-1] != "ROLLBACK"
+
+
+def _cached(actions: Sequence[str]) -> list[Path]:
+    """The paths by which an answer can come from the query cache, as from any transaction."""
+    ways = ["cached"] if _pending(actions) else ["cached", "cached in a transaction"]
+    return [Path((), {}, way) for way in ways]
 
 
 def finding(case: Case, verdict: Verdict, plan: list[str], *, repeats: bool) -> Finding:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any
 
 from cairn.errors import CairnError
@@ -26,6 +27,8 @@ class Script:
     results: int = 0
     # Rows come in one value, as a cursor of the server collected them.
     is_collected: bool = False
+    # Each statement is sent by itself: the query cache looks for all that a packet still has.
+    is_apart: bool = False
 
     @property
     def expected(self) -> int:
@@ -97,8 +100,24 @@ class Session:
         answers: list[Answer] = []
         while len(answers) < len(scripts):
             batch = scripts[len(answers) : len(answers) + BATCH]
-            answers += self._run_batch(batch)
+            if batch[0].is_apart:
+                answers.append(self._run_apart(batch[0]))
+            else:
+                answers += self._run_batch(
+                    list(takewhile(lambda script: not script.is_apart, batch))
+                )
         return answers
+
+    def _run_apart(self, script: Script) -> Answer:
+        """The answer of one script; the statements behind a failure run as well."""
+        rows, failed = [], None
+        for statement in script.statements:
+            [answer] = self._run_batch([Script((statement,))])
+            if answer.error:
+                failed = failed or answer
+            elif self._cursor.description is not None:
+                rows.append(answer.rows)
+        return failed or _agreed(rows, 0)
 
     def _run_batch(self, scripts: Sequence[Script]) -> list[Answer]:
         """Answers up to the first failure, at least one."""
