@@ -80,6 +80,14 @@ def test_tables_have_all_that_keys_can_be():
     assert len(set(re.findall(r"COLLATE (\w+)", text))) >= 25
 
 
+def test_a_computed_column_leads_a_key_of_its_table():
+    for number in range(200):
+        for table in random_tables(Random(number)):
+            computed = [c.name for c in table.columns if c.generated and c.kind.has_keys]
+            leading = [key.columns[0] for key in table.keys]
+            assert not computed or set(computed) & set(leading), table
+
+
 def test_many_queries_can_be_answered_by_a_merge_of_indexes():
     chance = Random(2)
     merging = 0

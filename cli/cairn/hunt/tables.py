@@ -290,6 +290,9 @@ def random_table(chance: Random, name: str, kinds: list[Kind], rows: int) -> Tab
     usable = [c for c in columns if c.kind.has_keys and c.name not in ("id", "u")]
     # Two indexes that begin with other columns are what merges are made of.
     leading = chance.sample(usable, min(len(usable), 3))
+    computed = [c for c in usable if c.generated]
+    if computed and not any(c.generated for c in leading):
+        leading[-1] = chance.choice(computed)
     keys = [Key(f"k{n}", (_part(chance, column),)) for n, column in enumerate(leading)]
     keys += [
         _secondary(chance, f"k{n}", columns)
