@@ -305,6 +305,7 @@ class ha_rocksdb final : public handler {
   template <typename ReadFunction>
   int MoveWith(uint32_t index, uchar* record, ReadFunction read);
   int AfterRead(const cairn::Status& status, uchar* record);
+  int FillVirtualParts(uchar* record);
   bool ReadsOnce() const;
   bool AreAlike(const uchar* old_record, const uchar* new_record) const;
   bool UpdatesInOrder() const;

@@ -229,13 +229,16 @@ int ha_rocksdb::AfterRead(const Status& status, uchar* record) {
     return OperationError(status);
   }
   if (makes_virtual_parts_) [[unlikely]] {
-    const cairn::MovedFields moved(table, record);
-    const Status made = ComputeVirtualParts(engine_table_->index(cursor_->index()).layout());
-    if (!made.ok()) return OperationError(made);
+    if (const int error = FillVirtualParts(record)) return error;
   }
   covered_reads_ += cursor_->reads_entries_alone();
   if (++rows_read_ == cairn::kRowsCountedAtOnce) CountReads();
   return 0;
+}
+
+[[gnu::noinline]] int ha_rocksdb::FillVirtualParts(uchar* record) {
+  const cairn::MovedFields moved(table, record);
+  return OperationError(ComputeVirtualParts(engine_table_->index(cursor_->index()).layout()));
 }
 
 void ha_rocksdb::CountReads() {
@@ -615,15 +618,8 @@ int ha_rocksdb::rnd_end() {
   return 0;
 }
 
-int ha_rocksdb::rnd_next(uchar* record) {
-  const int error = ReadNextOfTable(record);
-  if (error != HA_ERR_END_OF_FILE || !MayComeLater() || looked_again_) return error;
-  if (const int failed = WaitForPriorCommit()) return failed;
-  scan_started_ = false;
-  return ReadNextOfTable(record);
-}
-
-int ha_rocksdb::ReadNextOfTable(uchar* record) {
+// Each row of a scan comes through here: its one caller has it inlined.
+[[gnu::always_inline]] inline int ha_rocksdb::ReadNextOfTable(uchar* record) {
   const bool first = !std::exchange(scan_started_, true);
   return MoveWith(scan_index(), record, [&] {
     if (scans_backwards()) {
@@ -631,6 +627,15 @@ int ha_rocksdb::ReadNextOfTable(uchar* record) {
     }
     return first ? cursor_->ReadFirst(record) : cursor_->ReadNext(record);
   });
+}
+
+int ha_rocksdb::rnd_next(uchar* record) {
+  for (bool again = false;; again = true) {
+    const int error = ReadNextOfTable(record);
+    if (error != HA_ERR_END_OF_FILE || again || !MayComeLater() || looked_again_) return error;
+    if (const int failed = WaitForPriorCommit()) return failed;
+    scan_started_ = false;
+  }
 }
 
 void ha_rocksdb::position(const uchar* record) {
