@@ -1,6 +1,7 @@
 """What old snapshots may be given after a change of the definition, and what else is compared."""
 
 import random
+from dataclasses import replace
 
 import pytest
 
@@ -92,6 +93,37 @@ def test_a_finding_names_the_change():
     verdict = verdict_of(PAIR, empty, right)
     assert verdict.title == "an old snapshot after ADD COLUMN by copy: other rows than it had"
     assert not verdict_of(PAIR, right, empty).title  # InnoDB's snapshots are no measure.
+
+
+def renamed(answer, change, sent_at=3, text="SELECT COUNT(*) FROM t"):
+    """A record in which a probe of t had an answer; t and x were, or were not, exchanged."""
+    pair = replace(PAIR, change=next(each for each in CHANGES if each.name == "RENAME in a circle"))
+    role = pairs.Expected(probe("SELECT COUNT"), "x", "t")
+    events = [
+        Event(Step("B", "START TRANSACTION", role=pairs.Opening()), 0, 0),
+        Event(Step("C", "SELECT", role=pairs.Reference("t")), 1, 1, answer=Answer(rows=THEN)),
+        Event(Step("C", "SELECT", role=pairs.Reference("x")), 1, 1, answer=Answer(rows=())),
+        change(Step("A", pair.change.statements[-1])),
+        Event(Step("B", text, role=role), sent_at, 3, answer=answer),
+    ]
+    script = Script("REPEATABLE READ", (), tuple(event.step for event in events), 2)
+    return bool(pairs.judge_pair(Record("ROCKSDB", script, events), pair))
+
+
+@pytest.mark.parametrize(
+    ("change", "sent_at", "right"),
+    [
+        (lambda step: Event(step, 2, 2), 3, {0}),
+        (lambda step: Event(step, 2, -1), 3, {2}),
+        (lambda step: Event(step, 2, 4), 3, {2}),
+        (lambda step: Event(step, 2, 2, answer=Answer(1205, "too long")), 3, {2}),
+        (lambda step: Event(step, 2, 3), 3, {0, 2}),
+        (lambda step: Event(step, 2, 2), 2, {0, 2}),
+    ],
+)
+def test_a_name_is_that_of_another_table_once_the_change_has_ended(change, sent_at, right):
+    for count in (0, 1, 2):
+        assert renamed(Answer(rows=((count,),)), change, sent_at) == (count not in right)
 
 
 def compared(ours, theirs, text="ALTER TABLE t", session=pairs.CHANGER):

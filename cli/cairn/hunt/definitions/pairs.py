@@ -18,6 +18,8 @@ from cairn.hunt.sessions.script import Event, Record, Script, Step
 
 # The sessions: who changes the definition, who uses the table, who else writes, who holds a lock.
 CHANGER, USER, WRITER, HOLDER = "A", "B", "C", "D"
+# The tables that old snapshots are asked for: there is nothing under other names before a change.
+READ_BEFORE = ("t", "x")
 SHORT_WAIT_S = 1
 LONG_WAIT_S = 60
 # Nobody sees a deadlock over rows and tables: it ends so.
@@ -89,7 +91,7 @@ def make(pair: Pair, chance: random.Random) -> Script:
     if user.old:
         steps += [
             Step(WRITER, f"SELECT id, n FROM {table} ORDER BY id", role=Reference(table))
-            for table in ("t", "x")
+            for table in READ_BEFORE
         ]
     if writes:
         steps += [
@@ -174,8 +176,11 @@ def judge_pair(record: Record, pair: Pair) -> list[Complaint]:
     then = _then(record, pair)
     for event in record.events:
         role = event.step.role
-        if isinstance(role, Expected) and event.ended_at >= 0 and role.of in then:
-            complaints += _snapshot(event, role, then[role.of], pair)
+        if not isinstance(role, Expected) or event.ended_at < 0 or not then:
+            continue
+        tables = _tables_of(record, event, role, pair) & set(READ_BEFORE)
+        if tables <= then.keys():
+            complaints += _snapshot(event, role, [then[table] for table in tables], pair)
     return complaints
 
 
@@ -191,6 +196,22 @@ def not_refused(ours: Record, pair: Pair) -> list[Complaint]:
     ]
 
 
+def _tables_of(record: Record, event: Event, role: Expected, pair: Pair) -> set[str]:
+    """By its name at the time of the snapshot, the table that a probe reads.
+
+    It may be one of two when the change and the probe ended at the same step.
+    """
+    last = pair.change.statements[-1]
+    for change in record.of(CHANGER):
+        if change.step.text == last and change.ended_at >= 0 and not change.answer.error:
+            if change.ended_at < event.sent_at:
+                return {role.of}
+            if change.ended_at <= event.ended_at:
+                return {role.of, role.name}
+    # It waits still, or nothing came of it.
+    return {role.name}
+
+
 def _then(record: Record, pair: Pair) -> dict[str, list[Row]]:
     """By table: its rows as of the user's snapshot, if there is one."""
     opened = 0
@@ -204,8 +225,10 @@ def _then(record: Record, pair: Pair) -> dict[str, list[Row]]:
     return rows
 
 
-def _snapshot(event: Event, role: Expected, then: list[Row], pair: Pair) -> Iterable[Complaint]:
-    """A probe gives the rows as of the snapshot, or one of the refusals."""
+def _snapshot(
+    event: Event, role: Expected, then: list[list[Row]], pair: Pair
+) -> Iterable[Complaint]:
+    """A probe gives the rows as of the snapshot, of one of the tables, or one of the refusals."""
     answer, probe = event.answer, role.probe
     where = f"an old snapshot after {pair.change.name}"
     if answer.error:
@@ -213,20 +236,29 @@ def _snapshot(event: Event, role: Expected, then: list[Row], pair: Pair) -> Iter
         if answer.error not in allowed and answer.error != READ_ONLY:
             yield Complaint(f"{where}: error {answer.error}", f"{event.step}: {answer}")
         return
-    expected = [row for row in then if probe.rows is None or probe.rows(row)]
-    if answer.rows is not None and probe.rows is None:
-        found: object = int(answer.rows[0][0])
-        wanted: object = len(expected)
-    elif answer.rows is not None:
-        found = sorted((int(row[0]), int(row[1])) for row in answer.rows)
-        wanted = sorted(expected)
-    else:
-        found, wanted = answer.changed, len(expected)
-    if found != wanted:
+    found = _given(event, probe)
+    wanted = [_expected(event, probe, rows) for rows in then]
+    if found not in wanted:
         yield Complaint(
             f"{where}: other rows than it had",
-            f"{event.step}: {found}; as of the snapshot: {wanted}",
+            f"{event.step}: {found}; as of the snapshot: {' or '.join(map(str, wanted)) or 'none'}",
         )
+
+
+def _given(event: Event, probe: Probe) -> object:
+    """The rows of a probe's answer, or how many they are."""
+    answer = event.answer
+    if answer.rows is None:
+        return answer.changed
+    if probe.rows is None:
+        return int(answer.rows[0][0])
+    return sorted((int(row[0]), int(row[1])) for row in answer.rows)
+
+
+def _expected(event: Event, probe: Probe, then: list[Row]) -> object:
+    """What `_given` must be if the table had these rows."""
+    expected = sorted(row for row in then if probe.rows is None or probe.rows(row))
+    return len(expected) if event.answer.rows is None or probe.rows is None else expected
 
 
 @dataclass(frozen=True)
