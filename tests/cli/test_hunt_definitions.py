@@ -126,12 +126,16 @@ def test_a_name_is_that_of_another_table_once_the_change_has_ended(change, sent_
         assert renamed(Answer(rows=((count,),)), change, sent_at) == (count not in right)
 
 
-def compared(ours, theirs, text="ALTER TABLE t", session=pairs.CHANGER):
+def compared(
+    ours, theirs, text="ALTER TABLE t", session=pairs.CHANGER, kind="plain", level="READ COMMITTED"
+):
     def made(answer):
-        script = Script("READ COMMITTED", (), (Step(session, text),), 2)
-        return Record("", script, [Event(script.steps[0], 0, 0, answer=answer)])
+        script = Script(level, (), (Step(session, text),), 2)
+        ended_at = 0 if answer else -1
+        return Record("", script, [Event(script.steps[0], 0, ended_at, answer=answer or Answer())])
 
-    return pairs.difference(made(ours), made(theirs))[0]
+    pair = replace(PAIR, kind=next(each for each in KINDS if each.name == kind))
+    return pairs.difference(made(ours), made(theirs), pair)[0]
 
 
 def test_answers_are_compared_but_for_what_is_on_purpose():
@@ -143,6 +147,32 @@ def test_answers_are_compared_but_for_what_is_on_purpose():
     assert compared(Answer(1412, "x"), Answer()) == ""
     assert compared(Answer(), Answer(1412, "x")) == ""
     assert compared(Answer(1213, "x"), Answer(1020, "x")) == ""
+
+
+def test_long_unique_keys_cannot_be_altered_with_innodb_at_serializable():
+    error, text = Answer(159, "unknown"), "ALTER TABLE t FORCE"
+    where = {"kind": "long unique", "level": "SERIALIZABLE"}
+    for ours in (Answer(), None):
+        assert compared(ours, error, text, **where) == ""
+        assert compared(ours, error, text, kind="long unique") != ""
+        assert compared(ours, error, text, level="SERIALIZABLE") != ""
+        assert compared(ours, error, "TRUNCATE TABLE t", **where) != ""
+        assert compared(ours, error, text, "B", **where) != ""
+    assert compared(error, Answer(), text, **where) != ""
+    assert compared(Answer(1034, "x"), error, text, **where) != ""
+
+
+def test_nor_can_they_be_optimized():
+    ok, failed = (
+        Answer(rows=(("schema.t", "optimize", "status", text),))
+        for text in ("OK", "Operation failed")
+    )
+    where = {"kind": "long unique", "level": "SERIALIZABLE"}
+    assert compared(ok, failed, "OPTIMIZE TABLE t", **where) == ""
+    assert compared(None, failed, "OPTIMIZE TABLE t", **where) == ""
+    assert compared(failed, ok, "OPTIMIZE TABLE t", **where) != ""
+    assert compared(ok, failed, "OPTIMIZE TABLE t", kind="long unique") != ""
+    assert compared(ok, failed, "OPTIMIZE TABLE t", level="SERIALIZABLE") != ""
 
 
 def test_of_check_only_the_last_line_counts():
@@ -179,6 +209,26 @@ def test_what_must_be_refused_is_a_finding_when_it_is_done():
     assert verdict_of(pair, done, done).title == f"not refused: {change.name}"
     assert not verdict_of(pair, refused, done).title
     assert verdict_of(pair, ended(Answer(1030, "x")), done).title
+
+
+def test_a_copy_made_while_innodb_waits_may_have_other_rows():
+    text = "INSERT INTO y (id, g, h, n) SELECT id, g, h, n FROM t"
+    script = Script("REPEATABLE READ", (), (Step("A", text), Step("B", "COMMIT")), 2)
+
+    def made(ended_at, **rows):
+        events = [Event(script.steps[0], 0, ended_at), Event(script.steps[1], 1, 1)]
+        return Record("", script, events, dict.fromkeys(rows, [""]), [], rows)
+
+    def title(ended_at, ours, theirs):
+        return verdict_of(PAIR, made(0, **ours), made(ended_at, **theirs)).title
+
+    old, new = [(1, 10)], [(1, 11)]
+    # The copy is y before the names are exchanged, and t then.
+    assert not title(1, {"t": new, "y": old}, {"t": new, "y": new})
+    assert not title(1, {"t": old, "z": new}, {"t": new, "z": new})
+    assert title(1, {"t": old, "y": new}, {"t": new, "y": new})
+    assert title(1, {"t": new, "z": old}, {"t": new, "z": new})
+    assert title(0, {"t": new, "y": old}, {"t": new, "y": new})
 
 
 def test_every_pair_makes_a_script_that_repeats():

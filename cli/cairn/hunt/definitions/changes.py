@@ -54,7 +54,9 @@ def _without_virtual(kind: Kind) -> bool:
     return not kind.columns
 
 
-_COPY = "INSERT INTO t (id, g, h, n) SELECT id, g, h, n + 7 FROM x"
+# What is read of t for a copy of it.
+COPY = "SELECT id, g, h, n FROM t"
+_FILL = "INSERT INTO t (id, g, h, n) SELECT id, g, h, n + 7 FROM x"
 CHANGES = (
     _alter("ADD COLUMN", "ADD COLUMN z INT"),
     _alter("ADD COLUMN by copy", "ADD COLUMN z INT NOT NULL DEFAULT 7, ALGORITHM=COPY"),
@@ -136,7 +138,7 @@ CHANGES = (
     _alter("ADD PARTITION of a hash", "ADD PARTITION PARTITIONS 1", _has_hash),
     _alter("COALESCE PARTITION", "COALESCE PARTITION 1", _has_hash),
     Change("TRUNCATE", ("TRUNCATE TABLE t",)),
-    Change("TRUNCATE, filled again", ("TRUNCATE TABLE t", _COPY)),
+    Change("TRUNCATE, filled again", ("TRUNCATE TABLE t", _FILL)),
     Change("RENAME", ("RENAME TABLE t TO y",), names={"y": "t"}),
     Change("RENAME and back", ("RENAME TABLE t TO y, y TO t",)),
     Change(
@@ -145,13 +147,13 @@ CHANGES = (
     Change("DROP and CREATE", ("CREATE TABLE y LIKE t", "DROP TABLE t", "CREATE TABLE t LIKE y")),
     Change(
         "DROP and CREATE, filled again",
-        ("CREATE TABLE y LIKE t", "DROP TABLE t", "CREATE TABLE t LIKE y", _COPY),
+        ("CREATE TABLE y LIKE t", "DROP TABLE t", "CREATE TABLE t LIKE y", _FILL),
     ),
     Change(
         "a copy renamed into place",
         (
             "CREATE TABLE y LIKE t",
-            "INSERT INTO y (id, g, h, n) SELECT id, g, h, n FROM t",
+            f"INSERT INTO y (id, g, h, n) {COPY}",
             "RENAME TABLE t TO z, y TO t",
         ),
         names={"t": "t", "z": "t"},

@@ -26,7 +26,7 @@ def verdict_of(pair: Pair, ours: Record, theirs: Record) -> Verdict:
     """Judges what old snapshots were given, and compares the rest with InnoDB."""
     complaints = judge_pair(ours, pair)
     excused = judge_pair(theirs, pair)
-    differs, how = difference(ours, theirs)
+    differs, how = difference(ours, theirs, pair)
 
     def verdict(title: str = "", details: str = "") -> Verdict:
         head = f"{pair.name}, table: {pair.kind.name}"
