@@ -190,6 +190,10 @@ def test_a_look_says_nothing_about_what_waited_failed_or_may_skip():
     assert not complaints(answer=Answer(1205, "x"), in_transaction=True, waited=True)
 
 
+def test_a_look_says_nothing_about_a_step_that_is_no_statement():
+    assert kinds(record(look(1), told("A", script.AWAIT), logs=("0.1", "0.2"))) == []
+
+
 @pytest.mark.parametrize(
     ("number", "level", "more", "is_wrong"),
     [

@@ -299,6 +299,8 @@ def _looks(record: Record) -> Iterable[Complaint]:
     for position, (look, event) in enumerate(zip(record.events, record.events[1:], strict=False)):
         if not look.step.looks or look.step.session != event.step.session:
             continue
+        if event.step.text.startswith("!"):
+            continue
         if look.waited or event.waited or look.answer.error or event.answer.error:
             continue
         if (look.ended_at, event.sent_at, event.ended_at) != (position, position + 1, position + 1):
