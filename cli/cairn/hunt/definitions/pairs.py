@@ -133,9 +133,10 @@ def _afterwards(pair: Pair, chance: random.Random) -> Iterator[Step]:
 class PairPlayer(Player):
     """Reads at the end whatever tables there are, with their definitions."""
 
+    LEFT_PREPARED = "ROLLBACK"
+
     def read(self, record: Record) -> None:
         """All rows, the definitions, and what CHECK TABLE says."""
-        self.rows(f"XA ROLLBACK '{self._schema}'")  # Where the user did not come to its end.
         tables = self.rows("SHOW FULL TABLES WHERE Table_type = 'BASE TABLE'")
         for table in sorted(str(row[0]) for row in tables):
             (definition,) = self.rows(f"SHOW CREATE TABLE {table}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from cairn.hunt.sessions import xa
 from cairn.hunt.sessions.judge import CHANGED, DEADLOCK, DUPLICATE, TIMED_OUT, verb
 from cairn.hunt.sessions.script import Event, Record
 
@@ -59,7 +60,7 @@ class Reason:
 def _changes(event: Event) -> bool:
     """Whether the step changes or locks rows, and does not merely read them."""
     text = event.step.text
-    return not text.startswith("SELECT") or any(
+    return not text.startswith(("SELECT", "XA ")) or any(
         word in text for word in ("FOR UPDATE", "LOCK IN SHARE MODE")
     )
 
@@ -211,9 +212,10 @@ def began_with_change(record: Record, event: Event) -> bool:
     first: Event | None = None
     for each in record.of(event.step.session):
         text = each.step.text
-        if text in ("BEGIN", "COMMIT", "ROLLBACK"):
-            is_open, first = text == "BEGIN", None
-        elif is_open and first is None and not text.startswith(("SAVEPOINT", "!")):
+        verb_of_branch = xa.parts(text).verb
+        if text in ("BEGIN", "COMMIT", "ROLLBACK") or verb_of_branch in ("START", "COMMIT"):
+            is_open, first = text == "BEGIN" or verb_of_branch == "START", None
+        elif is_open and first is None and not text.startswith(("SAVEPOINT", "XA ", "!")):
             first = each
         if each is event:
             break

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from cairn.hunt.sessions import script
+from cairn.hunt.sessions import script, xa
 from cairn.hunt.sessions.script import Script, Step
 from cairn.hunt.sessions.statements import Statements
 from cairn.hunt.sessions.tables import KINDS, Kind, Table
@@ -49,8 +49,10 @@ def _plan(
 ) -> list[list[Step]]:
     """What one session does; the steps of an inner list stay together."""
     plan: list[list[Step]] = []
-    for _ in range(1 if first else chance.choice((1, 1, 2))):
-        if first or chance.random() < 0.65:
+    for number in range(1 if first else chance.choice((1, 1, 2))):
+        if chance.random() < 0.2:
+            plan += _branch(chance, statements, name, f"{name}{number}")
+        elif first or chance.random() < 0.65:
             plan += _transaction(chance, statements, name, level)
         else:
             plan += [statements.random(name) for _ in range(chance.randint(1, 3))]
@@ -62,15 +64,46 @@ def _transaction(
 ) -> list[list[Step]]:
     pinned = level == REPEATABLE_READ and chance.random() < 0.15
     begin = "START TRANSACTION WITH CONSISTENT SNAPSHOT" if pinned else "BEGIN"
-    plan = [[Step(name, begin)]]
+    end = chance.choices(("COMMIT", "ROLLBACK", script.DISCONNECT), (8, 2, 1))[0]
+    return [[Step(name, begin)], *_inside(chance, statements, name), [Step(name, end)]]
+
+
+def _inside(chance: random.Random, statements: Statements, name: str) -> list[list[Step]]:
+    """The statements of a transaction, with a savepoint now and then."""
+    plan: list[list[Step]] = []
     saved = False
     for _ in range(chance.choice((1, 2, 2, 3, 4))):
         if chance.random() < 0.12:
             plan.append([Step(name, "ROLLBACK TO SAVEPOINT a" if saved else "SAVEPOINT a")])
             saved = True
         plan.append(statements.random(name))
-    end = chance.choices(("COMMIT", "ROLLBACK", script.DISCONNECT), (8, 2, 1))[0]
-    return [*plan, [Step(name, end)]]
+    return plan
+
+
+# How an XA transaction goes on after its statements; what it has prepared outlasts its session.
+_ENDS = (
+    (5, ("END", "PREPARE", "COMMIT")),
+    (2, ("END", "PREPARE", "ROLLBACK")),
+    (2, ("END", "COMMIT ONE PHASE")),
+    (1, ("END", "ROLLBACK")),
+    (1, ("END", script.DISCONNECT)),
+    (3, ("END", "PREPARE", script.DISCONNECT)),
+    (2, ("END", "PREPARE", script.KILL)),
+)
+
+
+def _branch(
+    chance: random.Random, statements: Statements, name: str, branch: str
+) -> list[list[Step]]:
+    """An XA transaction, and perhaps a ROLLBACK in case that an error has left it behind."""
+
+    def step(what: str) -> list[Step]:
+        verb, _, tail = what.partition(" ")
+        return [Step(name, what if what[0] == "!" else xa.statement(verb, branch, tail))]
+
+    ends = chance.choices([end for _, end in _ENDS], [weight for weight, _ in _ENDS])[0]
+    plan = [step("START"), *_inside(chance, statements, name), *map(step, ends)]
+    return [*plan, step("ROLLBACK")] if chance.random() < 0.4 else plan
 
 
 def _merge(chance: random.Random, plans: list[list[list[Step]]]) -> list[Step]:
@@ -91,7 +124,7 @@ def _merge(chance: random.Random, plans: list[list[list[Step]]]) -> list[Step]:
 
 def _disturb(chance: random.Random, steps: list[Step], *, awaits: bool) -> list[Step]:
     """Kills now and then, and waits that run out."""
-    result = list(steps)
+    result = _ended_by_others(chance, steps)
     names = sorted({step.session for step in steps})
     if awaits:
         at = chance.randint(2, len(result))
@@ -102,4 +135,21 @@ def _disturb(chance: random.Random, steps: list[Step], *, awaits: bool) -> list[
         # Between a look and its statement it would make the look worthless.
         if not result[at - 1].looks:
             result.insert(at, Step(chance.choice(names), kind))
+    return result
+
+
+def _ended_by_others(chance: random.Random, steps: list[Step]) -> list[Step]:
+    """XA transactions that their sessions leave prepared are mostly ended by another one."""
+    result = list(steps)
+    names = sorted({step.session for step in steps})
+    for position, step in enumerate(steps):
+        prepared = xa.parts(step.text)
+        left = next((each for each in steps[position + 1 :] if each.session == step.session), step)
+        if prepared.verb == "PREPARE" and left.text.startswith("!") and chance.random() < 0.6:
+            verb = chance.choice(("COMMIT", "COMMIT", "ROLLBACK"))
+            others = [name for name in names if name != left.session]
+            at = chance.randint(result.index(left) + 1, len(result))
+            ends = Step(chance.choice(others), xa.statement(verb, prepared.branch))
+            if not result[at - 1].looks:
+                result.insert(at, ends)
     return result

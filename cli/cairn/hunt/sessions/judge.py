@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from cairn.hunt.sessions import script
+from cairn.hunt.sessions import script, xa
 from cairn.hunt.sessions.script import Event, Record
 
 LASTING = "lasting"
@@ -27,7 +27,7 @@ KILLED = 1927
 NO_SAVEPOINT = 1305
 _MERGED = re.compile(r"FORCE INDEX \([^)]*,")
 # What a statement of a script may fail with; anything else is a fault.
-ALLOWED = {DUPLICATE, TIMED_OUT, DEADLOCK, CHANGED, INTERRUPTED, KILLED, NO_SAVEPOINT}
+ALLOWED = {DUPLICATE, TIMED_OUT, DEADLOCK, CHANGED, INTERRUPTED, KILLED, NO_SAVEPOINT} | xa.ERRORS
 
 
 @dataclass(frozen=True)
@@ -53,6 +53,8 @@ def verb(event: Event) -> str:
     """The kind of statement, for the title of a finding."""
     text = event.step.text
     first = text.split()[0]
+    if first == "XA":
+        return f"XA {xa.parts(text).verb}"
     if first in ("INSERT", "UPDATE", "DELETE", "SELECT"):
         for part in ("ON DUPLICATE KEY", "IGNORE INTO", "JOIN", "SELECT", "SKIP LOCKED", "NOWAIT"):
             if part in text and part != first:
@@ -67,13 +69,29 @@ def verb(event: Event) -> str:
 def fates_of(record: Record) -> dict[int, str]:
     """By position in the script: what became of each statement with an effect."""
     fates: dict[int, str] = {}
+    branches: dict[str, list[int]] = {}
     for name in record.script.sessions:
-        _Transactions(fates).read(
+        _Transactions(fates, branches).read(
             (position, event)
             for position, event in enumerate(record.events)
             if event.step.session == name
         )
+    for branch, positions in branches.items():
+        fate = _fate_of_branch(record, branch)
+        fates.update(dict.fromkeys(positions, fate))
     return fates
+
+
+def _fate_of_branch(record: Record, branch: str) -> str:
+    """Of a prepared branch whose session has gone: others end it, at last the player, by COMMIT."""
+    for event in record.events:
+        done = xa.parts(event.step.text)
+        if done.branch == branch and done.verb in ("COMMIT", "ROLLBACK") and event.ended_at >= 0:
+            if event.answer.is_lost:
+                return UNKNOWN
+            if not event.answer.error:
+                return LASTING if done.verb == "COMMIT" else UNDONE
+    return LASTING
 
 
 @dataclass
@@ -81,9 +99,14 @@ class _Transactions:
     """Follows the transactions of one session."""
 
     fates: dict[int, str]
+    # The statements of prepared XA transactions whose sessions have gone.
+    branches: dict[str, list[int]]
     # Statements of the open transaction, and of which there were so many at a savepoint.
     open: list[int] | None = None
     saved: dict[str, int] = field(default_factory=dict)
+    # The open XA transaction, and whether it is prepared.
+    branch: str = ""
+    is_prepared: bool = False
 
     def read(self, events: Iterable[tuple[int, Event]]) -> None:
         for position, event in events:
@@ -91,15 +114,21 @@ class _Transactions:
                 continue
             if event.step.text.startswith("!"):
                 if event.applied and event.step.text in (script.KILL, script.DISCONNECT):
-                    self._end(UNDONE)
+                    self._leave()
             else:
                 self._statement(position, event)
-        self._end(UNDONE)
+        self._leave()
 
     def _end(self, fate: str) -> None:
         for position in self.open or ():
             self.fates[position] = fate
         self.open, self.saved = None, {}
+        self.branch, self.is_prepared = "", False
+
+    def _leave(self) -> None:
+        if self.is_prepared and self.open:
+            self.branches[self.branch], self.open = self.open, None
+        self._end(UNDONE)
 
     def _undo(self, name: str) -> None:
         if self.open is not None and name in self.saved:
@@ -111,7 +140,8 @@ class _Transactions:
         text, answer = event.step.text, event.answer
         if answer.is_lost:
             self.fates[position] = UNKNOWN if event.step.effect and self.open is None else UNDONE
-            self._end(UNKNOWN if text == "COMMIT" else UNDONE)
+            ends = text == "COMMIT" or xa.parts(text).verb in ("PREPARE", "COMMIT")
+            self._end(UNKNOWN if ends else UNDONE)
         elif answer.error:
             if event.step.effect:
                 self.fates[position] = UNDONE
@@ -122,6 +152,8 @@ class _Transactions:
             self.open = []
         elif text in ("COMMIT", "ROLLBACK"):
             self._end(LASTING if text == "COMMIT" else UNDONE)
+        elif xa.parts(text).verb:
+            self._branch(xa.parts(text))
         elif text.startswith("SAVEPOINT ") and self.open is not None:
             self.saved[text.split()[-1]] = len(self.open)
         elif text.startswith("ROLLBACK TO "):
@@ -131,6 +163,15 @@ class _Transactions:
                 self.fates[position] = LASTING
             else:
                 self.open.append(position)
+
+    def _branch(self, done: xa.Parts) -> None:
+        if done.verb == "START":
+            self._end(LASTING)
+            self.open, self.branch = [], done.branch
+        elif done.branch == self.branch and done.verb == "PREPARE":
+            self.is_prepared = True
+        elif done.branch == self.branch and done.verb in ("COMMIT", "ROLLBACK"):
+            self._end(LASTING if done.verb == "COMMIT" else UNDONE)
 
 
 # ---- marks -------------------------------------------------------------------------------------
@@ -269,6 +310,12 @@ def _errors(record: Record) -> Iterable[Complaint]:
             yield Complaint(
                 f"error {answer.error} {reason}: {verb(event)}", f"{event.step}: {answer}"
             )
+    for event, state in xa.misplaced_errors(record):
+        error = event.answer.error
+        yield Complaint(
+            f"error {error}, the session's state being {state}: {verb(event)}",
+            f"{event.step}: {event.answer}",
+        )
 
 
 def _error_is_wrong(record: Record, position: int, event: Event) -> str:

@@ -11,6 +11,7 @@ from cairn.hunt.actors import ANSWER_S, Answer, Session, Watcher
 from cairn.hunt.sessions import script
 from cairn.hunt.sessions.script import Event, Record, Script
 from cairn.hunt.sessions.tables import COLUMNS
+from cairn.hunt.sessions.xa import NO_BRANCH, ROLLED_BACK
 
 POLL_S = 0.004
 # How long a connection that was killed or left may take to be gone.
@@ -19,6 +20,9 @@ GONE_S = 10.0
 
 class Player:
     """One playing of a script, in a schema of its own."""
+
+    # What becomes of prepared XA transactions that nobody ends.
+    LEFT_PREPARED = "COMMIT"
 
     def __init__(
         self, connect: Callable[..., Any], watcher: Watcher, engine: str, schema: str
@@ -51,6 +55,7 @@ class Player:
                     session.end()
             for session in self.sessions.values():
                 self._until_gone(session)
+            self._end_prepared(record)
             self.read(record)
             return record
 
@@ -111,6 +116,7 @@ class Player:
             # for.
             for name in self.sessions.keys() - self._running.keys():
                 self._leave(self.sessions[name])
+            self._end_prepared(record)
             self._settle(position, forever=True)
             if time.monotonic() > limit:
                 raise TimeoutError(f"{self._engine} did not answer: {self._running_texts()}")
@@ -220,6 +226,22 @@ class Player:
             if not self._cursor.fetchone()[0]:
                 return
             time.sleep(0.003)
+
+    def _end_prepared(self, record: Record) -> None:
+        """Ends the prepared XA transactions of sessions that have gone."""
+        for _, length, _, name in self.rows("XA RECOVER"):
+            text = name.decode() if isinstance(name, bytes) else str(name)
+            schema, branch = text[: int(str(length))], text[int(str(length)) :]
+            if schema != self._schema:
+                continue
+            statement = f"XA {self.LEFT_PREPARED} '{schema}','{branch}'"
+            self._changed = time.monotonic()
+            record.ended.add(branch)
+            for told in self.rows(statement):
+                # What has changed nothing is rolled back, and whoever prepared it may still be
+                # there.
+                if not any(f"({number}," in str(told[3]) for number in (NO_BRANCH, ROLLED_BACK)):
+                    record.damage.append(f"{statement}: {told[3]}")
 
     # ---- after ----------------------------------------------------------------------------------
 

@@ -125,6 +125,8 @@ class Record:
     damage: list[str] = field(default_factory=list)
     # By table: all rows at the end, for the comparison of engines.
     rows: dict[str, list[tuple[object, ...]]] = field(default_factory=dict)
+    # The prepared XA transactions that nobody but the player ended, at the end.
+    ended: set[str] = field(default_factory=set)
 
     def of(self, session: str) -> Iterator[Event]:
         """The events of a session, in its order."""
