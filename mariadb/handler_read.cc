@@ -121,8 +121,8 @@ bool ha_rocksdb::rowid_filter_push(Rowid_filter* filter) {
 }
 
 // Sees to it that a read which the server makes no virtual columns for has those by which the index is sorted: the
-// server compares them with the ends of ranges, and the rows of one partition with those of the others. True: its entries do not give all of them back, and they are to be made
-// from the row.
+// server compares them with the ends of ranges, and the rows of one partition with those of the others. True: its
+// entries do not give all of them back, and they are to be made from the row.
 bool ha_rocksdb::WantVirtualParts(uint32_t index) {
   const cairn::TableIndex& engine_index = engine_table_->index(index);
   if (!engine_index.has_virtual_part) return false;

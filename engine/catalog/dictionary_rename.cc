@@ -10,16 +10,25 @@
 #include "rocksdb/write_batch.h"
 
 namespace cairn {
+namespace {
+
+// Adds the names that begin so.
+template <typename Entries>
+void AddNames(const Entries& entries, const std::string& beginning,
+              std::vector<std::string>* names) {
+  for (auto entry = entries.lower_bound(beginning);
+       entry != entries.end() && entry->first.starts_with(beginning); ++entry) {
+    names->push_back(entry->first);
+  }
+}
+
+}  // namespace
 
 std::vector<std::string> Dictionary::EntriesOf(std::string_view table) const {
   std::shared_lock lock(map_mutex_);
   std::vector<std::string> names;
   if (tables_.contains(table)) names.emplace_back(table);
-  const std::string first_partition = std::string(table) + "#P#";
-  for (auto entry = tables_.lower_bound(first_partition);
-       entry != tables_.end() && entry->first.starts_with(first_partition); ++entry) {
-    names.push_back(entry->first);
-  }
+  AddNames(tables_, std::string(table) + "#P#", &names);
   return names;
 }
 
@@ -27,14 +36,8 @@ std::vector<std::string> Dictionary::EntriesOfDatabase(std::string_view database
   std::shared_lock lock(map_mutex_);
   const std::string first = std::string(database) + ".";
   std::vector<std::string> names;
-  const auto add = [&](const auto& entries) {
-    for (auto entry = entries.lower_bound(first);
-         entry != entries.end() && entry->first.starts_with(first); ++entry) {
-      names.push_back(entry->first);
-    }
-  };
-  add(tables_);
-  add(quarantined_);
+  AddNames(tables_, first, &names);
+  AddNames(quarantined_, first, &names);
   return names;
 }
 

@@ -28,6 +28,7 @@ OTHER_PATHS = 40
 SAME_PLAN = 0.15
 # How often the same kind is shrunk; the rest are counted.
 SAME_KIND = 1
+# That the changes of one state bring.
 MOST_NEW_ROWS = 300
 
 
