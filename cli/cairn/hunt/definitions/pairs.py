@@ -143,9 +143,7 @@ class PairPlayer(Player):
             text = re.sub(rf"ENGINE *= *{self._engine}", "ENGINE=engine", str(definition[1]))
             record.logs[table] = [_without_counter(text)]
             record.rows[table] = sorted(self.rows(f"SELECT * FROM {table}"), key=repr)
-            for row in self.rows(f"CHECK TABLE {table} EXTENDED"):
-                if row[2] != "status" or row[3] != "OK":
-                    record.damage.append(f"CHECK TABLE {table} EXTENDED: {row[3]}")
+            self.check(record, table)
 
 
 def _without_counter(definition: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from cairn.hunt.sessions import script, xa
+from cairn.hunt.sessions import script, triggers, xa
 from cairn.hunt.sessions.script import Script, Step
 from cairn.hunt.sessions.statements import Statements
 from cairn.hunt.sessions.tables import KINDS, Kind, Table
@@ -34,9 +34,12 @@ def random_script(chance: random.Random, kind: Kind | None = None) -> Script:
     plans = [_plan(chance, statements, name, level, first=name == "A") for name in names]
     steps = _merge(chance, plans)
     steps = _disturb(chance, steps, awaits=awaits)
+    made = [text for table in tables for text in (table.create(), table.fill(chance))]
+    if chance.random() < 0.25:
+        made += triggers.create(chance)
     return Script(
         level,
-        tuple(text for table in tables for text in (table.create(), table.fill(chance))),
+        tuple(made),
         tuple(steps),
         SHORT_WAIT_S if awaits else LONG_WAIT_S,
         {table.name: table.kind.indexes for table in tables},

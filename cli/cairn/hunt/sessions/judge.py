@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from cairn.hunt.sessions import script, xa
+from cairn.hunt.sessions import script, triggers, xa
 from cairn.hunt.sessions.script import Event, Record
 
 LASTING = "lasting"
@@ -25,6 +25,7 @@ CHANGED = 1020
 INTERRUPTED = 1317
 KILLED = 1927
 NO_SAVEPOINT = 1305
+SIGNALLED = 1644
 _MERGED = re.compile(r"FORCE INDEX \([^)]*,")
 # What a statement of a script may fail with; anything else is a fault.
 ALLOWED = {DUPLICATE, TIMED_OUT, DEADLOCK, CHANGED, INTERRUPTED, KILLED, NO_SAVEPOINT} | xa.ERRORS
@@ -204,6 +205,8 @@ class Ledger:
 
     def complaints(self) -> list[Complaint]:
         found = [*self._double_rows(), *self._double_marks(), *self._undone()]
+        if self._record.script.triggers:
+            found += self._seen()
         # Whoever was cut off in the middle has done all or nothing of what cannot be counted.
         if UNKNOWN not in self._fates.values():
             found += [*self._rows(), *self._lasting()]
@@ -236,6 +239,21 @@ class Ledger:
                 yield Complaint(
                     f"what was undone is there: {verb(event)}",
                     f"{event.step}: {event.answer}; {left[event.step.effect.mark]} rows have it",
+                )
+
+    def _seen(self) -> Iterable[Complaint]:
+        """What triggers wrote is what the rows of t have seen, whatever became of a statement."""
+        for text in triggers.differ(self._record.logs["t"], self._record.seen):
+            yield Complaint("what a trigger wrote is not what the rows have seen", text)
+        tried = Counter(
+            int(log.split(".")[0]) for what, log in self._record.seen if what == triggers.TRY
+        )
+        for position, fate in self._fates.items():
+            event = self._record.events[position]
+            if fate == UNDONE and event.step.effect and tried[event.step.effect.mark]:
+                yield Complaint(
+                    f"what a trigger wrote was not undone: {verb(event)}",
+                    f"{event.step}: {event.answer}",
                 )
 
     def _rows(self) -> Iterable[Complaint]:
@@ -326,7 +344,8 @@ def _error_is_wrong(record: Record, position: int, event: Event) -> str:
         other.waited and other.sent_at <= position and other.ended_at >= event.sent_at
         for other in record.events
     )
-    if error not in ALLOWED:
+    refuses = any("SIGNAL" in trigger for trigger in record.script.triggers)
+    if error not in ALLOWED and not (refuses and error == SIGNALLED and event.step.effect):
         return "is none that sessions may meet"
     if error == TIMED_OUT and not event.waited and "WAIT" not in text:
         return "without a wait"

@@ -11,6 +11,7 @@ from cairn.hunt.actors import ANSWER_S, Answer, Session, Watcher
 from cairn.hunt.sessions import script
 from cairn.hunt.sessions.script import Event, Record, Script
 from cairn.hunt.sessions.tables import COLUMNS
+from cairn.hunt.sessions.triggers import SEEN
 from cairn.hunt.sessions.xa import NO_BRANCH, ROLLED_BACK
 
 POLL_S = 0.004
@@ -261,9 +262,18 @@ class Player:
                     record.damage.append(
                         f"{table} by index {index}: {logs}, without: {record.logs[table]}"
                     )
-            for row in self.rows(f"CHECK TABLE {table} EXTENDED"):
-                if row[2] != "status" or row[3] != "OK":
-                    record.damage.append(f"CHECK TABLE {table} EXTENDED: {row[3]}")
+            self.check(record, table)
+        if record.script.triggers:
+            rows = self.rows(f"SELECT what, log FROM {SEEN}")
+            record.seen = [(str(row[0]), str(row[1])) for row in rows]
+            record.rows[SEEN] = sorted(rows, key=repr)
+            self.check(record, SEEN)
+
+    def check(self, record: Record, table: str) -> None:
+        """What CHECK TABLE complains about is damage."""
+        for row in self.rows(f"CHECK TABLE {table} EXTENDED"):
+            if row[2] != "status" or row[3] != "OK":
+                record.damage.append(f"CHECK TABLE {table} EXTENDED: {row[3]}")
 
     def rows(self, statement: str) -> Sequence[tuple[object, ...]]:
         """The rows of a statement; its error as a row."""

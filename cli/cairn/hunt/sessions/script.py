@@ -76,10 +76,15 @@ class Script:
     def sessions(self) -> list[str]:
         return sorted({step.session for step in self.steps})
 
+    @property
+    def triggers(self) -> list[str]:
+        """The statements that make triggers."""
+        return [text for text in self.tables if text.startswith("CREATE TRIGGER")]
+
     def text(self) -> str:
         """As people read it."""
         head = [f"-- Isolation level {self.level}, lock wait time-out {self.lock_wait_s} s"]
-        used = " ".join(step.text for step in self.steps)
+        used = " ".join([*(step.text for step in self.steps), *self.triggers])
         tables = [f"{statement};" for statement in self.tables if _is_used(statement, used)]
         steps = [
             f"-- {step.session}: {step.text[1:]}"
@@ -91,7 +96,10 @@ class Script:
 
 
 def _is_used(statement: str, used: str) -> bool:
-    """Whether the table or routine that a statement makes or fills is named in a text."""
+    """Whether the table or routine that a statement makes or fills is named in a text.
+
+    Triggers have their own names there, as they are part of the text.
+    """
     found = re.match(r"(?:CREATE \w+|INSERT INTO) (\w+)", statement)
     return found is None or bool(re.search(rf"\b{found[1]}\b", used))
 
@@ -125,6 +133,8 @@ class Record:
     damage: list[str] = field(default_factory=list)
     # By table: all rows at the end, for the comparison of engines.
     rows: dict[str, list[tuple[object, ...]]] = field(default_factory=dict)
+    # What the triggers wrote down: `what` and `log`.
+    seen: list[tuple[str, str]] = field(default_factory=list)
     # The prepared XA transactions that nobody but the player ended, at the end.
     ended: set[str] = field(default_factory=set)
 

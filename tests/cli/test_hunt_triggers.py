@@ -1,0 +1,82 @@
+"""Triggers beside sessions that meet: what they wrote must be what the rows have seen."""
+
+import random
+
+from cairn.hunt.actors import Answer
+from cairn.hunt.sessions import generate, script, triggers
+from cairn.hunt.sessions.judge import judge
+from cairn.hunt.sessions.script import Effect, Event, Record, Script, Step
+from cairn.hunt.sessions.tables import KINDS
+
+
+def differ(logs, *seen):
+    return list(triggers.differ(logs, seen))
+
+
+def test_rows_as_the_triggers_saw_them():
+    assert differ(["0.1"]) == []
+    assert differ(["0.1,100,101"], ("update", "0.1,100"), ("update", "0.1,100,101")) == []
+    assert differ(["100.0"], ("insert", "100.0"), ("try", "100.0"), ("try", "100.1")) == []
+    assert differ([], ("insert", "100.0"), ("update", "100.0,101"), ("delete", "100.0,101")) == []
+    assert differ([], ("delete", "0.1")) == []
+
+
+def test_what_only_one_of_both_has():
+    assert differ(["0.1,100"]) != []
+    assert differ(["0.1"], ("update", "0.1,100")) != []
+    assert differ(["100.0"]) != []
+    assert differ([], ("insert", "100.0")) != []
+    # A change that the deleted row had is missing.
+    assert differ([], ("delete", "0.1,100")) != []
+    # There, and deleted.
+    assert differ(["100.0"], ("insert", "100.0"), ("delete", "100.0")) != []
+
+
+def test_what_is_written_twice():
+    assert differ(["0.1,100"], ("update", "0.1,100"), ("update", "0.1,100")) != []
+    assert differ([], ("delete", "0.1"), ("delete", "0.1")) != []
+
+
+def record(answer, seen, logs=("0.1",), trigger="CREATE TRIGGER refused … SIGNAL"):
+    step = Step("A", "INSERT INTO t", Effect(script.INSERT, 100, 1))
+    event = Event(step, 0, 0, answer=answer, in_transaction=False)
+    played = Script("READ COMMITTED", (trigger,), (step,), 2, {"t": ()}, 1)
+    return Record("ROCKSDB", played, [event], {"t": list(logs)}, seen=seen)
+
+
+def kinds(made):
+    return [complaint.kind for complaint in judge(made)]
+
+
+def test_a_statement_that_fails_undoes_what_its_triggers_wrote():
+    duplicate = Answer(1062, "Duplicate entry")
+    assert kinds(record(duplicate, [])) == []
+    assert kinds(record(duplicate, [("try", "100.0")])) == [
+        "what a trigger wrote was not undone: INSERT"
+    ]
+    assert kinds(record(duplicate, [("insert", "100.0")])) == [
+        "what a trigger wrote is not what the rows have seen"
+    ]
+
+
+def test_only_triggers_refuse():
+    refused = Answer(1644, "refused")
+    assert kinds(record(refused, [])) == []
+    assert kinds(record(refused, [], trigger="CREATE TRIGGER tried")) == [
+        "error 1644 is none that sessions may meet: INSERT"
+    ]
+
+
+def test_scripts_have_all_kinds_of_triggers():
+    scripts = [
+        generate.random_script(random.Random(f"{seed} {kind.name}"), kind)
+        for seed in range(12)
+        for kind in KINDS
+    ]
+    assert 20 < sum(bool(made.triggers) for made in scripts) < 100
+    texts = " ".join(made.text() for made in scripts)
+    for words in (
+        *("BEFORE INSERT", "AFTER INSERT", "BEFORE UPDATE", "AFTER UPDATE", "BEFORE DELETE"),
+        *("AFTER DELETE", "SIGNAL", "KEY what (what)", "PRIMARY KEY (what, log(200))"),
+    ):
+        assert words in texts
