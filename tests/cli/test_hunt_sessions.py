@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from cairn.hunt import stage
+from cairn.hunt import actors, stage
 from cairn.hunt.actors import Answer, innodb_waits
 from cairn.hunt.sessions import generate, script, storm
 from cairn.hunt.sessions.compare import REASONS, first_difference, reason_of
@@ -458,3 +458,11 @@ UPDATE t SET n = 1
 MariaDB thread id 7, OS thread handle 2, query id 29 localhost root
 """
     assert list(innodb_waits(status)) == [8]
+
+
+def test_states_that_are_waits():
+    assert actors.is_wait("Waiting for table metadata lock")
+    assert actors.is_wait("User lock")
+    # Of tables of the server's own, for a moment.
+    assert not actors.is_wait("Waiting for table level lock")
+    assert not actors.is_wait("Sending data")
