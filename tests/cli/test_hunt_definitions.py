@@ -240,3 +240,13 @@ def test_every_pair_makes_a_script_that_repeats():
         assert first.steps
     covered = {change for pair in made for change in [pair.change.name]}
     assert covered == {change.name for change in CHANGES}
+
+
+def test_cursors_are_opened_by_routines_of_the_script():
+    users = [user for user in USERS if "cursor" in user.name]
+    assert len(users) == 3
+    for user in users:
+        (call,) = (text for text in user.before if text.startswith("CALL "))
+        text = pairs.make(replace(PAIR, user=user), random.Random(1)).text()
+        routines = [line for line in text.splitlines() if line.startswith("CREATE PROCEDURE")]
+        assert routines == [f"CREATE PROCEDURE {call.split()[1]}"]

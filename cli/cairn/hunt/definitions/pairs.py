@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from cairn.hunt.definitions.changes import CHANGES, COPY, OTHER_TIME_TO_LIVE, Change
 from cairn.hunt.definitions.tables import KINDS, Kind, create
-from cairn.hunt.definitions.users import PROBES, PROCEDURE, USERS, Probe, Row, User
+from cairn.hunt.definitions.users import PROBES, ROUTINES, USERS, Probe, Row, User
 from cairn.hunt.sessions import script
 from cairn.hunt.sessions.compare import began_with_change, state_at
 from cairn.hunt.sessions.judge import CHANGED, DEADLOCK, TIMED_OUT, Complaint
@@ -109,7 +109,7 @@ def make(pair: Pair, chance: random.Random) -> Script:
     steps += [Step(USER, text) for text in user.end]
     return Script(
         chance.choice(user.levels),
-        (*create(pair.kind), *([PROCEDURE] if user.holder else [])),
+        (*create(pair.kind), *(ROUTINES if user.holder else ())),
         tuple(steps),
         ROW_WAIT_S,
         table_wait_s=LONG_WAIT_S if waits_long else SHORT_WAIT_S,

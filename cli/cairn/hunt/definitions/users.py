@@ -169,6 +169,21 @@ USERS = (
         releaser=("SELECT RELEASE_LOCK('{schema}')",),
     ),
     User(
+        "a cursor, fetched before and after",
+        ("CALL walk_on()",),
+        (_READ,),
+        (),
+        holder=("SELECT GET_LOCK('{schema}', 60)",),
+        releaser=("SELECT RELEASE_LOCK('{schema}')",),
+    ),
+    User(
+        "a cursor of a transaction, fetched before and after",
+        ("BEGIN", "CALL walk_on()"),
+        (_READ, _CHANGE),
+        holder=("SELECT GET_LOCK('{schema}', 60)",),
+        releaser=("SELECT RELEASE_LOCK('{schema}')",),
+    ),
+    User(
         "LOCK TABLES READ",
         ("LOCK TABLES t READ",),
         (_READ,),
@@ -184,20 +199,41 @@ USERS = (
     ),
     User("nobody", (), (_READ, _CHANGE), ()),
 )
-# Fetches its rows once a lock of the user is free, and gives their number and sums.
-PROCEDURE = """CREATE PROCEDURE walk()
-BEGIN
-  DECLARE done INT DEFAULT 0; DECLARE i, m, rows_, ids, ns INT DEFAULT 0;
-  DECLARE c CURSOR FOR SELECT id, n FROM t;
-  DECLARE CONTINUE HANDLER FOR NOT FOUND SET done = 1;
-  OPEN c;
-  DO GET_LOCK('{schema}', 60);
-  walking: LOOP
+# Each waits for a lock of the holder where its cursor is open, and gives the number and the sums of
+# the rows that it has fetched.
+_FETCH = """walking: LOOP
     FETCH c INTO i, m;
     IF done THEN LEAVE walking; END IF;
     SET rows_ = rows_ + 1, ids = ids + i, ns = ns + m;
-  END LOOP;
+  END LOOP;"""
+_DECLARE = """DECLARE done INT DEFAULT 0; DECLARE i, m, rows_, ids, ns INT DEFAULT 0;
+  DECLARE c CURSOR FOR SELECT id, n FROM t{order};
+  DECLARE CONTINUE HANDLER FOR NOT FOUND SET done = 1;
+  OPEN c;"""
+ROUTINES = (
+    f"""CREATE PROCEDURE walk()
+BEGIN
+  {_DECLARE.format(order="")}
+  DO GET_LOCK('{{schema}}', 60);
+  {_FETCH}
   CLOSE c;
-  DO RELEASE_LOCK('{schema}');
+  DO RELEASE_LOCK('{{schema}}');
   SELECT rows_, ids, ns;
-END"""
+END""",
+    # Fetches two rows before and the others after, and then opens the cursor once more.
+    f"""CREATE PROCEDURE walk_on()
+BEGIN
+  DECLARE before_ VARCHAR(100);
+  {_DECLARE.format(order=" ORDER BY id")}
+  FETCH c INTO i, m; FETCH c INTO i, m;
+  DO GET_LOCK('{{schema}}', 60);
+  {_FETCH}
+  CLOSE c;
+  DO RELEASE_LOCK('{{schema}}');
+  SET before_ = CONCAT_WS(',', rows_, ids, ns), done = 0, rows_ = 0, ids = 0, ns = 0;
+  OPEN c;
+  {_FETCH.replace("walking", "again")}
+  CLOSE c;
+  SELECT before_, rows_, ids, ns;
+END""",
+)
