@@ -250,3 +250,12 @@ def test_cursors_are_opened_by_routines_of_the_script():
         text = pairs.make(replace(PAIR, user=user), random.Random(1)).text()
         routines = [line for line in text.splitlines() if line.startswith("CREATE PROCEDURE")]
         assert routines == [f"CREATE PROCEDURE {call.split()[1]}"]
+
+
+def test_hidden_columns_of_versions_are_not_compared():
+    users = {pair.user for pair in pairs.all_pairs() if pair.kind.is_versioned}
+    assert {user.name for user in USERS if user not in users} == {
+        "a HANDLER",
+        "a HANDLER on an index",
+    }
+    assert not any(user.sees_hidden_columns for user in users)

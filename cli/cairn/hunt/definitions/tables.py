@@ -12,6 +12,7 @@ RANGES = (
     "PARTITION BY RANGE (id) (PARTITION p0 VALUES LESS THAN (100), "
     "PARTITION p1 VALUES LESS THAN (200), PARTITION p2 VALUES LESS THAN (300))"
 )
+VERSIONS = "WITH SYSTEM VERSIONING"
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,11 @@ class Kind:
     has_primary_key: bool = True
     # Whether a key would keep a partition function over id from being allowed.
     can_be_partitioned: bool = False
+
+    @property
+    def is_versioned(self) -> bool:
+        """Whether it keeps the rows that were changed or deleted."""
+        return self.options == VERSIONS
 
     @property
     def partitions(self) -> str:
@@ -43,6 +49,7 @@ KINDS = (
     Kind("hidden", "KEY g (g, n), UNIQUE KEY h (h)", has_primary_key=False),
     Kind("virtual", "PRIMARY KEY (id), KEY g (v)", ", v INT AS (g + 1) VIRTUAL"),
     Kind("long unique", "PRIMARY KEY (id), KEY g (g), UNIQUE KEY b (b)", ", b TEXT AS (n) STORED"),
+    Kind("versioned", "PRIMARY KEY (id), KEY g (g)", options=VERSIONS),
     Kind("ranges", "PRIMARY KEY (id), KEY g (g)", options=RANGES),
     Kind("ranges without a key", "KEY g (g, n)", options=RANGES, has_primary_key=False),
     Kind("hash", "PRIMARY KEY (id), KEY g (g)", options="PARTITION BY HASH (id) PARTITIONS 3"),

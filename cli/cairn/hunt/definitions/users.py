@@ -58,6 +58,8 @@ class User:
     # Statements of a further session: before, and after the change has begun.
     holder: tuple[str, ...] = ()
     releaser: tuple[str, ...] = ()
+    # Whether it is shown columns that SELECT * leaves out, such as the times of versions.
+    sees_hidden_columns: bool = False
 
 
 _READ = "SELECT id, n FROM t ORDER BY id"
@@ -141,12 +143,14 @@ USERS = (
         ("HANDLER t OPEN", "HANDLER t READ FIRST"),
         ("HANDLER t READ NEXT", "HANDLER t READ FIRST LIMIT 100"),
         ("HANDLER t CLOSE",),
+        sees_hidden_columns=True,
     ),
     User(
         "a HANDLER on an index",
         ("HANDLER t OPEN", "HANDLER t READ g FIRST"),
         ("HANDLER t READ g NEXT", "HANDLER t READ g >= (0) LIMIT 100"),
         ("HANDLER t CLOSE",),
+        sees_hidden_columns=True,
     ),
     User(
         "a prepared statement",

@@ -96,6 +96,7 @@ class Player:
             f"SET SESSION rocksdb_lock_wait_timeout = {played.lock_wait_s}",
             f"SET SESSION lock_wait_timeout = {played.table_wait_s}",
             f"SET SESSION default_storage_engine = {self._engine}",
+            "SET SESSION system_versioning_alter_history = KEEP",
         )
         for name in played.sessions:
             session = Session(name, lambda: self._connect(database=self._schema))
