@@ -140,6 +140,11 @@ def test_after_a_deadlock_only_a_rollback_has_its_place():
     error = of("A", "END", xa.WRONG_STATE, in_transaction=False)
     assert complaints(error, of("A", "ROLLBACK")) == []
     assert complaints(of("A", "ROLLBACK", xa.WRONG_STATE)) != []
+    # COMMIT says why, and ends the branch.
+    commit = of("A", "COMMIT", 1614, in_transaction=False)
+    assert complaints(commit, of("A", "ROLLBACK", xa.NO_BRANCH, in_transaction=False)) == []
+    assert "state being none: XA START" in complaints(commit, of("A", "START", 1614))[0]
+    assert kinds(prepared(of("A", "COMMIT", 1614, in_transaction=False))) != []
 
 
 def test_the_first_read_of_a_branch():

@@ -16,8 +16,10 @@ NO_BRANCH = 1397
 WRONG_STATE = 1399
 OUTSIDE = 1400
 ROLLED_BACK = 1402
+# The answer to COMMIT after a time-out or a deadlock, with which the branch is gone.
+ROLLED_BACK_FOR = {1613, 1614}
 # What XA statements are told, and others within a branch, where they have no place.
-ERRORS = {NO_BRANCH, 1398, WRONG_STATE, OUTSIDE, ROLLED_BACK, 1440}
+ERRORS = {NO_BRANCH, 1398, WRONG_STATE, OUTSIDE, ROLLED_BACK, 1440} | ROLLED_BACK_FOR
 
 
 def statement(verb: str, branch: str, tail: str = "") -> str:
@@ -101,7 +103,9 @@ class _Session:
         text, done = event.step.text, parts(event.step.text)
         self.ended_at = event.ended_at
         if event.answer.error:
-            if event.in_transaction is False and self.state != "none":
+            if event.answer.error in ROLLED_BACK_FOR and done.branch == self.branch:
+                self.state = "none"
+            elif event.in_transaction is False and self.state != "none":
                 self.state = "rolled back" if self.state in _UNDER_WAY else "none"
         elif done.verb in _THEN:
             self.state, self.branch = _THEN[done.verb], done.branch
