@@ -118,10 +118,25 @@ def test_a_statement_that_comes_late_may_find_that_the_player_has_ended_the_bran
     assert any("state being" in kind for kind in kinds(made))
 
 
-def test_a_branch_without_changes_may_be_rolled_back():
-    error = of("B", "COMMIT", xa.ROLLED_BACK, in_transaction=False)
+@pytest.mark.parametrize("verb", ["COMMIT", "ROLLBACK"])
+def test_a_branch_without_changes_may_be_rolled_back(verb):
+    error = of("B", verb, xa.ROLLED_BACK, in_transaction=False)
     assert kinds(prepared(gone(), error, rows=0, logs=("0.1", "0.2"))) == []
     assert any("state being" in kind for kind in kinds(prepared(gone(), error)))
+
+
+def test_nor_has_a_branch_changed_what_a_savepoint_has_undone():
+    def ended(*inside):
+        prepare = (of("A", "END"), of("A", "PREPARE"), gone())
+        error = of("B", "COMMIT", xa.ROLLED_BACK, in_transaction=False)
+        return kinds(record(of("A", "START"), *inside, *prepare, error, logs=("0.1", "0.2")))
+
+    def saved(text):
+        return Event(Step("A", text))
+
+    undone = (saved("SAVEPOINT a"), changed(), saved("ROLLBACK TO SAVEPOINT a"))
+    assert ended(*undone) == []
+    assert any("state being" in kind for kind in ended(changed(), *undone))
 
 
 def test_after_a_deadlock_only_a_rollback_has_its_place():

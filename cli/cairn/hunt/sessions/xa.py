@@ -130,22 +130,28 @@ def misplaced_errors(record: Record) -> Iterator[tuple[Event, str]]:
                 continue
             if event.answer.error in ERRORS and session.allows(event):
                 done = parts(event.step.text)
-                # Of a branch that has changed nothing there is nothing to commit.
-                is_empty = done.verb == "COMMIT" and not _changes(record.events, done.branch)
+                # Of a branch that has changed nothing there is nothing to commit, or to undo.
+                ends = done.verb in ("COMMIT", "ROLLBACK")
+                is_empty = ends and not _changes(record.events, done.branch)
                 if event.answer.error != ROLLED_BACK or not is_empty:
                     yield event, session.state
             session.go_on(event)
 
 
 def _changes(events: Iterable[Event], branch: str) -> bool:
-    """Whether statements of a branch have changed rows."""
+    """Whether statements of a branch have changed rows, and no savepoint has undone that."""
     inside = ""
+    changes = saved = 0
     for event in events:
-        done = parts(event.step.text)
+        text, done, rows = event.step.text, parts(event.step.text), event.answer.rows
         if done.branch == branch and done.verb in ("START", "END"):
             inside = event.step.session if done.verb == "START" else ""
-        elif event.step.session == inside and event.step.effect and not event.answer.error:
-            rows = event.answer.rows
-            if event.answer.changed if rows is None else rows:
-                return True
-    return False
+        elif event.step.session != inside or event.answer.error:
+            continue
+        elif text.startswith("SAVEPOINT "):
+            saved = changes
+        elif text.startswith("ROLLBACK TO "):
+            changes = saved
+        elif event.step.effect:
+            changes += event.answer.changed if rows is None else len(rows)
+    return changes > 0
