@@ -2,9 +2,15 @@
 
 import random
 
+import pymysql
+import pytest
+
+from cairn.errors import CairnError
 from cairn.hunt.actors import Answer
+from cairn.hunt.definitions.pairs import PairPlayer
 from cairn.hunt.sessions import generate, script, triggers
 from cairn.hunt.sessions.judge import judge
+from cairn.hunt.sessions.play import NOT_EMPTY, Player
 from cairn.hunt.sessions.script import Effect, Event, Record, Script, Step
 from cairn.hunt.sessions.tables import KINDS
 
@@ -80,3 +86,32 @@ def test_scripts_have_all_kinds_of_triggers():
         *("AFTER DELETE", "SIGNAL", "KEY what (what)", "PRIMARY KEY (what, log(200))"),
     ):
         assert words in texts
+
+
+class Cursor:
+    """Cannot drop the first schemas."""
+
+    def __init__(self, left, number=NOT_EMPTY):
+        self.left, self.number = left, number
+
+    def execute(self, text):
+        self.left -= 1
+        if self.left >= 0:
+            raise pymysql.err.OperationalError(self.number, "cannot rmdir")
+
+
+def dropped(cursor, of=Player):
+    player = of(None, None, "ROCKSDB", "ours_1")
+    player._cursor = cursor
+    player._drop()
+    return player._schema
+
+
+def test_a_schema_that_the_server_cannot_drop_is_left():
+    assert [dropped(Cursor(left)) for left in range(3)] == ["ours_1", "ours_1_1", "ours_1_2"]
+    with pytest.raises(CairnError):
+        dropped(Cursor(Player.NAMES))
+    with pytest.raises(CairnError):
+        dropped(Cursor(1), PairPlayer)
+    with pytest.raises(pymysql.MySQLError):
+        dropped(Cursor(1, 1205))

@@ -136,6 +136,8 @@ class PairPlayer(Player):
     """Reads at the end whatever tables there are, with their definitions."""
 
     LEFT_PREPARED = "ROLLBACK"
+    # Whatever a change of a definition leaves behind is a fault.
+    NAMES = 1
 
     def read(self, record: Record) -> None:
         """All rows, the definitions, and what CHECK TABLE says."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from cairn.errors import CairnError
 from cairn.hunt.actors import ANSWER_S, Answer, Session, Watcher
 from cairn.hunt.sessions import script
 from cairn.hunt.sessions.script import Event, Record, Script
@@ -17,6 +18,8 @@ from cairn.hunt.sessions.xa import NO_BRANCH, ROLLED_BACK
 POLL_S = 0.004
 # How long a connection that was killed or left may take to be gone.
 GONE_S = 10.0
+# The directory of a schema has files that the server does not know.
+NOT_EMPTY = 1010
 
 
 class Player:
@@ -24,6 +27,8 @@ class Player:
 
     # What becomes of prepared XA transactions that nobody ends.
     LEFT_PREPARED = "COMMIT"
+    # The names that a schema may have; it needs more than one where the server leaves files behind.
+    NAMES = 50
 
     def __init__(
         self, connect: Callable[..., Any], watcher: Watcher, engine: str, schema: str
@@ -64,12 +69,32 @@ class Player:
 
     def _make_tables(self, played: Script) -> None:
         execute = self._cursor.execute
-        execute(f"DROP DATABASE IF EXISTS {self._schema}")
+        self._drop()
         execute(f"CREATE DATABASE {self._schema}")
         execute(f"USE {self._schema}")
         execute(f"SET SESSION default_storage_engine = {self._engine}")
         for statement in played.tables:
             execute(self._filled(statement))
+
+    def _drop(self) -> None:
+        """Drops the schema of the playing before, or takes a name that is free.
+
+        Now and then the server leaves its copy of a table's list of triggers, t.TRG-, in the
+        schema's directory, with either engine, and cannot drop the schema then. No engine has files
+        there.
+        """
+        import pymysql
+
+        for name in (self._schema, *(f"{self._schema}_{i}" for i in range(1, self.NAMES))):
+            try:
+                self._cursor.execute(f"DROP DATABASE IF EXISTS {name}")
+            except pymysql.MySQLError as error:
+                if error.args[0] != NOT_EMPTY:
+                    raise
+                continue
+            self._schema = name
+            return
+        raise CairnError(f"The server left files in the schema {self._schema}.")
 
     def _filled(self, text: str) -> str:
         return text.replace("{engine}", self._engine).replace("{schema}", self._schema)
