@@ -80,14 +80,17 @@ bool ha_rocksdb::WantsPlainRows() const {
 }
 
 // Of a batch of keys that a join has collected (batched key access): this engine's own way, which needs no buffer, if
-// the user wants one.
+// the user wants one. Not of partitions: where none of the rows of a batch has a key, the server reads on from whatever
+// the table was read for last, and gives wrong rows, an error, or ends.
 ha_rows ha_rocksdb::multi_range_read_info(uint index, uint ranges, uint keys, uint key_parts,
                                           uint* buffer_bytes, uint* mode, Cost_estimate* cost) {
   const ha_rows rows =
       handler::multi_range_read_info(index, ranges, keys, key_parts, buffer_bytes, mode, cost);
   const bool is_wanted = (ha_thd()->variables.optimizer_switch & OPTIMIZER_SWITCH_MRR) != 0;
   const bool needs_rows = (*mode & HA_MRR_INDEX_ONLY) == 0;
-  if (is_wanted && needs_rows && FetchesTogether(index)) *mode &= ~HA_MRR_USE_DEFAULT_IMPL;
+  const bool is_partition = table->part_info != nullptr;
+  if (is_wanted && needs_rows && !is_partition && FetchesTogether(index))
+    *mode &= ~HA_MRR_USE_DEFAULT_IMPL;
   cost->idx_cpu_cost += kSeekCost * ranges;
   return rows;
 }
