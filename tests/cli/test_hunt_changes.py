@@ -74,9 +74,25 @@ def test_all_forms_of_changes_are_drawn():
 
 def test_some_of_the_rows_are_always_the_same_ones():
     for seed in range(5):
-        for change in drawn(seed)[0]:
+        changes_of_seed, tables = drawn(seed)
+        unique = {table.name for table in tables if table.has_unique_numbers}
+        for change in changes_of_seed:
             if " LIMIT " in change.text:
                 assert re.search(r"ORDER BY .*\bid( DESC)? LIMIT", change.text), change.text
+                assert change.sources[0][1] in unique, change.text
+
+
+def test_rows_that_come_in_no_order_do_not_displace_each_other():
+    found = False
+    for seed in range(40):
+        changes_of_seed, tables = drawn(seed, 100)
+        unique = {table.name for table in tables if table.has_unique_numbers}
+        for change in changes_of_seed:
+            one = re.search(r"^(\w+( IGNORE)?) INTO .* SELECT .* FROM (\w+) a ", change.text)
+            if one and one[3] not in unique:
+                found = True
+                assert one[1] == "INSERT" and "ON DUPLICATE" not in change.text, change.text
+    assert found
 
 
 def test_paths_use_hints_where_the_statement_takes_them():

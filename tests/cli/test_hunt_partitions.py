@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from cairn.hunt.partitions import load, memory_group
+from cairn.hunt.partitions import load, memory_group, rig
 from cairn.hunt.partitions.maintainer import LEAST, MOST, SHARED, Maintainer, Promise, Table
 
 
@@ -154,3 +154,13 @@ def test_a_memory_group_counts_its_kills_and_goes():
         assert group.kills() == 0
         assert group.path.is_dir()
     assert not group.path.exists()
+
+
+@pytest.mark.parametrize("twice", [False, True])
+def test_a_list_of_ddl_is_unreadable_after_a_second_kill_alone(twice):
+    lines = [
+        "0 [ERROR] DDL_LOG: Failed to read ddl log file './ddl_recovery.log' during recovery",
+        "0 [ERROR] RocksDB: index 260 is missing",
+    ]
+    found = rig.complaints([*lines, "0 [ERROR] mariadbd: something"], was_killed_twice=twice)
+    assert found == lines[1 if twice else 0 :]

@@ -5,7 +5,7 @@ from random import Random
 
 import pytest
 
-from cairn.hunt import access, case, paths, shrink
+from cairn.hunt import access, case, paths, shrink, values
 from cairn.hunt.access import Path, Paths
 from cairn.hunt.case import Case, Rig, signature
 from cairn.hunt.compare import difference
@@ -95,6 +95,19 @@ def test_many_queries_can_be_answered_by_a_merge_of_indexes():
         drawn = Queries(chance, [table(), table()]).totals(table())
         merging += " OR " in drawn.sql() or drawn.sql().count(" = ") > 1
     assert merging > 120
+
+
+def test_long_strings_of_several_levels_are_not_sorted_by():
+    long = f"VARCHAR({values.LONGEST}) COLLATE {{}}"
+    draw = INT.pool
+    assert values.Kind(long.format("utf8mb4_bin"), draw, collation="utf8mb4_bin").is_sorted_whole
+    two_levels = values.Kind(long.format("utf8mb4_thai_520_w2"), draw, collation="_520_w2")
+    assert not two_levels.is_sorted_whole
+    wide = Column("c0", two_levels, True, "seq", ("'a'",))
+    number = Column("id", INT, False, "seq", ("1",))
+    ordered = Table("t", (number, wide), (Key("k0", (KeyPart("c0"),)),), 9)
+    for seed in range(50):
+        assert " ORDER BY a.id" in Queries(Random(seed), [ordered]).listed(ordered).sql()
 
 
 def test_paths_cover_switches_keys_levels_and_ways():

@@ -124,7 +124,7 @@ class Table:
     def has_unique_numbers(self) -> bool:
         """Whether a key keeps out a second row with the same id."""
         return any(
-            (key.unique or key.name == "PRIMARY") and set(key.columns) <= {"id", "u"}
+            (key.unique or key.name == "PRIMARY") and tuple(key.columns) == ("id",)
             for key in self.keys
         )
 

@@ -75,6 +75,8 @@ _BEYOND_SETS = ("utf8mb4", "utf16", "utf32")
 # Collations that compare by several levels: the server's ranges over a prefix of such a string lose
 # rows whatever the engine, so they have no prefix keys here.
 SEVERAL_LEVELS = ("latin2_czech_cs", "cp1250_czech_cs", "_as_cs", "_w2")
+# Characters of the longest VARCHAR.
+LONGEST = 260
 
 
 @dataclass(frozen=True)
@@ -101,6 +103,16 @@ class Kind:
     def may_have_prefix(self) -> bool:
         """Whether a key over the first characters of it is worth a try."""
         return self.is_text and not self.collation.endswith(SEVERAL_LEVELS)
+
+    @property
+    def is_sorted_whole(self) -> bool:
+        """Whether a sort without an index compares all of it.
+
+        It takes the first max_sort_length bytes of the weights, whatever the engine, and the second
+        level of a long string lies behind them.
+        """
+        is_long = f"({LONGEST})" in self.sql
+        return self.has_keys and not (is_long and self.collation.endswith(SEVERAL_LEVELS))
 
 
 def quote(text: str) -> str:
@@ -243,7 +255,7 @@ def text_kind(chance: Random) -> Kind:
     exact = collation.endswith("_bin")
     pick = chance.random()
     if pick < 0.45:
-        length = chance.choice([10, 24, 60, 260])
+        length = chance.choice([10, 24, 60, LONGEST])
         pool = _strings(character_set, length, 5)
         return Kind(
             f"VARCHAR({length}){by}", pool, is_text=True, is_exact=exact, collation=collation
