@@ -8,7 +8,13 @@ import pytest
 from cairn.hunt import actors, stage
 from cairn.hunt.actors import Answer, innodb_waits
 from cairn.hunt.sessions import generate, script, storm
-from cairn.hunt.sessions.compare import REASONS, first_difference, reason_of
+from cairn.hunt.sessions.compare import (
+    REASONS,
+    first_difference,
+    first_race,
+    reason_of,
+    rows_differ,
+)
 from cairn.hunt.sessions.judge import LASTING, UNDONE, UNKNOWN, fates_of, judge
 from cairn.hunt.sessions.part import storm_verdict, verdict_of
 from cairn.hunt.sessions.script import Effect, Event, Record, Script, Step
@@ -294,6 +300,51 @@ def test_the_moment_of_the_snapshot(level, first, is_explained):
     # Without BEGIN each statement is a transaction.
     assert reason_of(difference()) is None
     assert reason_of(difference("BEGIN", "COMMIT")) is None
+
+
+def test_at_serializable_innodb_has_no_snapshot():
+    def played(rows):
+        texts = ("BEGIN", "SELECT id FROM s")
+        read = told("A", "SELECT id FROM t", Answer(rows=rows))
+        return record(*(told("A", text) for text in texts), read, level="SERIALIZABLE")
+
+    assert reason_of(first_difference(played(((1,),)), played(()))).name.startswith("when")
+
+
+def test_a_wait_for_the_end_is_one_at_the_last_step():
+    waits = {"ended_at": 1, "waited": True, **OK}
+    assert reason_of(pair(OK, waits)).name == "gaps"
+    assert first_difference(
+        record(told("A", "UPDATE t SET n = 1", **waits)),
+        record(told("A", "UPDATE t SET n = 1", answer=Answer(changed=2), ended_at=1)),
+    )
+
+
+def test_after_a_wait_a_scan_may_meet_a_duplicate():
+    waits = {"ended_at": 1, "waited": True}
+    assert reason_of(pair(OK | waits, failed(1062) | waits)).name.startswith("what a scan meets")
+    assert reason_of(pair(OK | waits, failed(1032) | waits)) is None
+
+
+def test_what_two_sessions_do_once_they_are_freed_is_not_compared():
+    def played(changed, *, other_waits):
+        waits = {"sent_at": 0, "ended_at": 2, "waited": True}
+        made = record(
+            told("A", "UPDATE t SET n = 1", Answer(changed=changed), **waits),
+            told("B", "UPDATE t SET n = 2", **(waits if other_waits else {})),
+            told("C", "COMMIT"),
+        )
+        made.rows["t"] = [(changed,)]
+        return made
+
+    one, other = (played(changed, other_waits=True) for changed in (1, 2))
+    assert first_race(one) == 2
+    assert first_difference(one, other) is None
+    assert rows_differ(one, other) == ""
+    alone = [played(changed, other_waits=False) for changed in (1, 2)]
+    assert first_race(alone[0]) == 4
+    assert first_difference(*alone).position == 2
+    assert rows_differ(*alone)
 
 
 def test_a_plain_read_that_waits_is_not_explained():

@@ -135,7 +135,8 @@ def told(record: Record) -> str:
     for position, event in enumerate(record.events, 1):
         if event.sent_at < 0:
             continue
-        waited = f" (waited until step {event.ended_at + 1})" if event.waited else ""
+        until = f"step {event.ended_at + 1}" if event.ended_at < len(record.events) else "the end"
+        waited = f" (waited until {until})" if event.waited else ""
         answer = "" if event.step.text.startswith("!") else f" -> {event.answer}"
         lines.append(f"  {position}. {event.step}{answer}{waited}")
     return "\n".join(lines)

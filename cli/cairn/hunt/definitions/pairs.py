@@ -367,7 +367,7 @@ def difference(ours: Record, theirs: Record, pair: Pair) -> tuple[str, str]:
     Both are empty when they agree, or went apart for a reason.
     """
     level = ours.script.level
-    for position in range(len(ours.events)):
+    for position in range(len(ours.events) + 1):
         for mine, other in zip(ours.events, theirs.events, strict=True):
             if isinstance(mine.step.role, Expected):
                 continue  # Right by itself, or wrong.

@@ -144,7 +144,7 @@ class Player:
             for name in self.sessions.keys() - self._running.keys():
                 self._leave(self.sessions[name])
             self._end_prepared(record)
-            self._settle(position, forever=True)
+            self._settle(position + 1, forever=True)
             if time.monotonic() > limit:
                 raise TimeoutError(f"{self._engine} did not answer: {self._running_texts()}")
 

@@ -109,7 +109,8 @@ class Event:
     """What came of one step."""
 
     step: Step
-    # The positions in the script after which it was sent, and after which its answer was there.
+    # The positions in the script after which it was sent, and after which its answer was there: one
+    # behind the last where it came once other sessions had left.
     sent_at: int = -1
     ended_at: int = -1
     waited: bool = False
