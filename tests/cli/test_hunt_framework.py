@@ -1,5 +1,6 @@
 """What ./cairn hunt does with its parts: rounds that repeat, findings that are kept and shown."""
 
+import struct
 import time
 from dataclasses import replace
 
@@ -7,6 +8,7 @@ import pytest
 
 from cairn.errors import CairnError
 from cairn.hunt import command
+from cairn.hunt.actors import Session
 from cairn.hunt.part import MOST_FINDINGS, Context, Finding, Part
 from cairn.report import Reporter
 
@@ -164,3 +166,21 @@ def test_figures_are_read_by_people(tmp_path):
     context.count("queries", 12345)
     context.count("nothing", 0)
     assert context.summary() == "12,345 queries, 0 findings"
+
+
+def test_a_client_that_fails_is_an_answer():
+    class Connection:
+        def thread_id(self):
+            return 7
+
+        def cursor(self):
+            raise struct.error("unpack requires a buffer of 4 bytes")
+
+        def close(self):
+            pass
+
+    session = Session("A", Connection)
+    session.send("SELECT 1")
+    answer = session.poll(5)
+    assert answer.is_lost and "unpack" in answer.message
+    session.end()

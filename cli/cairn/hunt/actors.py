@@ -128,9 +128,10 @@ def _execute(connection: Any, text: str) -> Answer:
     except pymysql.MySQLError as error:
         number = error.args[0] if error.args and isinstance(error.args[0], int) else 0
         return Answer(number, str(error.args[-1] if error.args else error) or "lost")
-    except (OSError, ValueError, AttributeError) as error:
-        # PyMySQL lets these through when the socket is closed under it.
-        return Answer(0, f"lost: {error}")
+    except Exception as error:
+        # PyMySQL lets many kinds through when the socket is closed under it. Without an answer a
+        # session would seem to run for ever.
+        return Answer(0, f"lost: {error!r}")
 
 
 class Watcher:
