@@ -512,8 +512,10 @@ MariaDB thread id 7, OS thread handle 2, query id 29 localhost root
 
 
 def test_states_that_are_waits():
-    assert actors.is_wait("Waiting for table metadata lock")
-    assert actors.is_wait("User lock")
+    assert actors.is_wait("Waiting for table metadata lock", "CALL walk()")
+    assert actors.is_wait("User lock", "CALL walk()")
+    # OPTIMIZE of a partitioned table, beside LOCK TABLES.
+    assert actors.is_wait("Waiting for table level lock", "OPTIMIZE TABLE t")
     # Of tables of the server's own, for a moment.
-    assert not actors.is_wait("Waiting for table level lock")
-    assert not actors.is_wait("Sending data")
+    assert not actors.is_wait("Waiting for table level lock", "CALL walk()")
+    assert not actors.is_wait("Sending data", "SELECT 1")

@@ -24,8 +24,8 @@ READINGS = 3
 READING_PAUSE_S = 0.012
 # The longest that a statement may take, waits included, before the server is thought to hang.
 ANSWER_S = 60.0
-# Only tables of the server's own, such as mysql.proc, have locks of whole tables, for a moment.
-_WAITS = re.compile(r"^(Waiting for (?!table level lock)|User lock|User sleep)")
+_WAITS = re.compile(r"^(Waiting for |User lock|User sleep)")
+_WAITS_FOR_TABLE = "Waiting for table level lock"
 _INNODB_WAITS = re.compile(r"^LOCK WAIT\b.*?thread id (\d+)", re.MULTILINE | re.DOTALL)
 
 
@@ -205,16 +205,25 @@ class Watcher:
 
     def _read(self) -> frozenset[int]:
         with self._connection.cursor() as cursor:
-            cursor.execute("SELECT ID, STATE FROM information_schema.PROCESSLIST")
-            waits = {int(number) for number, state in cursor.fetchall() if is_wait(state or "")}
+            cursor.execute("SELECT ID, STATE, INFO FROM information_schema.PROCESSLIST")
+            waits = {
+                int(number)
+                for number, state, text in cursor.fetchall()
+                if is_wait(state or "", text or "")
+            }
             # information_schema.INNODB_TRX is a copy that others may keep from being made anew.
             cursor.execute("SHOW ENGINE INNODB STATUS")
             waits.update(innodb_waits(cursor.fetchone()[2]))
         return frozenset(waits)
 
 
-def is_wait(state: str) -> bool:
-    """Whether a state of the process list is that of a session that waits for another one."""
+def is_wait(state: str, statement: str) -> bool:
+    """Whether a state of the process list is that of a session that waits for another one.
+
+    Whoever calls a procedure waits for mysql.proc, a table of the server's own, for a moment.
+    """
+    if state == _WAITS_FOR_TABLE:
+        return not statement.startswith("CALL")
     return bool(_WAITS.match(state))
 
 

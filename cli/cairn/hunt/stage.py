@@ -171,7 +171,11 @@ class Plays:
     def _play(self, number: int, case: Case) -> Verdict | None:
         if number >= WORKERS and self._context.is_over():
             return None
-        return case.judge(*self._stage.play(case.script))
+        try:
+            played = self._stage.play(case.script)
+        except TimeoutError as error:
+            raise TimeoutError(f"{error}\n{case.script.text()}") from error
+        return case.judge(*played)
 
     def _tell(self, case: Case, verdict: Verdict) -> None:
         context = self._context
