@@ -326,6 +326,14 @@ def test_after_a_wait_a_scan_may_meet_a_duplicate():
     assert reason_of(pair(OK | waits, failed(1032) | waits)) is None
 
 
+def test_merges_with_virtual_columns_that_innodb_sorts():
+    text = "SELECT id FROM t FORCE INDEX (g, w) WHERE g = 1 OR w = 2"
+    ours, theirs = ({"answer": Answer(rows=((n,),))} for n in (1, 0))
+    assert reason_of(pair(ours, theirs, text=f"{text} ORDER BY id")).name.startswith("sorted")
+    assert reason_of(pair(ours, theirs, text=text)) is None
+    assert reason_of(pair(ours, theirs, text=f"{text.replace('w)', 'h)')} ORDER BY id")) is None
+
+
 def test_what_two_sessions_do_once_they_are_freed_is_not_compared():
     def played(changed, *, other_waits):
         waits = {"sent_at": 0, "ended_at": 2, "waited": True}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -11,6 +12,7 @@ from cairn.hunt.sessions.script import Event, Record
 
 # A session's state after a step.
 WAITS = "waits"
+_MERGED_WITH_VIRTUAL = re.compile(r"FORCE INDEX \((\w+, )*w(, \w+)*\)")
 
 
 @dataclass(frozen=True)
@@ -163,6 +165,17 @@ REASONS = (
             d.ours.waited
             and d.theirs.waited
             and all(_is_told(state) for state in (d.our_state, d.their_state))
+        ),
+    ),
+    Reason(
+        "sorted without values",
+        "where merged indexes have virtual columns, a sort of InnoDB's rows finds them without "
+        "values: the server has cleared the list of the columns to read",
+        lambda d: (
+            bool(_MERGED_WITH_VIRTUAL.search(d.ours.step.text))
+            and " ORDER BY " in d.ours.step.text
+            and d.our_state.startswith("ok")
+            and d.their_state.startswith("ok")
         ),
     ),
 )
