@@ -11,7 +11,7 @@ from cairn.hunt.definitions.changes import CHANGES, COPY, OTHER_TIME_TO_LIVE, Ch
 from cairn.hunt.definitions.tables import KINDS, Kind, create
 from cairn.hunt.definitions.users import PROBES, ROUTINES, USERS, Probe, Row, User
 from cairn.hunt.sessions import script
-from cairn.hunt.sessions.compare import began_with_change, state_at
+from cairn.hunt.sessions.compare import began_with_change, first_race, state_at
 from cairn.hunt.sessions.judge import CHANGED, DEADLOCK, TIMED_OUT, Complaint
 from cairn.hunt.sessions.play import Player
 from cairn.hunt.sessions.script import Event, Record, Script, Step
@@ -367,7 +367,7 @@ def difference(ours: Record, theirs: Record, pair: Pair) -> tuple[str, str]:
     Both are empty when they agree, or went apart for a reason.
     """
     level = ours.script.level
-    for position in range(len(ours.events) + 1):
+    for position in range(min(first_race(ours), first_race(theirs))):
         for mine, other in zip(ours.events, theirs.events, strict=True):
             if isinstance(mine.step.role, Expected):
                 continue  # Right by itself, or wrong.
@@ -403,6 +403,8 @@ def _state(event: Event, position: int) -> str:
 def tables_differ(ours: Record, theirs: Record) -> str:
     """How rows or definitions differ at the end, where all was told alike."""
     last = len(ours.events)
+    if min(first_race(ours), first_race(theirs)) <= last:
+        return ""
     both = list(zip(ours.events, theirs.events, strict=True))
     if any(_state(mine, last) != _state(other, last) for mine, other in both):
         return ""
