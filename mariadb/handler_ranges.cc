@@ -81,7 +81,7 @@ bool ha_rocksdb::WantsPlainRows() const {
 
 // Of a batch of keys that a join has collected (batched key access): this engine's own way, which needs no buffer, if
 // the user wants one. Not of partitions: where none of the rows of a batch has a key, the server reads on from whatever
-// the table was read for last, and gives wrong rows, an error, or ends.
+// the table was read for last, and gives wrong rows, an error, or crashes.
 ha_rows ha_rocksdb::multi_range_read_info(uint index, uint ranges, uint keys, uint key_parts,
                                           uint* buffer_bytes, uint* mode, Cost_estimate* cost) {
   const ha_rows rows =

@@ -61,9 +61,10 @@ READS = (
     Kind("groups", "SELECT k, COUNT(*), MAX(v) FROM t GROUP BY k"),
     Kind("sorted", "SELECT * FROM t ORDER BY v DESC LIMIT 5"),
     Kind("join", "SELECT t.id, s.v FROM t JOIN s ON s.id = t.id WHERE t.k < 3"),
+    Kind("join with partitions", "SELECT t.id, p.v FROM t JOIN p ON p.id = t.id"),
     Kind(
         "join in batches",
-        "SELECT t.id, p.v FROM t JOIN p ON p.id = t.id",
+        "SELECT s.id, t.v FROM s STRAIGHT_JOIN t FORCE INDEX (k) ON t.k = s.k",
         settings="optimizer_switch = 'mrr=on,join_cache_bka=on', join_cache_level = 6",
     ),
     Kind("hidden key", "SELECT * FROM h WHERE k = 2"),
