@@ -133,11 +133,17 @@ def test_savepoints():
 
 
 def test_what_a_lost_connection_did_is_not_known():
-    made = record(
-        told("A", "UPDATE t", Answer(2013, "Lost connection"), UPDATE), logs=("0.1", "0.2")
-    )
-    assert fates_of(made) == {0: UNKNOWN}
-    assert kinds(made) == []
+    def lost(*more):
+        answer = Answer(2013, "Lost connection")
+        return record(told("A", "UPDATE t", answer, UPDATE), *more, logs=("0.1", "0.2"))
+
+    assert fates_of(lost()) == {0: UNKNOWN}
+    assert kinds(lost(told("A", script.KILL, applied=True))) == []
+    assert kinds(lost(told("A", script.DISCONNECT, applied=True))) == []
+    # Nobody has ended it: the server has, or has sent what no client can read.
+    wrong = ["a connection was lost that nobody had ended: UPDATE"]
+    assert kinds(lost()) == kinds(lost(told("B", script.KILL, applied=True))) == wrong
+    assert kinds(lost(told("A", script.KILL))) == wrong
 
 
 def test_rows_lost_and_rows_twice():
@@ -288,11 +294,12 @@ def test_differences_that_nothing_explains(ours, theirs, title):
     ],
 )
 def test_the_moment_of_the_snapshot(level, first, is_explained):
-    def difference(*before):
+    def difference(*before, other="UPDATE t"):
         def played(rows):
             texts = (*before, first)
             read = told("A", "SELECT id FROM t", Answer(rows=rows))
-            return record(*(told("A", text) for text in texts), read, level=level)
+            changed = told("B", other)
+            return record(*(told("A", text) for text in texts), changed, read, level=level)
 
         return first_difference(played(((1,),)), played(()))
 
@@ -300,15 +307,23 @@ def test_the_moment_of_the_snapshot(level, first, is_explained):
     # Without BEGIN each statement is a transaction.
     assert reason_of(difference()) is None
     assert reason_of(difference("BEGIN", "COMMIT")) is None
+    # Nobody has changed anything.
+    assert reason_of(difference("BEGIN", other="SELECT id FROM t")) is None
 
 
 def test_at_serializable_innodb_has_no_snapshot():
-    def played(rows):
-        texts = ("BEGIN", "SELECT id FROM s")
-        read = told("A", "SELECT id FROM t", Answer(rows=rows))
-        return record(*(told("A", text) for text in texts), read, level="SERIALIZABLE")
+    def difference(other):
+        def played(rows):
+            texts = ("BEGIN", "SELECT id FROM s")
+            read = told("A", "SELECT id FROM t", Answer(rows=rows))
+            before = [told("A", text) for text in texts]
+            return record(*before, told("B", other), read, level="SERIALIZABLE")
 
-    assert reason_of(first_difference(played(((1,),)), played(()))).name.startswith("when")
+        return reason_of(first_difference(played(((1,),)), played(())))
+
+    assert difference("UPDATE t").name.startswith("when")
+    assert difference("COMMIT").name.startswith("when")
+    assert difference("SELECT id FROM t") is None
 
 
 def test_a_wait_for_the_end_is_one_at_the_last_step():
@@ -324,6 +339,9 @@ def test_after_a_wait_a_scan_may_meet_a_duplicate():
     waits = {"ended_at": 1, "waited": True}
     assert reason_of(pair(OK | waits, failed(1062) | waits)).name.startswith("what a scan meets")
     assert reason_of(pair(OK | waits, failed(1032) | waits)) is None
+    # An INSERT of values meets nothing else than its duplicate.
+    insert = "INSERT INTO t VALUES (1)"
+    assert reason_of(pair(OK | waits, failed(1062) | waits, text=insert)) is None
 
 
 def test_merges_with_virtual_columns_that_innodb_sorts():
@@ -331,7 +349,9 @@ def test_merges_with_virtual_columns_that_innodb_sorts():
     ours, theirs = ({"answer": Answer(rows=((n,),))} for n in (1, 0))
     assert reason_of(pair(ours, theirs, text=f"{text} ORDER BY id")).name.startswith("sorted")
     assert reason_of(pair(ours, theirs, text=text)) is None
-    assert reason_of(pair(ours, theirs, text=f"{text.replace('w)', 'h)')} ORDER BY id")) is None
+    for indexes in ("(g, h)", "(w)"):
+        other = text.replace("(g, w)", indexes)
+        assert reason_of(pair(ours, theirs, text=f"{other} ORDER BY id")) is None
 
 
 def test_what_two_sessions_do_once_they_are_freed_is_not_compared():
@@ -349,6 +369,14 @@ def test_what_two_sessions_do_once_they_are_freed_is_not_compared():
     assert first_race(one) == 2
     assert first_difference(one, other) is None
     assert rows_differ(one, other) == ""
+    # The step that has freed them is compared.
+    other.events[2].answer = Answer(1317, "interrupted")
+    assert first_difference(one, other).ours.step.text == "COMMIT"
+    # Whoever was killed, or was told an error and has no more to say, does nothing.
+    for answer in (Answer(2013, "lost"), Answer(1205, "timed out")):
+        made = played(1, other_waits=True)
+        made.events[1].answer = answer
+        assert first_race(made) == 4
     alone = [played(changed, other_waits=False) for changed in (1, 2)]
     assert first_race(alone[0]) == 4
     assert first_difference(*alone).position == 2
@@ -526,4 +554,5 @@ def test_states_that_are_waits():
     assert actors.is_wait("Waiting for table level lock", "OPTIMIZE TABLE t")
     # Of tables of the server's own, for a moment.
     assert not actors.is_wait("Waiting for table level lock", "CALL walk()")
+    assert not actors.is_wait("Waiting for table level lock", "DROP TABLE t")
     assert not actors.is_wait("Sending data", "SELECT 1")

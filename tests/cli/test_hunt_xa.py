@@ -164,9 +164,11 @@ def test_after_a_deadlock_only_a_rollback_has_its_place():
 
 def test_the_first_read_of_a_branch():
     read = Event(Step("A", "SELECT id FROM t"), answer=Answer(rows=()))
-    assert began_with_change(record(of("A", "START"), changed(), read), read)
-    assert not began_with_change(record(of("A", "START"), read), read)
-    assert not began_with_change(record(*prepared(of("A", "COMMIT")).events, read), read)
+    other = Event(Step("B", "UPDATE t"))
+    assert began_with_change(record(of("A", "START"), changed(), other, read), read)
+    assert not began_with_change(record(of("A", "START"), changed(), read), read)
+    assert not began_with_change(record(of("A", "START"), other, read), read)
+    assert not began_with_change(record(*prepared(of("A", "COMMIT")).events, other, read), read)
 
 
 def test_scripts_have_branches_of_all_kinds():

@@ -82,7 +82,8 @@ class Session:
         except queue.Empty:
             return None
         self.is_busy = False
-        self.is_gone = self.is_gone or answer.is_lost
+        if answer.is_lost and not self.is_gone:
+            self.disconnect()
         return answer
 
     def ask(self, text: str) -> Answer:
@@ -220,10 +221,11 @@ class Watcher:
 def is_wait(state: str, statement: str) -> bool:
     """Whether a state of the process list is that of a session that waits for another one.
 
-    Whoever calls a procedure waits for mysql.proc, a table of the server's own, for a moment.
+    Whole tables are locked by LOCK TABLES, for which OPTIMIZE of a partitioned table waits, and for
+    a moment where the server writes to tables of its own, such as mysql.proc.
     """
     if state == _WAITS_FOR_TABLE:
-        return not statement.startswith("CALL")
+        return statement.startswith(("OPTIMIZE", "REPAIR"))
     return bool(_WAITS.match(state))
 
 

@@ -52,6 +52,8 @@ class Verdict:
     errors: int = 0
     # Whether InnoDB's playing is wrong by itself.
     innodb_is_wrong: bool = False
+    # Whether the engines were compared up to a step that is a matter of luck alone.
+    is_cut: bool = False
 
 
 @dataclass(frozen=True)
@@ -184,6 +186,7 @@ class Plays:
         context.count("errors told", verdict.errors)
         context.count("unlike InnoDB on purpose", verdict.on_purpose and not verdict.title)
         context.count("InnoDB wrong", verdict.innodb_is_wrong)
+        context.count("compared up to a race", verdict.is_cut)
         context.progress()
         if not verdict.title or context.is_known(verdict.title):
             return

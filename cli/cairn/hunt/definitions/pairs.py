@@ -11,7 +11,7 @@ from cairn.hunt.definitions.changes import CHANGES, COPY, OTHER_TIME_TO_LIVE, Ch
 from cairn.hunt.definitions.tables import KINDS, Kind, create
 from cairn.hunt.definitions.users import PROBES, ROUTINES, USERS, Probe, Row, User
 from cairn.hunt.sessions import script
-from cairn.hunt.sessions.compare import began_with_change, first_race, state_at
+from cairn.hunt.sessions.compare import began_with_change, state_at
 from cairn.hunt.sessions.judge import CHANGED, DEADLOCK, TIMED_OUT, Complaint
 from cairn.hunt.sessions.play import Player
 from cairn.hunt.sessions.script import Event, Record, Script, Step
@@ -367,7 +367,7 @@ def difference(ours: Record, theirs: Record, pair: Pair) -> tuple[str, str]:
     Both are empty when they agree, or went apart for a reason.
     """
     level = ours.script.level
-    for position in range(min(first_race(ours), first_race(theirs))):
+    for position in range(len(ours.events) + 1):
         for mine, other in zip(ours.events, theirs.events, strict=True):
             if isinstance(mine.step.role, Expected):
                 continue  # Right by itself, or wrong.
@@ -383,6 +383,11 @@ def difference(ours: Record, theirs: Record, pair: Pair) -> tuple[str, str]:
                 and began_with_change(ours, mine)
             ):
                 # InnoDB takes its snapshot later: see the reasons of `sessions`.
+                return "", ""
+            if other_state == f"error {DEADLOCK}" and any(
+                event.answer.error == DEADLOCK for event in ours.events
+            ):
+                # Of two whom one step frees either may be the victim.
                 return "", ""
             text = f"after step {position + 1}: {mine.step}\nROCKSDB: {my_state}\n"
             return _kind(my_state, other_state), f"{text}InnoDB: {other_state}"
@@ -403,8 +408,6 @@ def _state(event: Event, position: int) -> str:
 def tables_differ(ours: Record, theirs: Record) -> str:
     """How rows or definitions differ at the end, where all was told alike."""
     last = len(ours.events)
-    if min(first_race(ours), first_race(theirs)) <= last:
-        return ""
     both = list(zip(ours.events, theirs.events, strict=True))
     if any(_state(mine, last) != _state(other, last) for mine, other in both):
         return ""

@@ -12,7 +12,7 @@ from cairn.hunt.sessions.script import Event, Record
 
 # A session's state after a step.
 WAITS = "waits"
-_MERGED_WITH_VIRTUAL = re.compile(r"FORCE INDEX \((\w+, )*w(, \w+)*\)")
+_MERGED_WITH_VIRTUAL = re.compile(r"FORCE INDEX \((w, \w+|\w+, (\w+, )*w\b)")
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Reason:
     """A difference on purpose."""
 
     name: str
-    # For people; each is in docs/transactions.md.
+    # For people; what is on purpose is in docs/transactions.md.
     why: str
     explains: Callable[[Difference], bool]
 
@@ -74,6 +74,12 @@ def _locks(difference: Difference) -> bool:
 
 def _is_error(state: str, number: int) -> bool:
     return state == f"error {number}"
+
+
+def _scans(event: Event) -> bool:
+    """Whether the rows that the step changes are those that it finds."""
+    text = event.step.text
+    return text.startswith("UPDATE") or " SELECT " in text
 
 
 def _would_wait(state: str) -> bool:
@@ -164,7 +170,10 @@ REASONS = (
         lambda d: (
             d.ours.waited
             and d.theirs.waited
-            and all(_is_told(state) for state in (d.our_state, d.their_state))
+            and all(
+                state.startswith("ok") or (_is_error(state, DUPLICATE) and _scans(d.ours))
+                for state in (d.our_state, d.their_state)
+            )
         ),
     ),
     Reason(
@@ -198,29 +207,38 @@ def state_at(event: Event, position: int) -> str:
 
 
 def first_race(record: Record) -> int:
-    """The first step whose outcome is a matter of luck; behind the last one when there is none.
+    """The first step that frees two sessions, whose outcome is a matter of luck.
 
-    Where a step frees two sessions that wait, they go on at the same time. What waits behind the
-    last step is freed by the sessions that leave.
+    len(record.events) is the end, where the sessions leave; one more when there is no such step.
     """
     end = len(record.events)
-    for position in range(end + 1):
-        freed = {
-            event.step.session
-            for event in record.events
-            if 0 <= event.sent_at < position == event.ended_at
-        }
-        if len(freed) > 1:
-            return position
-    return end + 1
+    return next((at for at in range(end + 1) if len(_freed(record, at)) > 1), end + 1)
+
+
+def _freed(record: Record, position: int) -> set[str]:
+    """The sessions that waited before a step and go on at the same time behind it."""
+    found = set()
+    for event in record.events:
+        name = event.step.session
+        if not 0 <= event.sent_at < position == event.ended_at or event.answer.is_lost:
+            continue
+        # Whoever was told an error and has no more to say frees others, but does nothing.
+        if event.answer.error and all(each.sent_at < position for each in record.of(name)):
+            continue
+        found.add(name)
+    return found
 
 
 def first_difference(ours: Record, theirs: Record) -> Difference | None:
     """Where the two playings of one script went apart; None when they never did."""
     level = ours.script.level
     has_long_key = any("u TEXT" in statement for statement in ours.script.tables)
-    for position in range(min(first_race(ours), first_race(theirs))):
+    race = min(first_race(ours), first_race(theirs))
+    for position in range(min(race, len(ours.events)) + 1):
+        lucky = _freed(ours, race) | _freed(theirs, race) if position == race else set()
         for our_event, their_event in zip(ours.events, theirs.events, strict=True):
+            if our_event.step.session in lucky:
+                continue
             our_state = state_at(our_event, position)
             their_state = state_at(their_event, position)
             if our_state != their_state:
@@ -238,7 +256,10 @@ def first_difference(ours: Record, theirs: Record) -> Difference | None:
 
 
 def began_with_change(record: Record, event: Event) -> bool:
-    """Whether the first statement of the event's transaction is no plain read, or locks as one."""
+    """Whether the event's transaction began with a statement that locks what it reads.
+
+    At SERIALIZABLE each one does. And somebody else has changed something since.
+    """
     is_open = False
     first: Event | None = None
     for each in record.of(event.step.session):
@@ -250,8 +271,15 @@ def began_with_change(record: Record, event: Event) -> bool:
             first = each
         if each is event:
             break
-    locks = first is not None and (record.script.level == "SERIALIZABLE" or _changes(first))
-    return locks and first is not event
+    if first is None or first is event:
+        return False
+    others_changed = any(
+        first.sent_at <= each.ended_at <= event.ended_at
+        and (_changes(each) or each.step.text == "COMMIT" or xa.parts(each.step.text).verb)
+        for each in record.events
+        if each.step.session != event.step.session
+    )
+    return others_changed and (record.script.level == "SERIALIZABLE" or _changes(first))
 
 
 def reason_of(difference: Difference) -> Reason | None:

@@ -26,6 +26,7 @@ INTERRUPTED = 1317
 KILLED = 1927
 NO_SAVEPOINT = 1305
 SIGNALLED = 1644
+_FIRST_LOGS = re.compile(r"'(\d+\.\d+)'\)")
 _MERGED = re.compile(r"FORCE INDEX \([^)]*,")
 # What a statement of a script may fail with; anything else is a fault.
 ALLOWED = {DUPLICATE, TIMED_OUT, DEADLOCK, CHANGED, INTERRUPTED, KILLED, NO_SAVEPOINT} | xa.ERRORS
@@ -243,7 +244,17 @@ class Ledger:
 
     def _seen(self) -> Iterable[Complaint]:
         """What triggers wrote is what the rows of t have seen, whatever became of a statement."""
-        for text in triggers.differ(self._record.logs["t"], self._record.seen):
+        played = self._record.script
+        first = [
+            log
+            for text in played.tables
+            if text.startswith("INSERT INTO t ")
+            for log in _FIRST_LOGS.findall(text)
+        ]
+        tries = any(f"'{triggers.TRY}'" in text for text in played.triggers)
+        for text in triggers.differ(
+            self._record.logs["t"], self._record.seen, first=first, tries=tries
+        ):
             yield Complaint("what a trigger wrote is not what the rows have seen", text)
         tried = Counter(
             int(log.split(".")[0]) for what, log in self._record.seen if what == triggers.TRY
@@ -322,6 +333,11 @@ def _not_as_told(event: Event, seen: int) -> Complaint:
 def _errors(record: Record) -> Iterable[Complaint]:
     for position, event in enumerate(record.events):
         answer = event.answer
+        if event.sent_at >= 0 and answer.is_lost and not _was_ended(record, event):
+            yield Complaint(
+                f"a connection was lost that nobody had ended: {verb(event)}",
+                f"{event.step}: {answer}",
+            )
         if event.sent_at < 0 or not answer.error or answer.is_lost:
             continue
         if reason := _error_is_wrong(record, position, event):
@@ -334,6 +350,14 @@ def _errors(record: Record) -> Iterable[Complaint]:
             f"error {error}, the session's state being {state}: {verb(event)}",
             f"{event.step}: {event.answer}",
         )
+
+
+def _was_ended(record: Record, event: Event) -> bool:
+    """Whether somebody has killed or left the session of an event."""
+    return any(
+        each.applied and each.step.text in (script.KILL, script.DISCONNECT)
+        for each in record.of(event.step.session)
+    )
 
 
 def _error_is_wrong(record: Record, position: int, event: Event) -> str:

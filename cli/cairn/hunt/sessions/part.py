@@ -8,7 +8,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from cairn.hunt.part import Context, Finding, Part
-from cairn.hunt.sessions.compare import Difference, first_difference, reason_of, rows_differ
+from cairn.hunt.sessions.compare import (
+    Difference,
+    first_difference,
+    first_race,
+    reason_of,
+    rows_differ,
+)
 from cairn.hunt.sessions.generate import random_script
 from cairn.hunt.sessions.judge import Complaint, judge
 from cairn.hunt.sessions.script import Record, Step
@@ -45,6 +51,7 @@ def verdict_of(ours: Record, theirs: Record) -> Verdict:
             sum(event.waited for event in ours.events),
             sum(bool(event.answer.error) for event in ours.events),
             bool(excused),
+            not difference and min(first_race(ours), first_race(theirs)) <= len(ours.events),
         )
 
     complaints = [each for each in judge(ours) if each.kind not in excused]

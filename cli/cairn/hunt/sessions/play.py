@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from cairn.errors import CairnError
@@ -80,8 +81,8 @@ class Player:
         """Drops the schema of the playing before, or takes a name that is free.
 
         Now and then the server leaves its copy of a table's list of triggers, t.TRG-, in the
-        schema's directory, with either engine, and cannot drop the schema then. No engine has files
-        there.
+        schema's directory, with either engine, and cannot drop the schema then. Other files that
+        are left there are a fault.
         """
         import pymysql
 
@@ -89,12 +90,18 @@ class Player:
             try:
                 self._cursor.execute(f"DROP DATABASE IF EXISTS {name}")
             except pymysql.MySQLError as error:
-                if error.args[0] != NOT_EMPTY:
+                if error.args[0] != NOT_EMPTY or not self._has_triggers_alone(name):
                     raise
                 continue
             self._schema = name
             return
         raise CairnError(f"The server left files in the schema {self._schema}.")
+
+    def _has_triggers_alone(self, schema: str) -> bool:
+        """Whether nothing else is left in a schema's directory."""
+        self._cursor.execute("SELECT @@datadir")
+        directory = Path(self._cursor.fetchone()[0], schema)
+        return all(path.name.endswith(".TRG-") for path in directory.iterdir())
 
     def _filled(self, text: str) -> str:
         return text.replace("{engine}", self._engine).replace("{schema}", self._schema)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 # The second table: what happened to a row, and the row's `log` after it, or before a DELETE.
 SEEN = "seen"
@@ -45,11 +45,18 @@ def _write(what: str, row: str) -> str:
     return f"INSERT INTO {SEEN} VALUES ('{what}', {row}.log)"
 
 
-def differ(logs: Iterable[str], seen: Iterable[tuple[str, str]]) -> Iterator[str]:
+def differ(
+    logs: Iterable[str],
+    seen: Collection[tuple[str, str]],
+    first: Iterable[str] = (),
+    *,
+    tries: bool = False,
+) -> Iterator[str]:
     """Where what the triggers wrote is not what the rows have seen.
 
     A row that is there, or was deleted, has its birth and each of its changes written down once,
-    and nothing else is.
+    and nothing else is. Each of the `first` rows is there or was deleted; with `tries` whatever was
+    inserted was tried before.
     """
     written = Counter((what, log) for what, log in seen if what != TRY)
     rows = [*logs, *(log for (what, log), count in written.items() if what == _DELETE)]
@@ -67,3 +74,11 @@ def differ(logs: Iterable[str], seen: Iterable[tuple[str, str]]) -> Iterator[str
     for (what, log), count in written.items():
         if what == _DELETE and count > 1:
             yield f"{what} of {log}: written {count} times"
+    births = Counter(row.split(",")[0] for row in rows)
+    for birth in first:
+        if births[birth] != 1:
+            yield f"{birth} is there or was deleted {births[birth]} times"
+    tried = {log for what, log in seen if what == TRY}
+    for what, log in written:
+        if tries and what == _INSERT and log not in tried:
+            yield f"{log} was inserted, and not tried before"
