@@ -48,8 +48,7 @@ void SetFormat(THD* thd, st_mysql_sys_var*, void* variable, const void* value) {
   if (Engine* const engine = RunningEngine()) {
     const Status set = engine->dictionary().SetFormat(ToFormat(wanted));
     if (!set.ok()) {
-      my_error(ER_GET_ERRMSG, MYF(0), static_cast<int>(set.code()), set.ToString().c_str(),
-               "ROCKSDB");
+      PushError(set);
       return;
     }
     const size_t tables = wanted == 0 ? CountCairnTables(engine->dictionary()) : 0;

@@ -116,6 +116,11 @@ std::string TakeErrorMessage(int error) {
   return kept.error == error ? std::move(kept.text) : std::string();
 }
 
+void PushError(const Status& status) {
+  my_error(ER_GET_ERRMSG, MYF(0), ToHandlerCode(status.code()), status.ToString().c_str(),
+           "ROCKSDB");
+}
+
 const char* HandlerErrorText(int code) {
   switch (code) {
     case kErrorDataDirectory:

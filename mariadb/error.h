@@ -21,6 +21,10 @@ int HandlerError(const Status& status, During during = During::kStatement);
 // Takes the kept message of this thread, if it is about the handler error `error`; else empty. It is gone either way.
 std::string TakeErrorMessage(int error);
 
+// Has the statement that runs fail with ER_GET_ERRMSG (1296) and the text of `status`: where no handler is asked for
+// an error, such as SET GLOBAL.
+void PushError(const Status& status);
+
 // A text for the engine's own handler error numbers (HA_ERR_ROCKSDB_FIRST and up), else null.
 const char* HandlerErrorText(int code);
 

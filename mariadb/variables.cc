@@ -27,11 +27,6 @@ using SysVar = st_mysql_sys_var;
 
 void NONE(THD*, SysVar*, void*, const void*) {}  // Never called: stands for "no function".
 
-void PushError(const Status& status) {
-  my_error(ER_GET_ERRMSG, MYF(0), ToHandlerCode(status.code()), status.ToString().c_str(),
-           "ROCKSDB");
-}
-
 template <typename T>
 void Store(void* variable, const void* value) {
   *static_cast<T*>(variable) = *static_cast<const T*>(value);
