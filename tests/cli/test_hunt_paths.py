@@ -9,7 +9,7 @@ from cairn.hunt import access, case, paths, shrink, values
 from cairn.hunt.access import Path, Paths
 from cairn.hunt.case import Case, Rig, signature
 from cairn.hunt.compare import difference
-from cairn.hunt.conditions import Condition, all_of, any_of, split_literals
+from cairn.hunt.conditions import Condition, Conditions, all_of, any_of, split_literals
 from cairn.hunt.queries import Queries, Query, Source
 from cairn.hunt.session import Answer, Script
 from cairn.hunt.tables import Column, Key, KeyPart, Table, random_tables
@@ -95,6 +95,17 @@ def test_many_queries_can_be_answered_by_a_merge_of_indexes():
         drawn = Queries(chance, [table(), table()]).totals(table())
         merging += " OR " in drawn.sql() or drawn.sql().count(" = ") > 1
     assert merging > 120
+
+
+def test_ends_of_ranges_are_not_equal_by_the_connection():
+    text = values.Kind("VARCHAR(10)", INT.pool, is_text=True, collation="utf8mb4_bin")
+    texts = set()
+    for pool in (("'bAB '", "'BAB   '"), ("'a'", "'abc'")):
+        one = Column("c0", text, True, "seq", pool)
+        source = Conditions(Random(3))
+        texts |= {source._between("a.c0", one).sql() for _ in range(30)}
+    assert any("BETWEEN 'a' AND 'abc'" in drawn for drawn in texts)
+    assert "(a.c0 >= 'bAB ' AND a.c0 <= 'BAB   ')" in texts
 
 
 def test_long_strings_of_several_levels_are_not_sorted_by():

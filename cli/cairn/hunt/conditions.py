@@ -107,8 +107,7 @@ class Conditions:
             negated = "NOT " if chance.random() < 0.05 else ""
             return Condition(f"{name} {negated}IN ({', '.join(values)})")
         if pick < 0.45:
-            low, high = self._bounds(column)
-            return Condition(f"{name} BETWEEN {low} AND {high}")
+            return self._between(name, column)
         if pick < 0.55 and column.kind.collation:
             return Condition(f"{name} LIKE {chance.choice(PATTERNS)}")
         if pick < 0.68:
@@ -138,7 +137,17 @@ class Conditions:
             return Condition(f"{name} IS NULL")
         if pick < 0.87 and column.kind.collation:
             return Condition(f"{name} LIKE {chance.choice(PATTERNS)}")
+        return self._between(name, column)
+
+    def _between(self, name: str, column: Column) -> Condition:
+        """The values of a range, its ends included.
+
+        The server takes BETWEEN for an equality, whatever the engine, where the connection's
+        collation finds both ends equal, though the column's does not: two strings of one length.
+        """
         low, high = self._bounds(column)
+        if column.kind.collation and len(low.strip("' ")) == len(high.strip("' ")):
+            return Condition(f"({name} >= {low} AND {name} <= {high})")
         return Condition(f"{name} BETWEEN {low} AND {high}")
 
     def of_key(self, table: Table, key: Key, prefix: str, *, equal: bool = False) -> Condition:
