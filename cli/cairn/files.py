@@ -103,3 +103,12 @@ def exclusive(path: Path, doing: str) -> Iterator[None]:
                 f"Another ./cairn is {doing} ({shown(path)} is locked): wait until it has finished."
             ) from None
         yield
+
+
+@contextmanager
+def in_turn(path: Path) -> Iterator[None]:
+    """Holds the lock file `path`, after whoever holds it; for what takes seconds."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", encoding="utf-8") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield

@@ -381,6 +381,7 @@ def crash_binlog(rounds: int, seed: int | None, *, bypass_memtable: bool) -> Non
 @click.argument("parts", nargs=-1, metavar="[PART]...")
 @click.option("--seconds", type=click.FloatRange(1), help="For each part; without: 60.")
 @click.option("--hours", type=click.FloatRange(0.01), help="For all parts together.")
+@click.option("--jobs", type=click.IntRange(1, 8), default=1, help="Parts that run at a time.")
 @click.option("--seed", type=int, help="Repeat the choices of an earlier run.")
 @click.option("--round", "only_round", type=click.IntRange(1), help="Only this round of a part.")
 @click.option("--short", is_flag=True, help="The short form with a fixed seed of ./cairn test.")
@@ -402,6 +403,7 @@ def hunt(
     parts: tuple[str, ...],
     seconds: float | None,
     hours: float | None,
+    jobs: int,
     seed: int | None,
     only_round: int | None,
     *,
@@ -430,6 +432,7 @@ def hunt(
             only_round=only_round,
             durability=durability,
             plugin_name=plugin_name,
+            jobs=jobs,
         )
     )
 

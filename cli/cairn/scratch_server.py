@@ -272,7 +272,7 @@ def _ending(status: int | None) -> str:
 def _system_tables(mariadb: Server) -> Path:
     """A data directory with nothing but the server's own tables, made once for each version."""
     template = VAR / "scratch" / f"system-tables-{mariadb.root.name}"
-    with files.exclusive(VAR / "scratch" / ".lock", "making a data directory"):
+    with files.in_turn(VAR / "scratch" / ".lock"):
         if template.is_dir():
             return template
         partial = files.fresh_directory(template.with_name(f"{template.name}.partial"))

@@ -1,5 +1,7 @@
 """What ./cairn hunt does with its parts: rounds that repeat, findings that are kept and shown."""
 
+import os
+import signal
 import struct
 import time
 from dataclasses import replace
@@ -9,7 +11,7 @@ import pytest
 from cairn.errors import CairnError
 from cairn.hunt import command
 from cairn.hunt.actors import Session
-from cairn.hunt.part import MOST_FINDINGS, Context, Finding, Part
+from cairn.hunt.part import MOST_FINDINGS, Context, Finding, Part, Unavailable
 from cairn.report import Reporter
 
 
@@ -141,6 +143,71 @@ def test_a_part_may_have_no_short_form(recorded):
     assert part.hunt(short=True) == (0, 0)
     part.hunt(seconds=0.02)
     assert ran == [False]
+
+
+def test_parts_side_by_side_tell_what_they_found_at_their_end(
+    monkeypatch, recorded, tmp_path, capsys
+):
+    def act(context):
+        context.phase.PLAIN_INTERVAL_S = 0
+        context.progress()
+        (tmp_path / f"{context.name} runs").touch()
+        end = time.monotonic() + 20
+        while len(list(tmp_path.glob("* runs"))) < 3 and time.monotonic() < end:
+            time.sleep(0.01)
+        context.count("others", len(list(tmp_path.glob("* runs"))) - 1)
+        if context.name == "second":
+            context.found(Finding("one row too many", "SELECT 1;"))
+        if context.name == "third":
+            raise Unavailable("no such disk")
+
+    part = recorded(act)
+    planted = {name: replace(part.PART, name=name) for name in ("first", "second", "third")}
+    monkeypatch.setattr(command, "PARTS", planted)
+    monkeypatch.setattr(
+        command, "parts", lambda names: [planted[name] for name in names or planted]
+    )
+    assert part.hunt(jobs=3) == (1, 1)
+    shown = capsys.readouterr().out
+    assert "Hunt (first)        2 others, 0 findings" in shown
+    assert "Hunt (second)       2 others, 1 differences, 1 findings" in shown
+    assert "FOUND  one row too many" in shown
+    assert "third cannot run here and shows nothing: no such disk" in shown
+    assert "Hunt (first): round" not in shown
+    assert "Hunt (first): round 0" in (tmp_path / "hunt" / "first-5.log").read_text()
+
+
+def test_a_part_whose_process_dies_has_found_something(monkeypatch, recorded, capsys):
+    part = recorded(lambda context: os._exit(7) if context.name == "dies" else None)
+    planted = {name: replace(part.PART, name=name) for name in ("dies", "lives")}
+    monkeypatch.setattr(command, "PARTS", planted)
+    monkeypatch.setattr(
+        command, "parts", lambda names: [planted[name] for name in names or planted]
+    )
+    assert part.hunt(jobs=2) == (1, 1)
+    assert "the part dies has ended without a word, with exit status 7" in capsys.readouterr().out
+
+
+def test_an_interrupt_ends_all_parts(monkeypatch, recorded, tmp_path):
+    def act(context):
+        (tmp_path / f"{context.name} runs").touch()
+        if context.name == "first":
+            while len(list(tmp_path.glob("* runs"))) < 2:
+                time.sleep(0.01)
+            os.kill(os.getppid(), signal.SIGINT)
+        time.sleep(60)
+
+    part = recorded(act)
+    planted = {name: replace(part.PART, name=name) for name in ("first", "second", "third")}
+    monkeypatch.setattr(command, "PARTS", planted)
+    monkeypatch.setattr(
+        command, "parts", lambda names: [planted[name] for name in names or planted]
+    )
+    begun = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        part.hunt(jobs=2)
+    assert time.monotonic() - begun < 30
+    assert not (tmp_path / "third runs").exists()
 
 
 def test_an_unknown_part_is_named(recorded):

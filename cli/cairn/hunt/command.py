@@ -1,14 +1,23 @@
-"""./cairn hunt: runs parts one after the other, and tells what they did and found."""
+"""./cairn hunt: runs parts, one by one or side by side, and tells what they did and found."""
 
 from __future__ import annotations
 
 import importlib
 import random
+import signal
+import sys
 import time
 import traceback
+from collections.abc import Iterator
+from contextlib import redirect_stdout
 from dataclasses import dataclass
+from multiprocessing import get_context
+from multiprocessing.connection import wait
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from typing import cast
 
-from cairn import packages, plugin, prefix
+from cairn import packages, plugin, prefix, process
 from cairn.errors import CairnError
 from cairn.hunt.part import Context, Finding, Part, Unavailable
 from cairn.paths import VAR, shown
@@ -30,6 +39,8 @@ PARTS: dict[str, str] = {
 DIRECTORY = VAR / "hunt"
 FINDINGS = DIRECTORY / "findings"
 DEFAULT_S = 60.0
+# How the process of a part ends: nothing found, something, or it could not run.
+PASSED, FOUND, IDLE = 0, 10, 11
 # What ./cairn test repeats; anything new it finds is the change's fault, not chance.
 SHORT_SEED = 2
 
@@ -47,6 +58,8 @@ class Plan:
     # Settings for controls: see Context.
     durability: int = 1
     plugin: str = "ours"
+    # So many parts run at a time.
+    jobs: int = 1
 
 
 def parts(names: tuple[str, ...]) -> list[Part]:
@@ -72,8 +85,12 @@ def run(
     only_round: int | None = None,
     durability: int = 1,
     plugin_name: str = "ours",
+    jobs: int = 1,
 ) -> int:
-    """Runs parts for so many seconds each, or for hours together; returns the exit status."""
+    """Runs parts for so many seconds each, or for hours together; returns the exit status.
+
+    The hours are the sum over the parts: with several jobs the run is over sooner.
+    """
     if only_round is not None and len(names) != 1:
         raise CairnError("--round repeats a round of one part: name the part.")
     for part in parts(names):
@@ -91,7 +108,7 @@ def run(
         seed = SHORT_SEED if short else random.SystemRandom().randrange(1_000_000)
     each = seconds or (hours * 3600 / len(parts(names)) if hours else DEFAULT_S)
     say(f"  {shown(plugin.library())}, seed {seed}")
-    plan = Plan(names, each, seed, short, only_round, durability, plugin_name)
+    plan = Plan(names, each, seed, short, only_round, durability, plugin_name, jobs)
     passed, failed = run_plan(reporter, mariadb, plan)
     say("")
     idle = len(parts(names)) - passed - failed
@@ -113,15 +130,74 @@ def run_plan(reporter: Reporter, mariadb: Server, plan: Plan) -> tuple[int, int]
     A part that cannot run on this machine is among neither.
     """
     passed = failed = 0
-    for part in parts(plan.parts):
-        if plan.short and not part.short_s:
-            continue
-        findings = run_part(reporter, mariadb, part, plan)
+    chosen = [part for part in parts(plan.parts) if part.short_s or not plan.short]
+    if plan.jobs > 1:
+        outcomes = _side_by_side(mariadb, chosen, plan)
+    else:
+        outcomes = (run_part(reporter, mariadb, part, plan) for part in chosen)
+    for findings in outcomes:
         if findings:
             failed += 1
         elif findings is not None:
             passed += 1
     return passed, failed
+
+
+def _side_by_side(
+    mariadb: Server, chosen: list[Part], plan: Plan
+) -> Iterator[list[Finding] | None]:
+    """The findings of the parts as they end; each has a process and shows its lines at its end."""
+    context = get_context("fork")
+    waiting = [part.name for part in chosen]
+    running: dict[int, tuple[str, BaseProcess]] = {}
+    try:
+        while waiting or running:
+            while waiting and len(running) < plan.jobs:
+                name = waiting.pop(0)
+                child = context.Process(target=_run_apart, args=(mariadb, name, plan))
+                child.start()
+                running[child.sentinel] = name, child
+            for sentinel in wait(list(running)):
+                name, child = running.pop(cast(int, sentinel))
+                child.join()
+                yield _outcome_of(name, child.exitcode, plan)
+    finally:
+        # An interrupt, which the children have been told of as well.
+        for _, child in running.values():
+            child.terminate()
+            child.join()
+
+
+def _outcome_of(name: str, status: int | None, plan: Plan) -> list[Finding] | None:
+    """Shows what a part's process has written, and gives its findings."""
+    lines = _log_of(name, plan).read_text(encoding="utf-8").splitlines(keepends=True)
+    # Progress is for who looks while the part runs.
+    progress = f"    Hunt ({name}): round "
+    say("".join(line for line in lines if not line.startswith(progress)).rstrip("\n"))
+    if status == IDLE:
+        return None
+    if status == PASSED:
+        return []
+    if status != FOUND:
+        say(f"    FOUND  the part {name} has ended without a word, with exit status {status}")
+    return [Finding(f"exit status {status}", "")]
+
+
+def _log_of(name: str, plan: Plan) -> Path:
+    """Where one may see how far a part is."""
+    return DIRECTORY / f"{name}-{plan.seed}.log"
+
+
+def _run_apart(mariadb: Server, name: str, plan: Plan) -> None:
+    """Runs one part in a process of its own, with its output in a file."""
+    process.end_with_parent()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    path = _log_of(name, plan)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    [part] = parts((name,))
+    with path.open("w", encoding="utf-8") as log, redirect_stdout(log):
+        findings = run_part(Reporter(), mariadb, part, plan)
+    sys.exit(IDLE if findings is None else FOUND if findings else PASSED)
 
 
 def run_part(reporter: Reporter, mariadb: Server, part: Part, plan: Plan) -> list[Finding] | None:
