@@ -134,6 +134,10 @@ def test_rows_and_every_index_are_looked_at():
     assert "FORCE INDEX (k0) WHERE c0 IS NULL" in text
     assert "FORCE INDEX (k1) WHERE c1 IS NULL" not in text
     assert checks((replace(TABLE, name="other"),), UPDATE) == []
+    scans = "\n".join(statement for _, statement in checks((TABLE,), UPDATE, by_scan=True))
+    assert "FORCE INDEX" in text
+    assert "FORCE INDEX" not in scans
+    assert scans.count("\n") == text.count("\n")
     history = checks((replace(TABLE, versioned=True),), UPDATE)
     assert any("FOR SYSTEM_TIME ALL" in statement for _, statement in history)
 

@@ -344,6 +344,26 @@ def test_after_a_wait_a_scan_may_meet_a_duplicate():
     assert reason_of(pair(OK | waits, failed(1062) | waits, text=insert)) is None
 
 
+def test_a_scan_that_waited_may_have_changed_other_rows():
+    def played(logs, *, waited=True, text="UPDATE t SET n = n + 1 LIMIT 1", read=((1,),)):
+        change = told("A", text, Answer(changed=1), Effect(script.UPDATE, 100), waited=waited)
+        return record(change, told("B", "SELECT id FROM t", Answer(rows=read)), logs=logs)
+
+    def is_right(**more):
+        ours, theirs = played(["0.1,100", "0.2"], **more), played(["0.1", "0.2,100"], **more)
+        return verdict_of(ours, theirs).title == ""
+
+    assert is_right()
+    assert not is_right(waited=False)
+    assert not is_right(text="REPLACE INTO t VALUES (1)")
+    # Other rows in what follows as well, but not where both changed the same ones.
+    same = [["0.1,100", "0.2"], ["0.1,100", "0.2"]]
+    other = [["0.1,100", "0.2"], ["0.1", "0.2,100"]]
+    for logs, excused in ((same, False), (other, True)):
+        ours, theirs = (played(each, read=((n,),)) for n, each in enumerate(logs))
+        assert (verdict_of(ours, theirs).title == "") == excused
+
+
 def test_merges_with_virtual_columns_that_innodb_sorts():
     text = "SELECT id FROM t FORCE INDEX (g, w) WHERE g = 1 OR w = 2"
     ours, theirs = ({"answer": Answer(rows=((n,),))} for n in (1, 0))

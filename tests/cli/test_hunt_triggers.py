@@ -47,8 +47,8 @@ def test_the_first_rows_are_there_or_were_deleted():
 
 
 def test_what_was_inserted_was_tried():
-    assert differ(["100.0"], ("insert", "100.0"), ("try", "100.0"), tries=True) == []
-    assert differ(["100.0"], ("insert", "100.0"), tries=True) != []
+    assert differ(["100.0"], ("insert", "100.0"), ("try", "100.0"), is_tried=True) == []
+    assert differ(["100.0"], ("insert", "100.0"), is_tried=True) != []
 
 
 def test_what_is_written_twice():

@@ -1,6 +1,7 @@
 """XA transactions among sessions that meet: what becomes of them, and which errors are right."""
 
 import random
+from dataclasses import replace
 
 import pytest
 
@@ -137,6 +138,24 @@ def test_nor_has_a_branch_changed_what_a_savepoint_has_undone():
     undone = (saved("SAVEPOINT a"), changed(), saved("ROLLBACK TO SAVEPOINT a"))
     assert ended(*undone) == []
     assert any("state being" in kind for kind in ended(changed(), *undone))
+
+
+def test_a_branch_has_changed_what_its_triggers_wrote_of_rows_not_inserted():
+    ignored = Event(Step("A", "INSERT IGNORE INTO t VALUES (1)", Effect(script.IGNORE, 100, 1)))
+    error = of("B", "COMMIT", xa.ROLLED_BACK, in_transaction=False)
+    begin = (of("A", "START"), ignored, of("A", "END"), of("A", "PREPARE"), gone())
+    made = record(*begin, error, logs=("0.1", "0.2"))
+    assert list(xa.misplaced_errors(made)) == []
+    made.script = replace(made.script, tables=("CREATE TRIGGER tried … 'try'",))
+    assert [event for event, _ in xa.misplaced_errors(made)] == [error]
+
+
+@pytest.mark.parametrize("number", [1613, 1614])
+def test_a_branch_is_rolled_back_for_a_reason_only_where_it_was(number):
+    told = {"error": number, "in_transaction": False}
+    for more in ((of("A", "COMMIT", **told),), (gone(), of("B", "COMMIT", **told))):
+        assert any("state being" in kind for kind in kinds(prepared(*more)))
+    assert any("none: XA COMMIT" in kind for kind in kinds(record(of("A", "COMMIT", **told))))
 
 
 def test_after_a_deadlock_only_a_rollback_has_its_place():

@@ -287,6 +287,28 @@ def reason_of(difference: Difference) -> Reason | None:
     return next((reason for reason in REASONS if reason.explains(difference)), None)
 
 
+def first_choice_apart(ours: Record, theirs: Record) -> int:
+    """The step behind which a scan that had to wait has changed other rows in each playing.
+
+    It may have told the same of them: that shows in what follows, for the reason "what a scan meets
+    after a wait". One more than there are positions when there is none.
+    """
+    apart = [
+        max(our.ended_at, their.ended_at)
+        for our, their in zip(ours.events, theirs.events, strict=True)
+        if our.step.effect
+        and (our.waited and their.waited and _scans(our))
+        and _changed_by(ours, our.step.effect.mark) != _changed_by(theirs, our.step.effect.mark)
+    ]
+    return min(apart, default=len(ours.events) + 2)
+
+
+def _changed_by(record: Record, mark: int) -> set[str]:
+    """The rows with the mark of a statement that changed them, or made them of others."""
+    logs = [log.split(",") for logs in record.logs.values() for log in logs]
+    return {log[0] for log in logs if str(mark) in (log[0].split(".")[0], *log[1:])}
+
+
 def rows_differ(ours: Record, theirs: Record) -> str:
     """How the tables differ at the end, of playings without a difference."""
     if min(first_race(ours), first_race(theirs)) <= len(ours.events):

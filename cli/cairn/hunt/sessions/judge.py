@@ -251,9 +251,9 @@ class Ledger:
             if text.startswith("INSERT INTO t ")
             for log in _FIRST_LOGS.findall(text)
         ]
-        tries = any(f"'{triggers.TRY}'" in text for text in played.triggers)
+        is_tried = triggers.tries(played.triggers)
         for text in triggers.differ(
-            self._record.logs["t"], self._record.seen, first=first, tries=tries
+            self._record.logs["t"], self._record.seen, first=first, is_tried=is_tried
         ):
             yield Complaint("what a trigger wrote is not what the rows have seen", text)
         tried = Counter(

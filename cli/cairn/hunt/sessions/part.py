@@ -10,6 +10,7 @@ from dataclasses import replace
 from cairn.hunt.part import Context, Finding, Part
 from cairn.hunt.sessions.compare import (
     Difference,
+    first_choice_apart,
     first_difference,
     first_race,
     reason_of,
@@ -39,7 +40,11 @@ SCRIPTS_OF_A_ROUND = 5 * WORKERS
 def verdict_of(ours: Record, theirs: Record) -> Verdict:
     """Judges our record, then compares it with InnoDB's."""
     difference = first_difference(ours, theirs)
-    reason = reason_of(difference) if difference else None
+    differ = "" if difference else rows_differ(ours, theirs)
+    on_purpose = difference is not None and reason_of(difference) is not None
+    if difference or differ:
+        shows_at = difference.position if difference else len(ours.events)
+        on_purpose = on_purpose or first_choice_apart(ours, theirs) <= shows_at
     # What InnoDB does as well is no fault of ours: the server's, or the judge's own.
     excused = {complaint.kind for complaint in judge(theirs)}
 
@@ -47,7 +52,7 @@ def verdict_of(ours: Record, theirs: Record) -> Verdict:
         return Verdict(
             title,
             details,
-            reason is not None,
+            on_purpose,
             sum(event.waited for event in ours.events),
             sum(bool(event.answer.error) for event in ours.events),
             bool(excused),
@@ -57,9 +62,9 @@ def verdict_of(ours: Record, theirs: Record) -> Verdict:
     complaints = [each for each in judge(ours) if each.kind not in excused]
     if complaints:
         return verdict(complaints[0].kind, _details(complaints, ours, difference))
-    if difference and not reason:
+    if difference and not on_purpose:
         return verdict(difference.title, f"{difference.text()}\n{_told(ours)}")
-    if not difference and (differ := rows_differ(ours, theirs)):
+    if differ and not on_purpose:
         return verdict("tables differ from InnoDB's", f"{differ}\n{_told(ours)}")
     return verdict()
 

@@ -37,6 +37,11 @@ def create(chance: random.Random) -> list[str]:
     return made
 
 
+def tries(made: Iterable[str]) -> bool:
+    """Whether one of the triggers writes of each row that is to be inserted."""
+    return any(f"'{TRY}'" in text for text in made)
+
+
 def _trigger(name: str, event: str, body: str) -> str:
     return f"CREATE TRIGGER {name} {event} ON t FOR EACH ROW {body}"
 
@@ -50,13 +55,13 @@ def differ(
     seen: Collection[tuple[str, str]],
     first: Iterable[str] = (),
     *,
-    tries: bool = False,
+    is_tried: bool = False,
 ) -> Iterator[str]:
     """Where what the triggers wrote is not what the rows have seen.
 
     A row that is there, or was deleted, has its birth and each of its changes written down once,
-    and nothing else is. Each of the `first` rows is there or was deleted; with `tries` whatever was
-    inserted was tried before.
+    and nothing else is. Each of the `first` rows is there or was deleted; with `is_tried`
+    whatever was inserted was tried before.
     """
     written = Counter((what, log) for what, log in seen if what != TRY)
     rows = [*logs, *(log for (what, log), count in written.items() if what == _DELETE)]
@@ -80,5 +85,5 @@ def differ(
             yield f"{birth} is there or was deleted {births[birth]} times"
     tried = {log for what, log in seen if what == TRY}
     for what, log in written:
-        if tries and what == _INSERT and log not in tried:
+        if is_tried and what == _INSERT and log not in tried:
             yield f"{log} was inserted, and not tried before"
