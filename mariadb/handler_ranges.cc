@@ -89,8 +89,9 @@ ha_rows ha_rocksdb::multi_range_read_info(uint index, uint ranges, uint keys, ui
   const bool is_wanted = (ha_thd()->variables.optimizer_switch & OPTIMIZER_SWITCH_MRR) != 0;
   const bool needs_rows = (*mode & HA_MRR_INDEX_ONLY) == 0;
   const bool is_partition = table->part_info != nullptr;
-  if (is_wanted && needs_rows && !is_partition && FetchesTogether(index))
+  if (is_wanted && needs_rows && !is_partition && FetchesTogether(index)) {
     *mode &= ~HA_MRR_USE_DEFAULT_IMPL;
+  }
   cost->idx_cpu_cost += kSeekCost * ranges;
   return rows;
 }
