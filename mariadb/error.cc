@@ -121,6 +121,13 @@ void PushError(const Status& status) {
            "ROCKSDB");
 }
 
+void PushXaError(const Status& status) {
+  push_warning_printf(current_thd, Sql_condition::WARN_LEVEL_WARN, ER_GET_ERRMSG,
+                      ER_THD(current_thd, ER_GET_ERRMSG), ToHandlerCode(status.code()),
+                      status.ToString().c_str(), "ROCKSDB");
+  my_error(ER_XAER_RMERR, MYF(0));
+}
+
 const char* HandlerErrorText(int code) {
   switch (code) {
     case kErrorDataDirectory:

@@ -25,6 +25,9 @@ std::string TakeErrorMessage(int error);
 // an error, such as SET GLOBAL.
 void PushError(const Status& status);
 
+// As PushError, but the error is ER_XAER_RMERR (1401), and the text of `status` is in a warning before it.
+void PushXaError(const Status& status);
+
 // A text for the engine's own handler error numbers (HA_ERR_ROCKSDB_FIRST and up), else null.
 const char* HandlerErrorText(int code);
 

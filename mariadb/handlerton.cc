@@ -2,6 +2,7 @@
 #include "mariadb/handlerton.h"
 
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,7 @@
 #include "mariadb/savepoints.h"
 #include "mariadb/session.h"
 #include "mariadb/variables.h"
+#include "mariadb/xid.h"
 
 namespace cairn {
 namespace {
@@ -26,10 +28,9 @@ constexpr int kXaOk = 0;
 constexpr int kXaResourceManagerError = -3;
 constexpr int kXaUnknownId = -4;
 
-TransactionId ToTransactionId(const XID& xid) {
-  return TransactionId{
-      xid.formatID, std::string(xid.data, static_cast<size_t>(xid.gtrid_length)),
-      std::string(xid.data + xid.gtrid_length, static_cast<size_t>(xid.bqual_length))};
+// With these XA COMMIT says that the branch can only be rolled back, which the server then has done.
+bool IsRollbackOnly(uint error) {
+  return error == ER_XA_RBROLLBACK || error == ER_XA_RBTIMEOUT || error == ER_XA_RBDEADLOCK;
 }
 
 int CommitError(const Status& status) {
@@ -48,7 +49,9 @@ int Commit(handlerton*, THD* thd, bool all) {
     return 0;
   }
   session->BeginPerf();
-  const Status committed = session->transaction().Commit(CommitDurability());
+  const std::optional<TransactionId> branch = session->branch_to_decide();
+  const Status committed = branch.has_value() ? session->CommitBranch(*branch, CommitDurability())
+                                              : session->transaction().Commit(CommitDurability());
   if (committed.ok()) session->TransactionCommitted();
   session->TransactionEnded();
   session->EndPerf();
@@ -59,7 +62,13 @@ int Commit(handlerton*, THD* thd, bool all) {
 // another connection's thread.
 void CommitOrdered(handlerton*, THD* thd, bool) {
   Session* const session = Session::Find(thd);
-  if (session != nullptr) session->transaction().CommitOrdered();
+  if (session == nullptr) return;
+  const std::optional<TransactionId> branch = session->branch_to_decide();
+  if (branch.has_value()) {
+    session->CommitBranchOrdered(*branch);
+  } else {
+    session->transaction().CommitOrdered();
+  }
 }
 
 // The server asks before it forgets, with a file of its binary log, what it decided. What cannot be confirmed now is
@@ -91,7 +100,9 @@ int Rollback(handlerton*, THD* thd, bool all) {
   session->BeginPerf();
   Status rolled_back;
   if (all || !session->in_explicit_transaction()) {
-    rolled_back = session->transaction().Rollback();
+    const std::optional<TransactionId> branch = session->branch_to_decide();
+    rolled_back =
+        branch.has_value() ? session->RollbackBranch(*branch) : session->transaction().Rollback();
     session->TransactionEnded();
   } else {
     rolled_back = session->transaction().RollbackStatement();
@@ -106,16 +117,18 @@ int Prepare(handlerton*, THD* thd, bool all) {
   if (session == nullptr) return 0;
   Transaction& transaction = session->transaction();
   if (!all && session->in_explicit_transaction()) return 0;
-  if (!transaction.started() || !transaction.has_writes()) return 0;
-  // Whoever says XA PREPARE counts on it; without the server's own preparation only a crash can tell.
-  if (!global_variables.enable_2pc && !thd->transaction->xid_state.is_explicit_XA()) return 0;
   XID xid;
   thd_get_xid(thd, reinterpret_cast<MYSQL_XID*>(&xid));
-  // A statement's commit or rollback follows and ends the collection; XA PREPARE is the last for a while.
-  session->BeginPerf();
-  const Status prepared = transaction.Prepare(ToTransactionId(xid), CommitDurability());
-  if (thd_sql_command(thd) == SQLCOM_XA_PREPARE) session->EndPerf();
-  return CommitError(prepared);
+  // Whoever says XA PREPARE counts on it; without the server's own preparation only a crash can tell.
+  if (thd->transaction->xid_state.is_explicit_XA()) {
+    session->BeginPerf();
+    const Status prepared = session->PrepareBranch(ToTransactionId(xid), CommitDurability());
+    session->EndPerf();
+    return CommitError(prepared);
+  }
+  if (!transaction.started() || !transaction.has_writes() || !global_variables.enable_2pc) return 0;
+  session->BeginPerf();  // A statement's commit or rollback follows and ends the collection.
+  return CommitError(transaction.Prepare(ToTransactionId(xid), CommitDurability()));
 }
 
 int Recover(handlerton*, XID* xids, uint capacity) {
@@ -138,14 +151,30 @@ int Recover(handlerton*, XID* xids, uint capacity) {
   return static_cast<int>(count);
 }
 
-int DecideByXid(XID* xid, Status (*decide)(Database*, PreparedLocks*, const TransactionId&)) {
+// XA COMMIT and XA ROLLBACK of what this session has not prepared. The server ignores the answer and looks only at whether
+// the statement has an error: if so it keeps the name, and the client may repeat the statement. Without a client, while
+// the server recovers, the decision stands.
+int DecideByXid(XID* xid, Status (*decide)(Database*, PreparedLocks*, const TransactionId&,
+                                           OnFailure, Durability)) {
   Engine* const engine = RunningEngine();
-  const TransactionId id = ToTransactionId(*xid);
-  const Status decided = decide(&engine->database(), &engine->prepared_locks(), id);
+  THD* const thd = current_thd;
+  const int command = thd == nullptr ? SQLCOM_END : thd_sql_command(thd);
+  const bool is_asked = command == SQLCOM_XA_COMMIT || command == SQLCOM_XA_ROLLBACK;
+  // Such as that the binary log cannot be written. The branch stays, as the client is told.
+  if (is_asked && thd->is_error() && !IsRollbackOnly(thd->get_stmt_da()->sql_errno())) {
+    return kXaResourceManagerError;
+  }
+  const bool is_logged = is_asked && mysql_bin_log.is_open() && thd->variables.sql_log_bin;
+  const OnFailure on_failure = !is_asked   ? OnFailure::kTryAgain
+                               : is_logged ? OnFailure::kRemember
+                                           : OnFailure::kLeave;
+  const Status decided = decide(&engine->database(), &engine->prepared_locks(),
+                                ToTransactionId(*xid), on_failure, Durability::kSync);
   if (decided.ok()) return kXaOk;
   if (decided.code() == StatusCode::kNotFound) return kXaUnknownId;
   engine->database().log().Write(Severity::kError,
                                  "deciding a prepared transaction: " + decided.ToString());
+  if (is_asked) PushXaError(decided);
   return kXaResourceManagerError;
 }
 

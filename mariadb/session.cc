@@ -4,6 +4,7 @@
 #include <iterator>
 #include <utility>
 
+#include "engine/txn/prepared_transactions.h"
 #include "mariadb/cairn_range_locks.h"
 #include "mariadb/engine.h"
 #include "mariadb/error.h"
@@ -11,6 +12,7 @@
 #include "mariadb/lock_wait.h"
 #include "mariadb/server_headers.h"
 #include "mariadb/variables.h"
+#include "mariadb/xid.h"
 
 // The server has them for engines, but no header declares them.
 extern "C" int thd_need_wait_reports(const MYSQL_THD thd);
@@ -31,6 +33,12 @@ Session::Session(THD* thd) : thd_(thd), transaction_(&RunningEngine()->database(
 SessionDescription Session::Describe() const {
   SessionDescription description;
   description.transaction = transaction_.facts().Describe();
+  if (description.transaction.state == TransactionState::kIdle) {
+    std::lock_guard lock(shown_branch_mutex_);
+    if (shown_branch_.has_value() && IsPrepared(RunningEngine()->database(), shown_branch_->name)) {
+      description.transaction = *shown_branch_;
+    }
+  }
   description.thread_id = thd_get_thread_id(thd_);
   description.is_replication = thd_->slave_thread;
   description.bulk_loads = bulk_loads_.table_count();
@@ -72,6 +80,56 @@ void Session::Close(THD* thd) {
   }
   session->TransactionEnded();
   delete session;
+}
+
+Status Session::PrepareBranch(const TransactionId& id, Durability durability) {
+  ForgetBranch();
+  if (!transaction_.started()) return Status();
+  // It has nothing that anybody could decide.
+  if (!transaction_.has_writes() && transaction_.lock_count() == 0) return transaction_.Rollback();
+  CAIRN_RETURN_IF_ERROR(transaction_.Prepare(id, durability));
+  TransactionDescription prepared = transaction_.facts().Describe();
+  transaction_.Detach();
+  branch_ = id;
+  std::lock_guard lock(shown_branch_mutex_);
+  shown_branch_ = std::move(prepared);
+  return Status();
+}
+
+void Session::ForgetBranch() {
+  branch_.reset();
+  branch_commit_.reset();
+  std::lock_guard lock(shown_branch_mutex_);
+  shown_branch_.reset();
+}
+
+std::optional<TransactionId> Session::branch_to_decide() const {
+  if (!branch_.has_value() || !thd_->transaction->xid_state.is_explicit_XA()) return {};
+  return ToTransactionId(*thd_->transaction->xid_state.get_xid()) == *branch_ ? branch_
+                                                                              : std::nullopt;
+}
+
+void Session::CommitBranchOrdered(const TransactionId& id) {
+  Engine* const engine = RunningEngine();
+  branch_commit_ = CommitPrepared(&engine->database(), &engine->prepared_locks(), id,
+                                  OnFailure::kTryAgain, Durability::kDelayed);
+}
+
+Status Session::CommitBranch(const TransactionId& id, Durability durability) {
+  Engine* const engine = RunningEngine();
+  const bool is_done = branch_commit_.has_value();
+  const Status committed = is_done ? *branch_commit_
+                                   : CommitPrepared(&engine->database(), &engine->prepared_locks(),
+                                                    id, OnFailure::kTryAgain, durability);
+  ForgetBranch();
+  if (!committed.ok() || is_done || durability != Durability::kWritten) return committed;
+  return engine->database().WriteLog().WithContext("the transaction is committed but may not last");
+}
+
+Status Session::RollbackBranch(const TransactionId& id) {
+  Engine* const engine = RunningEngine();
+  ForgetBranch();
+  return RollbackPrepared(&engine->database(), &engine->prepared_locks(), id, OnFailure::kTryAgain);
 }
 
 void Session::DropTemporaryTable(std::shared_ptr<const TableDefinition> table) {
@@ -165,6 +223,7 @@ void Session::EndPerf() {
 }
 
 void Session::BeginStatement(const std::shared_ptr<OpenTable>& table) {
+  if (branch_.has_value()) ForgetBranch();
   BeginPerf();
   if (perf_.collects() && perf_table_ == nullptr) perf_table_ = table;
   read_only_.store(thd_->tx_read_only, std::memory_order_relaxed);

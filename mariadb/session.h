@@ -3,6 +3,8 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <vector>
 
 #include "engine/base/status.h"
@@ -10,6 +12,7 @@
 #include "engine/store/perf_context.h"
 #include "engine/txn/interruptible_mutex.h"
 #include "engine/txn/transaction.h"
+#include "engine/txn/transaction_id.h"
 #include "mariadb/bulk_loads.h"
 #include "mariadb/open_tables.h"
 #include "mariadb/session_list.h"
@@ -56,6 +59,17 @@ class Session final : public WaitObserver {
   void WaitBegins() override;
   void WaitEnds() override;
 
+  // XA PREPARE: the transaction is prepared under this name and no longer the session's, since the server may give the
+  // name to others without a word (the end of a connection, its reset, a replica). Errors: those of Transaction::Prepare().
+  Status PrepareBranch(const TransactionId& id, Durability durability);
+  // The name of the branch that the session has prepared and is about to decide; none when it is another transaction's
+  // turn.
+  std::optional<TransactionId> branch_to_decide() const;
+  // In the order of the binary log; CommitBranch() gives the outcome.
+  void CommitBranchOrdered(const TransactionId& id);
+  Status CommitBranch(const TransactionId& id, Durability durability);
+  Status RollbackBranch(const TransactionId& id);
+
   // For any thread, while the session is in its list.
   SessionDescription Describe() const;
 
@@ -69,6 +83,7 @@ class Session final : public WaitObserver {
  private:
   explicit Session(THD* thd);
   void ReportWait();
+  void ForgetBranch();
 
   THD* const thd_;
   Transaction transaction_;
@@ -79,6 +94,11 @@ class Session final : public WaitObserver {
   PerfCollection perf_;
   std::shared_ptr<OpenTable> perf_table_;                       // Of the statement.
   std::vector<std::shared_ptr<TableCounters>> changed_tables_;  // By the transaction.
+  std::optional<TransactionId> branch_;    // That the session has prepared last.
+  mutable std::mutex shown_branch_mutex_;  // Guards shown_branch_.
+  // The branch as it was prepared, for people; it may be decided by now.
+  std::optional<TransactionDescription> shown_branch_;
+  std::optional<Status> branch_commit_;  // What came of its commit in the order of the binary log.
   std::atomic<bool> read_only_{false};
   std::atomic<bool> locks_rows_{true};
 };

@@ -538,8 +538,10 @@ Status Database::WriteLog() {
 }
 
 Status Database::MakeCommitsDurable() {
+  // RocksDB adds what it writes for a commit to what it wrote for the last try, which nothing could take by now.
+  CAIRN_RETURN_IF_ERROR(log_failure_->Check());
   // One that waits for the next start keeps nothing else from the disk.
-  Status finished = unfinished_commits_.Retry(db_.get(), range_locks_.get());
+  Status finished = unfinished_decisions_.Retry(db_.get(), range_locks_.get());
   CAIRN_RETURN_IF_ERROR(SyncLog());
   return finished;
 }
@@ -550,7 +552,7 @@ Status Database::Close() {
   rocksdb::CancelAllBackgroundWork(db_.get(), /*wait=*/true);
   expiry_->Bind(nullptr);
   write_stalls_->Bind(nullptr);
-  unfinished_commits_.Clear();
+  unfinished_decisions_.Clear();
   Status result = SyncLog();
   for (auto& [name, family] : families_) {
     const rocksdb::Status destroyed = db_->DestroyColumnFamilyHandle(family->handle);

@@ -33,7 +33,7 @@
 #include "engine/store/sort_directories.h"
 #include "engine/store/statistics_collector.h"
 #include "engine/store/table_claims.h"
-#include "engine/store/unfinished_commits.h"
+#include "engine/store/unfinished_decisions.h"
 #include "engine/store/work_counters.h"
 #include "engine/store/write_stalls.h"
 #include "rocksdb/options.h"
@@ -103,7 +103,7 @@ class Database {
   // Microseconds that transactions with changes took to commit.
   LatencyHistogram& commit_latency() { return commit_latency_; }
   const LatencyHistogram& commit_latency() const { return commit_latency_; }
-  UnfinishedCommits& unfinished_commits() { return unfinished_commits_; }
+  UnfinishedDecisions& unfinished_decisions() { return unfinished_decisions_; }
   // From here on transactions lock with `table`, and not with RocksDB's locks. Called once, while there is none.
   void UseRangeLocks(std::unique_ptr<RangeLockTable> table);
   // From what size on the batch of a prepared transaction becomes a memtable as it is (txn/memtable_bypass.h); 0: none.
@@ -232,7 +232,7 @@ class Database {
   WorkCounters work_;
   PerfSums perf_sums_;
   LatencyHistogram commit_latency_;
-  UnfinishedCommits unfinished_commits_;
+  UnfinishedDecisions unfinished_decisions_;
   std::unique_ptr<RangeLockTable> range_locks_;
   TableClaims table_claims_;
   SharedSync log_sync_;

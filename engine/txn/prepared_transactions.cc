@@ -3,25 +3,77 @@
 #include <utility>
 
 #include "engine/store/rocksdb_status.h"
+#include "engine/txn/memtable_bypass.h"
 
 namespace cairn {
 namespace {
+
+using Decision = UnfinishedDecisions::Decision;
 
 std::unique_ptr<rocksdb::Transaction> Find(Database* database, const TransactionId& id) {
   return std::unique_ptr<rocksdb::Transaction>(
       database->rocksdb()->GetTransactionByName(EncodeTransactionName(id)));
 }
 
+// A commit past the memtable takes the batch with it, and the next one would commit nothing.
+bool IsWhole(rocksdb::Transaction& transaction) {
+  return transaction.GetWriteBatch()->GetWriteBatch()->Count() > 0;
+}
+
 // The locks go with the transaction.
-Status Decide(Database* database, PreparedLocks* locks, const TransactionId& id,
-              rocksdb::Transaction* transaction,
-              rocksdb::Status (rocksdb::Transaction::*decide)()) {
-  transaction->GetWriteOptions()->sync = true;
-  CAIRN_RETURN_IF_ERROR(FromRocksDb((transaction->*decide)()));
+Status CarryOut(Database* database, PreparedLocks* locks, const TransactionId& id,
+                rocksdb::Transaction* transaction, Decision decision, Durability durability) {
+  transaction->GetWriteOptions()->sync = durability == Durability::kSync;
+  std::vector<rocksdb::ColumnFamilyHandle*> bypassed;
+  if (decision == Decision::kCommit && MayBypassMemtable(*database, transaction->GetWriteBatch())) {
+    bypassed = ChangedFamilies(*database, transaction->GetWriteBatch());
+  }
+  CAIRN_RETURN_IF_ERROR(
+      FromRocksDb(decision == Decision::kCommit ? transaction->Commit() : transaction->Rollback()));
   RangeLockTable* const ranges = database->range_locks();
   if (ranges != nullptr) ranges->ReleaseKept(EncodeTransactionName(id));
   locks->Release(id);
+  database->unfinished_decisions().Forget(EncodeTransactionName(id));
+  if (!bypassed.empty()) WriteOut(*database, bypassed);
   return Status();
+}
+
+// Whether what was decided before allows this decision.
+Status CheckMayDecide(Database* database, const std::string& name, Decision decision) {
+  UnfinishedDecisions& unfinished = database->unfinished_decisions();
+  if (unfinished.IsForTheNextStart(name)) {
+    return Status(StatusCode::kIoError,
+                  "a commit of the transaction has failed; it can be decided after a restart");
+  }
+  if (unfinished.Told(name).value_or(decision) == decision) return Status();
+  return Status(
+      StatusCode::kInvalidArgument,
+      decision == Decision::kRollback
+          ? "the transaction is to be committed, which has failed: repeat the commit"
+          : "the transaction is to be rolled back, which has failed: repeat the rollback");
+}
+
+Status Decide(Database* database, PreparedLocks* locks, const TransactionId& id, Decision decision,
+              OnFailure on_failure, Durability durability) {
+  std::unique_ptr<rocksdb::Transaction> transaction = Find(database, id);
+  if (transaction == nullptr) return Status(StatusCode::kNotFound);
+  const std::string name = transaction->GetName();
+  const Status allowed = CheckMayDecide(database, name, decision);
+  if (!allowed.ok()) {
+    LeavePrepared(&transaction);
+    return allowed;
+  }
+  const Status decided = CarryOut(database, locks, id, transaction.get(), decision, durability);
+  if (decided.ok()) return decided;
+  if (on_failure != OnFailure::kTryAgain && IsWhole(*transaction)) {
+    if (on_failure == OnFailure::kRemember) {
+      database->unfinished_decisions().NoteTold(name, decision);
+    }
+    LeavePrepared(&transaction);
+    return decided.WithContext("the transaction stays prepared");
+  }
+  LeaveUnfinished(database, &transaction, decision, locks->GiveUp(id));
+  return decided.WithContext("the transaction stays prepared until this can be done");
 }
 
 }  // namespace
@@ -42,24 +94,18 @@ std::vector<TransactionId> ListPreparedTransactions(Database* database) {
   return ids;
 }
 
-Status CommitPrepared(Database* database, PreparedLocks* locks, const TransactionId& id) {
-  std::unique_ptr<rocksdb::Transaction> transaction = Find(database, id);
-  if (transaction == nullptr) return Status(StatusCode::kNotFound);
-  const Status committed =
-      Decide(database, locks, id, transaction.get(), &rocksdb::Transaction::Commit);
-  if (committed.ok()) return committed;
-  LeaveUnfinished(database, &transaction, locks->GiveUp(id));
-  return committed.WithContext("the transaction stays prepared until it can be committed");
+bool IsPrepared(const Database& database, const std::string& name) {
+  return database.rocksdb()->GetTransactionByName(name) != nullptr;
 }
 
-Status RollbackPrepared(Database* database, PreparedLocks* locks, const TransactionId& id) {
-  std::unique_ptr<rocksdb::Transaction> transaction = Find(database, id);
-  if (transaction == nullptr) return Status(StatusCode::kNotFound);
-  const Status rolled_back =
-      Decide(database, locks, id, transaction.get(), &rocksdb::Transaction::Rollback);
-  if (rolled_back.ok()) return rolled_back;
-  LeavePrepared(&transaction);
-  return rolled_back.WithContext("the transaction stays prepared");
+Status CommitPrepared(Database* database, PreparedLocks* locks, const TransactionId& id,
+                      OnFailure on_failure, Durability durability) {
+  return Decide(database, locks, id, Decision::kCommit, on_failure, durability);
+}
+
+Status RollbackPrepared(Database* database, PreparedLocks* locks, const TransactionId& id,
+                        OnFailure on_failure, Durability durability) {
+  return Decide(database, locks, id, Decision::kRollback, on_failure, durability);
 }
 
 void LeavePrepared(std::unique_ptr<rocksdb::Transaction>* transaction) {
@@ -68,12 +114,11 @@ void LeavePrepared(std::unique_ptr<rocksdb::Transaction>* transaction) {
 }
 
 void LeaveUnfinished(Database* database, std::unique_ptr<rocksdb::Transaction>* transaction,
-                     std::unique_ptr<rocksdb::Transaction> holder) {
-  // A commit past the memtable takes the batch with it, and the next one would commit nothing.
-  const bool whole = (*transaction)->GetWriteBatch()->GetWriteBatch()->Count() > 0;
-  database->unfinished_commits().Add(
-      (*transaction)->GetName(), std::move(holder),
-      whole ? UnfinishedCommits::Chance::kNow : UnfinishedCommits::Chance::kAtStart);
+                     Decision decision, std::unique_ptr<rocksdb::Transaction> holder) {
+  database->unfinished_decisions().Add((*transaction)->GetName(), decision, std::move(holder),
+                                       IsWhole(**transaction)
+                                           ? UnfinishedDecisions::Chance::kNow
+                                           : UnfinishedDecisions::Chance::kAtStart);
   LeavePrepared(transaction);
 }
 

@@ -177,7 +177,13 @@ Status Transaction::Rollback() {
     facts_.SetState(TransactionState::kAwaitingRollback);
     const bool large = IsLarge();
     result = FromRocksDb(rocksdb_->Rollback());
-    if (!result.ok() || large) rocksdb_.reset();
+    if (!result.ok() && prepared_) {
+      StayPrepared(UnfinishedDecisions::Decision::kRollback);
+      result = result.WithContext("the transaction stays prepared until it can be rolled back");
+    } else if (!result.ok() || large || prepared_) {
+      rocksdb_
+          .reset();  // RocksDB keeps the name of a prepared one otherwise, and nobody else could use it.
+    }
   }
   row_counts_.Rollback();
   Finish();

@@ -91,9 +91,9 @@ class Transaction {
   // Whether anything would be written at commit.
   bool has_writes() const;
 
-  // Ends the transaction; locks and snapshots are released whatever happens. After an error of
-  // Commit() everything is rolled back, unless it says otherwise. What is prepared is never: it stays so, with its
-  // locks, in Database::unfinished_commits().
+  // Ends the transaction and releases its locks and snapshots. A prepared one that cannot be committed or rolled back stays
+  // prepared, with its locks, in Database::unfinished_decisions(); any other is rolled back after an error of Commit(),
+  // unless the error says otherwise.
   Status Commit(Durability durability);
   Status Rollback();
   // Makes the changes visible and releases the locks, without a sync; the order of the calls is the order of the
@@ -275,6 +275,7 @@ class Transaction {
   Status CommitToRocksDb(bool sync);
   Status FinishOrdered(Durability durability);
   Status AfterFailedCommit(Status failure);
+  void StayPrepared(UnfinishedDecisions::Decision decision);
   void CountRefusedLock(const Status& refusal);
   bool IsLarge() const;
   // Tell what the transaction has written and locked by now.

@@ -127,15 +127,20 @@ void Transaction::WriteOutBypassed() {
 // What is prepared may have been decided by others as well, and stays; all else is rolled back.
 Status Transaction::AfterFailedCommit(Status failure) {
   if (prepared_) {
-    KeepLocks();
-    claims_.ExchangeForLocks();
-    LeaveUnfinished(database_, &rocksdb_, /*holder=*/nullptr);
+    StayPrepared(UnfinishedDecisions::Decision::kCommit);
     return failure.WithContext("the transaction stays prepared until it can be committed");
   }
   const rocksdb::Status rolled_back = rocksdb_->Rollback();
   if (!rolled_back.ok()) rocksdb_.reset();  // Its destructor releases the locks.
   row_counts_.Rollback();
   return failure.WithContext("the transaction was rolled back");
+}
+
+// With claims_.Hold(). Nobody may write what it wrote before the decision is carried out.
+void Transaction::StayPrepared(UnfinishedDecisions::Decision decision) {
+  KeepLocks();
+  claims_.ExchangeForLocks();
+  LeaveUnfinished(database_, &rocksdb_, decision, /*holder=*/nullptr);
 }
 
 void Transaction::CommitOrdered() {

@@ -174,13 +174,17 @@ TEST_F(MemtableBypassTest, ACommitThatFailsIsRepeatedAtTheNextStart) {
   EXPECT_EQ(control_.syncs, syncs + 1) << "what others have committed is on disk";
   EXPECT_EQ(Read(0), "not found");
   EXPECT_TRUE(IsLocked(0));
+  // RocksDB would commit nothing by that name, and say that it has.
+  EXPECT_EQ(CommitPrepared(database_.get(), /*locks=*/nullptr, kId, OnFailure::kLeave).code(),
+            StatusCode::kIoError);
+  EXPECT_TRUE(IsLocked(0));
 
   dictionary_.reset();
   database_.reset();
   Open();
   const auto locks = PreparedLocks::Take(database_.get(), /*table=*/nullptr);
   ASSERT_TRUE(locks.ok());
-  ASSERT_TRUE(CommitPrepared(database_.get(), locks->get(), kId).ok());
+  ASSERT_TRUE(CommitPrepared(database_.get(), locks->get(), kId, OnFailure::kTryAgain).ok());
   EXPECT_EQ(Read(kRows - 1), "value");
   EXPECT_FALSE(IsLocked(0));
 }

@@ -138,6 +138,22 @@ TEST_F(OrderedCommitTest, ThatFailsUnpreparedIsRolledBack) {
   EXPECT_FALSE(Exists("key1"));
 }
 
+TEST_F(OrderedCommitTest, RollbackThatFailsStaysPreparedAndIsTriedAgain) {
+  const auto transaction = Writer("key1");
+  ASSERT_TRUE(transaction->Prepare(kId, Durability::kSync).ok());
+  control_.full = true;
+  EXPECT_FALSE(transaction->Rollback().ok());
+  EXPECT_FALSE(transaction->started());
+  EXPECT_TRUE(IsLocked("key1")) << "after a restart the transaction is prepared again";
+  EXPECT_FALSE(database_->MakeCommitsDurable().ok());
+
+  MakeRoom();
+  EXPECT_TRUE(database_->MakeCommitsDurable().ok());
+  EXPECT_FALSE(Exists("key1"));
+  EXPECT_FALSE(IsLocked("key1"));
+  EXPECT_TRUE(ListPreparedTransactions(database_.get()).empty());
+}
+
 // Whose locks are RocksDB's, or ranges.
 class DecisionTest : public OrderedCommitTest, public testing::WithParamInterface<bool> {
  protected:
@@ -165,7 +181,7 @@ class DecisionTest : public OrderedCommitTest, public testing::WithParamInterfac
 TEST_P(DecisionTest, ToCommitThatFailsIsTriedAgain) {
   LeavePreparedAndOpenAgain();
   control_.full = true;
-  EXPECT_FALSE(CommitPrepared(database_.get(), locks_.get(), kId).ok());
+  EXPECT_FALSE(CommitPrepared(database_.get(), locks_.get(), kId, OnFailure::kTryAgain).ok());
   EXPECT_TRUE(IsLocked("key1"));
 
   MakeRoom();
@@ -174,23 +190,73 @@ TEST_P(DecisionTest, ToCommitThatFailsIsTriedAgain) {
   EXPECT_FALSE(IsLocked("key1"));
 }
 
-TEST_P(DecisionTest, ToRollBackThatFailsCanBeRepeated) {
+TEST_P(DecisionTest, ToRollBackThatFailsIsTriedAgain) {
   LeavePreparedAndOpenAgain();
   control_.full = true;
-  EXPECT_FALSE(RollbackPrepared(database_.get(), locks_.get(), kId).ok());
+  EXPECT_FALSE(RollbackPrepared(database_.get(), locks_.get(), kId, OnFailure::kTryAgain).ok());
   EXPECT_TRUE(IsLocked("key1"));
-  EXPECT_EQ(ListPreparedTransactions(database_.get()).size(), 1u);
 
   MakeRoom();
-  EXPECT_TRUE(RollbackPrepared(database_.get(), locks_.get(), kId).ok());
+  EXPECT_TRUE(database_->MakeCommitsDurable().ok());
   EXPECT_FALSE(Exists("key1"));
   EXPECT_FALSE(IsLocked("key1"));
+}
+
+TEST_P(DecisionTest, ThatFailsIsLeftToWhoeverIsTold) {
+  for (const bool commits : {false, true}) {
+    LeavePreparedAndOpenAgain();
+    const auto decide = commits ? &CommitPrepared : &RollbackPrepared;
+    control_.full = true;
+    EXPECT_FALSE(
+        decide(database_.get(), locks_.get(), kId, OnFailure::kLeave, Durability::kSync).ok());
+
+    MakeRoom();
+    EXPECT_TRUE(database_->MakeCommitsDurable().ok());
+    EXPECT_TRUE(IsLocked("key1"));
+    EXPECT_FALSE(Exists("key1"));
+    EXPECT_EQ(ListPreparedTransactions(database_.get()).size(), 1u);
+    EXPECT_TRUE(
+        decide(database_.get(), locks_.get(), kId, OnFailure::kLeave, Durability::kSync).ok());
+    EXPECT_EQ(Exists("key1"), commits);
+    EXPECT_FALSE(IsLocked("key1"));
+    locks_.reset();
+  }
+}
+
+TEST_P(DecisionTest, ThatFailedAndIsToBeRememberedAllowsNoOther) {
+  for (const bool commits : {false, true}) {
+    LeavePreparedAndOpenAgain();
+    const auto decide = commits ? &CommitPrepared : &RollbackPrepared;
+    const auto other = commits ? &RollbackPrepared : &CommitPrepared;
+    control_.full = true;
+    EXPECT_FALSE(
+        decide(database_.get(), locks_.get(), kId, OnFailure::kRemember, Durability::kSync).ok());
+
+    MakeRoom();
+    EXPECT_EQ(
+        other(database_.get(), locks_.get(), kId, OnFailure::kRemember, Durability::kSync).code(),
+        StatusCode::kInvalidArgument);
+    EXPECT_TRUE(IsLocked("key1"));
+    EXPECT_TRUE(
+        decide(database_.get(), locks_.get(), kId, OnFailure::kRemember, Durability::kSync).ok());
+    EXPECT_EQ(Exists("key1"), commits);
+    locks_.reset();
+  }
+}
+
+TEST_F(OrderedCommitTest, TheNameOfWhatIsRolledBackIsFree) {
+  const auto first = Writer("key1");
+  ASSERT_TRUE(first->Prepare(kId, Durability::kSync).ok());
+  ASSERT_TRUE(first->Rollback().ok());
+  const auto second = Writer("key2");
+  EXPECT_TRUE(second->Prepare(kId, Durability::kSync).ok());
+  EXPECT_TRUE(second->Commit(Durability::kSync).ok());
 }
 
 TEST_P(DecisionTest, ThatFailedDoesNotKeepTheDatabaseFromClosing) {
   LeavePreparedAndOpenAgain();
   control_.full = true;
-  EXPECT_FALSE(CommitPrepared(database_.get(), locks_.get(), kId).ok());
+  EXPECT_FALSE(CommitPrepared(database_.get(), locks_.get(), kId, OnFailure::kTryAgain).ok());
   locks_.reset();
   MakeRoom();
   database_.reset();

@@ -355,12 +355,13 @@ TEST_F(TransactionTest, PreparedTransactionIsDecidedByNameAfterReopening) {
   EXPECT_EQ(other.Lock(family(), "commit", LockMode::kExclusive).code(), StatusCode::kLockTimeout);
 
   PreparedLocks* const held = locks->get();
-  ASSERT_TRUE(CommitPrepared(database_.get(), held, committed).ok());
-  EXPECT_EQ(CommitPrepared(database_.get(), held, committed).code(), StatusCode::kNotFound);
+  ASSERT_TRUE(CommitPrepared(database_.get(), held, committed, OnFailure::kTryAgain).ok());
+  EXPECT_EQ(CommitPrepared(database_.get(), held, committed, OnFailure::kTryAgain).code(),
+            StatusCode::kNotFound);
   EXPECT_TRUE(other.Lock(family(), "commit", LockMode::kExclusive).ok());
   EXPECT_EQ(other.Lock(family(), "rollback", LockMode::kExclusive).code(),
             StatusCode::kLockTimeout);
-  ASSERT_TRUE(RollbackPrepared(database_.get(), held, rolled_back).ok());
+  ASSERT_TRUE(RollbackPrepared(database_.get(), held, rolled_back, OnFailure::kTryAgain).ok());
   EXPECT_TRUE(other.Lock(family(), "rollback", LockMode::kExclusive).ok());
   Transaction reader(database_.get());
   reader.Start(Explicit(IsolationLevel::kReadCommitted));
@@ -398,7 +399,7 @@ TEST_F(TransactionTest, PreparedTransactionKeepsAllItsLocksAfterReopening) {
   }
   EXPECT_TRUE(other.Lock(family(), "shared", LockMode::kShared).ok());
   EXPECT_TRUE(other.Lock(family(), "passed", LockMode::kExclusive).ok());
-  ASSERT_TRUE(CommitPrepared(database_.get(), locks->get(), id).ok());
+  ASSERT_TRUE(CommitPrepared(database_.get(), locks->get(), id, OnFailure::kTryAgain).ok());
   EXPECT_TRUE(other.Lock(family(), "value", LockMode::kExclusive).ok());
   rocksdb::PinnableSlice record;
   EXPECT_EQ(other.Get(database_->system_family(), LockListKey(), View::kLatest, &record).code(),
