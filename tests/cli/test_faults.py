@@ -2,8 +2,16 @@
 
 import re
 
-from cairn.acceptance.fault_plan import FaultPlan, outcomes
-from cairn.acceptance.fault_statements import CHANGES, DEFINITION_CHANGES, ENDS, READS
+from cairn.acceptance.fault_plan import LOCKS, FaultPlan, outcomes
+from cairn.acceptance.fault_statements import (
+    CHANGES,
+    DEFINITION_CHANGES,
+    ENDS,
+    READS,
+    XA_BY_NAME,
+    XA_ENDS,
+    XA_STATEMENTS,
+)
 from cairn.acceptance.faults import IN_SHORT, OUTCOMES
 from cairn.paths import ROOT
 
@@ -21,13 +29,13 @@ def test_the_outcomes_are_the_engines():
 def test_the_file_has_the_fields_of_the_plug_in():
     body = re.search(r"struct Plan \{(.*?)\};", SOURCE, re.DOTALL)[1]
     fields = re.findall(r"std::atomic<int32_t>\s+(\w+);", body)
-    assert fields == ["thread", "outcome", "locks", "skip", "calls", "due", "pause", "paused"]
+    assert fields == ["thread", "outcome", "only", "skip", "calls", "due", "pause", "paused"]
     assert "char call[64];" in body
 
 
 def test_what_was_due_is_told_once_it_has_happened(tmp_path):
     with FaultPlan(tmp_path / "plan") as plan:
-        plan.arm(7, 3, 2, locks=True)
+        plan.arm(7, 3, 2, only=LOCKS)
         assert (tmp_path / "plan").read_bytes()[:16] == b"\7\0\0\0\3\0\0\0\1\0\0\0\2\0\0\0"
         assert plan.disarm() is None
         plan.arm(7, 3, 0)
@@ -40,7 +48,8 @@ def test_what_was_due_is_told_once_it_has_happened(tmp_path):
 
 
 def test_every_kind_of_statement_has_a_name_of_its_own():
-    names = [kind.name for kind in (*READS, *CHANGES, *ENDS)]
+    branches = (*XA_STATEMENTS, *XA_ENDS, *XA_BY_NAME)
+    names = [kind.name for kind in (*READS, *CHANGES, *ENDS, *branches)]
     names += [kind.name for kind, _ in DEFINITION_CHANGES]
     assert len(names) == len(set(names))
 

@@ -2,7 +2,8 @@
 //
 // The linker leads calls from one object file to another through the functions below (--wrap, CMakeLists.txt). A test
 // names a thread, an outcome and how many calls are to pass before it; the call that is due has that outcome in place
-// of doing anything. Neither the plug-in nor the engine knows: this is the very code that users get.
+// of doing anything. Neither the plug-in nor the engine knows: this is the very code that users get. What iterators meet
+// comes from below: RocksDB's reads of files fail, or give bytes that were not written.
 //
 // The test and the server share a file, named by the environment (CAIRN_FAULTS): Plan, in the machine's byte order.
 #include <fcntl.h>
@@ -11,6 +12,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -26,6 +28,7 @@
 #include "engine/table/index_build.h"
 #include "engine/table/table_check.h"
 #include "engine/table/table_writer.h"
+#include "engine/txn/prepared_transactions.h"
 #include "engine/txn/transaction.h"
 #include "engine/upkeep/upkeep.h"
 
@@ -36,17 +39,18 @@ namespace {
 constexpr int32_t kNoCall = -1;   // It has nothing to fail with, and does not count.
 constexpr int32_t kAnyCall = 0;   // Only what every call may meet is to happen to it.
 constexpr int32_t kLockCall = 1;  // It may wait for a lock.
+constexpr int32_t kFileRead = 2;  // It is RocksDB's.
 
 struct Plan {
   std::atomic<int32_t> thread;   // Of the kernel; 0: nothing happens.
   std::atomic<int32_t> outcome;  // A StatusCode.
-  std::atomic<int32_t> locks;    // 1: calls that may wait for a lock alone count.
-  std::atomic<int32_t> skip;     // Calls that pass before the one that is due.
-  std::atomic<int32_t> calls;    // That have passed.
-  std::atomic<int32_t> due;      // 1: it has happened.
-  std::atomic<int32_t> pause;    // 1: what is due waits until this is 0, and then goes on.
-  std::atomic<int32_t> paused;   // 1: it waits.
-  char call[64];                 // What was due.
+  std::atomic<int32_t> only;   // kAnyCall: all of the adapter count; else those of this kind alone.
+  std::atomic<int32_t> skip;   // Calls that pass before the one that is due.
+  std::atomic<int32_t> calls;  // That have passed.
+  std::atomic<int32_t> due;    // 1: it has happened.
+  std::atomic<int32_t> pause;  // 1: what is due waits until this is 0, and then goes on.
+  std::atomic<int32_t> paused;  // 1: it waits.
+  char call[64];                // What was due.
 };
 
 Plan* OpenPlan() {
@@ -59,12 +63,17 @@ Plan* OpenPlan() {
   return bytes == MAP_FAILED ? nullptr : static_cast<Plan*>(bytes);
 }
 
+bool Counts(const Plan& plan, int32_t kind) {
+  const int32_t only = plan.only.load();
+  return only == kAnyCall ? kind == kAnyCall || kind == kLockCall : kind == only;
+}
+
 // The outcome of this call, if it is the one.
 std::optional<Status> Due(const char* call, int32_t kind) {
   static Plan* const plan = OpenPlan();
   static thread_local const int32_t thread = ::gettid();
   if (plan == nullptr || plan->thread.load() != thread || plan->due.load() != 0) return {};
-  if (kind == kNoCall || (plan->locks.load() != 0 && kind != kLockCall)) return {};
+  if (!Counts(*plan, kind)) return {};
   if (plan->calls.fetch_add(1) < plan->skip.load()) return {};
   std::strncpy(plan->call, call, sizeof(plan->call) - 1);
   plan->due.store(1);
@@ -77,6 +86,20 @@ std::optional<Status> Due(const char* call, int32_t kind) {
     return {};
   }
   return Status(static_cast<StatusCode>(plan->outcome.load()), "a fault on demand");
+}
+
+// What fails then stays prepared, and is tried again: tests/unit/txn has that.
+bool IsPrepared(const Transaction& transaction) {
+  return transaction.facts().Describe().state == TransactionState::kPrepared;
+}
+
+ssize_t FailedRead(const Status& fault, uint8_t* bytes, ssize_t count) {
+  if (fault.code() == StatusCode::kCorruption) {
+    for (ssize_t i = 0; i < count; ++i) bytes[i] ^= 0x55;
+    return count;
+  }
+  errno = EIO;
+  return -1;
 }
 
 using Names = std::vector<std::string>;
@@ -181,10 +204,20 @@ CAIRN_CALL("_ZN5cairn8BulkLoad6FinishEv", "BulkLoad::Finish", kAnyCall, Status, 
 
 // --- The end of a transaction: one that fails has rolled back, as the real ones do. ---
 CAIRN_CALL("_ZN5cairn11Transaction6CommitENS_10DurabilityE", "Transaction::Commit",
-           self->has_writes() ? kAnyCall : kNoCall, Status,
+           self->has_writes() && !IsPrepared(*self) ? kAnyCall : kNoCall, Status,
            (Transaction* self, Durability durability), (self, durability), (void)self->Rollback())
 CAIRN_CALL("_ZN5cairn11Transaction7PrepareERKNS_13TransactionIdENS_10DurabilityE", "Transaction::Prepare", kAnyCall,
            Status, (Transaction* self, const TransactionId& id, Durability durability), (self, id, durability), )
+CAIRN_CALL("_ZN5cairn14CommitPreparedEPNS_8DatabaseEPNS_13PreparedLocksERKNS_13TransactionIdENS_9OnFailureENS_10DurabilityE",
+           "CommitPrepared", kAnyCall, Status,
+           (Database* database, PreparedLocks* locks, const TransactionId& id, OnFailure on_failure,
+            Durability durability),
+           (database, locks, id, on_failure, durability), )
+CAIRN_CALL("_ZN5cairn16RollbackPreparedEPNS_8DatabaseEPNS_13PreparedLocksERKNS_13TransactionIdENS_9OnFailureENS_10DurabilityE",
+           "RollbackPrepared", kAnyCall, Status,
+           (Database* database, PreparedLocks* locks, const TransactionId& id, OnFailure on_failure,
+            Durability durability),
+           (database, locks, id, on_failure, durability), )
 
 // --- Definitions ---
 CAIRN_CALL("_ZN5cairn10Dictionary11CreateTableESt17basic_string_viewIcSt11char_traitsIcEERKSt6vectorINS_8NewIndexESaIS6_EESt8optionalImENS_13TableLifetimeE",
@@ -214,5 +247,13 @@ CAIRN_CALL("_ZN5cairn10IndexBuild3RunEv", "IndexBuild::Run", kAnyCall, Status, (
 CAIRN_CALL("_ZN5cairn6Upkeep16UpdateStatisticsEv", "Upkeep::UpdateStatistics", kAnyCall, Status, (Upkeep* self),
            (self), )
 // clang-format on
+
+// --- RocksDB's reads of files ---
+extern "C" ssize_t __real_pread(int file, void* bytes, size_t count, off_t offset);
+extern "C" ssize_t __wrap_pread(int file, void* bytes, size_t count, off_t offset) {
+  const std::optional<Status> fault = Due("pread", kFileRead);
+  const ssize_t read = __real_pread(file, bytes, count, offset);
+  return fault ? FailedRead(*fault, static_cast<uint8_t*>(bytes), read) : read;
+}
 
 }  // namespace cairn

@@ -14,8 +14,11 @@ from cairn.paths import ROOT
 
 _STATUS = ROOT / "engine" / "base" / "status.h"
 # As struct Plan of tests/faults/faults.cc.
-_FIELDS = ("thread", "outcome", "locks", "skip", "calls", "due", "pause", "paused")
+_FIELDS = ("thread", "outcome", "only", "skip", "calls", "due", "pause", "paused")
 _NAME_BYTES = 64
+# Which calls count, as kAnyCall and so on there: the adapter's, those of them that may wait for a
+# lock, RocksDB's reads of files.
+CALLS, LOCKS, FILE_READS = range(3)
 _BYTES = 4 * len(_FIELDS) + _NAME_BYTES
 
 
@@ -50,16 +53,16 @@ class FaultPlan:
         self._file.close()
 
     def arm(
-        self, thread: int, outcome: int, skip: int, *, locks: bool = False, pause: bool = False
+        self, thread: int, outcome: int, skip: int, *, only: int = CALLS, pause: bool = False
     ) -> None:
         """The call after `skip` others, by the thread with this number of the kernel's, is due.
 
-        `locks`: only calls that may wait for a lock count. `pause`: it waits until `go_on`.
+        `only`: which calls count. `pause`: the call waits until `go_on`.
         """
         self._set("thread", 0)
         for field, value in (
             ("outcome", outcome),
-            ("locks", int(locks)),
+            ("only", only),
             ("skip", skip),
             ("calls", 0),
             ("due", 0),

@@ -36,6 +36,12 @@ ROWS_OF = (
     "INSERT INTO a SELECT id, v FROM t",
     "INSERT INTO g (id, d, k, b) SELECT id, id MOD 3, k, v FROM t",
 )
+# Files of the server, for LOAD DATA.
+FILES = (
+    "SELECT id + 100, u + 1000, k, v FROM s INTO OUTFILE 'new.txt'",
+    "SELECT id, u, k, v FROM s INTO OUTFILE 'some taken.txt'",
+    "SELECT id + 100, k, v FROM s INTO OUTFILE 'parts.txt'",
+)
 
 
 @dataclass(frozen=True)
@@ -79,6 +85,10 @@ CHANGES = (
     Kind("INSERT", "INSERT INTO t VALUES (100, 1000, 1, 'x'), (101, 1010, 1, 'y')"),
     Kind("INSERT IGNORE", "INSERT IGNORE INTO t VALUES (100, 1000, 1, 'x'), (7, 1010, 1, 'y')"),
     Kind("INSERT with a counter", "INSERT INTO a (v) VALUES ('x'), ('y'), ('z')"),
+    Kind("LOAD DATA", "LOAD DATA INFILE 'new.txt' INTO TABLE t"),
+    Kind("LOAD DATA IGNORE", "LOAD DATA INFILE 'some taken.txt' IGNORE INTO TABLE t"),
+    Kind("LOAD DATA REPLACE", "LOAD DATA INFILE 'some taken.txt' REPLACE INTO TABLE t"),
+    Kind("LOAD DATA into partitions", "LOAD DATA INFILE 'parts.txt' INTO TABLE p"),
     Kind("INSERT SELECT", "INSERT INTO t SELECT id + 100, u + 1000, k, v FROM s"),
     Kind(
         "ON DUPLICATE KEY",
@@ -115,6 +125,22 @@ ENDS = (
         "COMMIT",
         before=("SAVEPOINT x", "DELETE FROM t WHERE k = 3", "ROLLBACK TO x", "DELETE FROM h"),
     ),
+)
+_CHANGE = "UPDATE t SET v = 'changed' WHERE k = 3"
+_XA_END = "XA END 'f'"
+# Of an XA transaction `f`, which begins before.
+XA_STATEMENTS = (
+    Kind("INSERT within XA", CHANGES[0].statement),
+    Kind("UPDATE within XA", _CHANGE),
+)
+XA_ENDS = (
+    Kind("XA PREPARE", "XA PREPARE 'f'", before=(_CHANGE, _XA_END)),
+    Kind("XA COMMIT in one phase", "XA COMMIT 'f' ONE PHASE", before=(_CHANGE, _XA_END)),
+)
+# Of one that a session has prepared and left behind.
+XA_BY_NAME = (
+    Kind("XA COMMIT by name", "XA COMMIT 'f'", before=(_CHANGE, _XA_END, "XA PREPARE 'f'")),
+    Kind("XA ROLLBACK by name", "XA ROLLBACK 'f'", before=(_CHANGE, _XA_END, "XA PREPARE 'f'")),
 )
 _FILL_P = "INSERT IGNORE INTO p SELECT id, k, v FROM t"
 # Each is a definition, and the statements that take it back.

@@ -2,7 +2,8 @@
 
 The client must get the number of that error, the statement must be undone, the transaction must be
 what the client was told of it, and the server must live. The plug-in is that of tests/faults: the
-code of users, with the calls between adapter and engine led through functions that fail on demand.
+code of users, with the calls between adapter and engine, and RocksDB's reads of files, led through
+functions that fail on demand.
 """
 
 from __future__ import annotations
@@ -12,21 +13,27 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pymysql
 
 from cairn import packages, plugin, prefix, rocksdb
-from cairn.acceptance.fault_plan import FaultPlan, outcomes
+from cairn.acceptance import fault_binary_log
+from cairn.acceptance.fault_plan import CALLS, FILE_READS, LOCKS, FaultPlan, outcomes
 from cairn.acceptance.fault_statements import (
     CHANGES,
     DEFINITION_CHANGES,
     DEFINITIONS,
     DROPS,
     ENDS,
+    FILES,
     READS,
     ROWS_OF,
     TABLES,
+    XA_BY_NAME,
+    XA_ENDS,
+    XA_STATEMENTS,
     Kind,
 )
 from cairn.paths import BUILD, VAR
@@ -49,7 +56,7 @@ class Outcome:
 
     name: str
     numbers: frozenset[int]
-    locks: bool = False  # Calls that may wait for a lock alone.
+    only: int = CALLS  # Which calls meet it.
     ends_transaction: bool = False
 
 
@@ -57,16 +64,24 @@ class Outcome:
 GONE = (0, 1008, 1051)
 _ENGINE_ERROR = 1296  # "Got error N '...' from ROCKSDB"
 OUTCOMES = (
-    Outcome("LockTimeout", frozenset({1205}), locks=True),
-    Outcome("Deadlock", frozenset({1213}), locks=True, ends_transaction=True),
-    Outcome("SnapshotConflict", frozenset({1213}), locks=True),
-    Outcome("LockLimit", frozenset({_ENGINE_ERROR}), locks=True),
+    Outcome("LockTimeout", frozenset({1205}), only=LOCKS),
+    Outcome("Deadlock", frozenset({1213}), only=LOCKS, ends_transaction=True),
+    Outcome("SnapshotConflict", frozenset({1213}), only=LOCKS),
+    Outcome("LockLimit", frozenset({_ENGINE_ERROR}), only=LOCKS),
     Outcome("IoError", frozenset({_ENGINE_ERROR})),
     Outcome("Corruption", frozenset({_ENGINE_ERROR})),
     Outcome("NoSpace", frozenset({1021})),
     Outcome("Aborted", frozenset({_ENGINE_ERROR})),
     Outcome("Internal", frozenset({1815})),
 )
+# What the engine meets below, in reads of files, iterators among them.
+FILE_OUTCOMES = (
+    Outcome("IoError", frozenset({_ENGINE_ERROR}), only=FILE_READS),
+    Outcome("Corruption", frozenset({_ENGINE_ERROR}), only=FILE_READS),
+)
+_XA_ROLLED_BACK = 1402
+_XA_FAILED = 1401
+_COMMIT_FAILED = 1180
 IN_SHORT = ("LockTimeout", "Deadlock", "IoError", "Corruption")
 
 
@@ -131,7 +146,8 @@ def run(short: bool) -> int:
     say("")
     for call, count in sorted(figures.calls.items()):
         say(f"  {call:<32}{count:>7} times")
-    say(f"\n{figures.statements - len(figures.problems)} passed, {len(figures.problems)} failed")
+    passed = max(0, figures.statements - len(figures.problems))
+    say(f"\n{passed} passed, {len(figures.problems)} failed")
     return 1 if figures.problems else 0
 
 
@@ -143,33 +159,68 @@ def check(reporter: Reporter, short: bool) -> Figures:
     directory = VAR / "acceptance" / "faults"
     figures = Figures()
     with own_directory(directory):
-        plan_file = directory / "plan"
-        server = ScratchServer(mariadb, directory / "server", _options())
-        server.library = LIBRARY
-        server.environment["CAIRN_FAULTS"] = str(plan_file)
-        with FaultPlan(plan_file) as plan, server:
-            server.start()
-            _fill(server)
-            run_of_faults = _Run(server, plan, figures, short)
-            for title, work in (
-                ("Reads", run_of_faults.reads),
-                ("Changes", run_of_faults.changes),
-                ("Ends", run_of_faults.ends),
-                ("Definitions", run_of_faults.definitions),
-                ("Kills", run_of_faults.kills),
-            ):
-                with reporter.phase(f"Faults: {title.lower()}") as phase:
-                    before = figures.faults, figures.kills, len(figures.problems)
-                    work(phase)
-                    phase.summary = (
-                        f"{figures.faults - before[0]} faults, {figures.kills - before[1]} kills"
-                    )
-                    for problem in figures.problems[before[2] :][:10]:
-                        phase.note(problem)
-            server.stop()
+        _with_server(
+            reporter,
+            directory / "calls",
+            mariadb,
+            _Run(OUTCOMES, figures, short),
+            ("Reads", "Changes", "Ends", "XA", "Definitions", "Kills"),
+        )
+        _with_server(
+            reporter,
+            directory / "files",
+            mariadb,
+            _Run(FILE_OUTCOMES, figures, short),
+            ("Reads", "Changes"),
+            "--rocksdb-no-block-cache=ON",
+            "--rocksdb-cache-index-and-filter-blocks=OFF",
+            "--rocksdb-pin-l0-filter-and-index-blocks-in-cache=OFF",
+        )
+        with reporter.phase("Faults: binary log") as phase:
+            figures.statements += len(fault_binary_log.DECISIONS)
+            options = (*_options(), *fault_binary_log.OPTIONS)
+            with ScratchServer(mariadb, directory / "binary-log", options) as server:
+                server.wrapper = fault_binary_log.WRAPPER
+                server.start()
+                found = fault_binary_log.problems(server)
+                server.stop()
+            for problem in found:
+                phase.note(problem)
+            figures.problems += found
     if not figures.problems:
         remove(directory)
     return figures
+
+
+def _with_server(
+    reporter: Reporter,
+    directory: Path,
+    mariadb: prefix.Server,
+    run_of_faults: _Run,
+    titles: tuple[str, ...],
+    *options: str,
+) -> None:
+    """Lets parts of a run go over a server of their own, and shows what they met."""
+    figures = run_of_faults.figures
+    server = ScratchServer(mariadb, directory, (*_options(), *options))
+    server.library = LIBRARY
+    server.environment["CAIRN_FAULTS"] = str(directory / "plan")
+    with FaultPlan(directory / "plan") as plan, server:
+        server.start()
+        _fill(server)
+        run_of_faults.server, run_of_faults.plan = server, plan
+        for title in titles:
+            with reporter.phase(f"Faults: {title.lower()}") as phase:
+                before = figures.faults, figures.kills, len(figures.problems)
+                getattr(run_of_faults, title.lower())(phase)
+                faults, kills = figures.faults - before[0], figures.kills - before[1]
+                if not faults and not kills:
+                    figures.problems.append(f"{title.lower()}: no call has failed")
+                below = " in files" if run_of_faults.in_files else ""
+                phase.summary = f"{faults} faults{below}, {kills} kills"
+                for problem in figures.problems[before[2] :][:10]:
+                    phase.note(problem)
+        server.stop()
 
 
 def _options() -> tuple[str, ...]:
@@ -187,17 +238,31 @@ def _fill(server: ScratchServer) -> None:
         *ROWS_OF,
         "CREATE TABLE marker (n INT PRIMARY KEY)",
         "ALTER TABLE s ADD INDEX n (v)",
+        *FILES,
+        "SET GLOBAL rocksdb_force_flush_memtable_now = 1",
     ):
         server.query(statement, database=DATABASE)
 
 
+def _comparable(content: dict[str, list[tuple[Any, ...]]]) -> dict[str, list[tuple[Any, ...]]]:
+    """The rows of the tables, but for numbers that are given out once."""
+    rows = {table: found for table, found in content.items() if table != "marker"}
+    return rows | {"a": [row[1:] for row in rows["a"]]}
+
+
 @dataclass
 class _Run:
-    server: ScratchServer
-    plan: FaultPlan
+    outcomes: tuple[Outcome, ...]
     figures: Figures
     short: bool
+    server: ScratchServer = field(init=False)
+    plan: FaultPlan = field(init=False)
     _marker: int = 0
+
+    @property
+    def in_files(self) -> bool:
+        """Whether it is RocksDB's reads of files that fail."""
+        return self.outcomes is FILE_OUTCOMES
 
     # ---- the parts ------------------------------------------------------------------------------
 
@@ -215,6 +280,16 @@ class _Run:
         for kind in ENDS:
             phase.progress(kind.name)
             self._kind(kind, self._end)
+
+    def xa(self, phase: Phase) -> None:
+        for kinds, case in (
+            (XA_STATEMENTS, self._in_branch),
+            (XA_ENDS, self._end_of_branch),
+            (XA_BY_NAME, self._end_by_name),
+        ):
+            for kind in kinds:
+                phase.progress(kind.name)
+                self._kind(kind, case)
 
     def definitions(self, phase: Phase) -> None:
         for kind, back in DEFINITION_CHANGES:
@@ -249,14 +324,14 @@ class _Run:
         wanted = session.content()
         met = self.figures.faults
         try:
-            for outcome in OUTCOMES:
+            for outcome in self.outcomes:
                 if self.short and outcome.name not in IN_SHORT:
                     continue
-                self.figures.statements += 1
                 for skip in self._skips():
                     call = case(session, kind, outcome, skip, wanted)
                     if call is None:
                         break
+                    self.figures.statements += skip == 0
                     self.figures.faults += 1
                     self.figures.calls[call] += 1
                     if not self.server.answers():
@@ -266,7 +341,7 @@ class _Run:
                         session = Session(self.server)
         finally:
             session.close()
-        if self.figures.faults == met:
+        if self.figures.faults == met and not self.in_files:
             self.figures.problems.append(f"{kind.name}: no call of the engine has failed")
         checker = Session(self.server)
         for row in checker.rows(f"CHECK TABLE {', '.join(TABLES)} EXTENDED"):
@@ -298,17 +373,29 @@ class _Run:
         skip: int,
         wanted: dict[str, list[tuple[Any, ...]]],
     ) -> str | None:
+        if self.in_files and kind not in READS:
+            # What the statement makes of the tables, without a fault.
+            self._prepare(session, kind)
+            session.rows(kind.statement)
+            changed = _comparable(session.content())
+            session.rows("ROLLBACK")
         self._prepare(session, kind)
         right = sorted(session.rows(kind.statement), key=repr) if kind in READS else []
         self._arm(session, outcome, skip)
         number, text, rows = session.error_of(kind.statement)
         call = self.plan.disarm()
+        if call is None and number:
+            self._problem(kind, outcome, skip, "nothing", f"error {number} ({text})")
         if call is not None:
             if number == 0 and kind in READS and not kind.statement.startswith("HANDLER"):
                 if sorted(rows, key=repr) != right:
                     self._problem(kind, outcome, skip, call, "no error, and other rows")
             elif number == 0:
-                if kind not in READS:
+                if self.in_files and kind not in READS:
+                    # It has read again, or not for its own sake.
+                    if _comparable(session.content()) != changed:
+                        self._problem(kind, outcome, skip, call, "no error, and other rows")
+                elif kind not in READS:
                     self._problem(kind, outcome, skip, call, "no error")
             elif number not in outcome.numbers:
                 self._problem(kind, outcome, skip, call, f"error {number} ({text})")
@@ -351,7 +438,7 @@ class _Run:
         wanted: dict[str, list[tuple[Any, ...]]],
     ) -> str | None:
         """A transaction that cannot be committed is an error, and all of it is undone."""
-        if outcome.locks:
+        if outcome.only == LOCKS:
             return None
         self._prepare(session, kind)
         self._arm(session, outcome, skip)
@@ -363,8 +450,21 @@ class _Run:
             return None
         if number == 0:
             self._problem(kind, outcome, skip, call, "no error")
-        elif number not in outcome.numbers | {1180, 1030}:
+        elif number not in outcome.numbers | {_COMMIT_FAILED, 1030}:
             self._problem(kind, outcome, skip, call, f"error {number} ({text})")
+        self._require_undone(session, kind, outcome, skip, call, wanted)
+        return call
+
+    def _require_undone(
+        self,
+        session: Session,
+        kind: Kind,
+        outcome: Outcome,
+        skip: int,
+        call: str,
+        wanted: dict[str, list[tuple[Any, ...]]],
+    ) -> None:
+        """Others see nothing of a transaction that was to be committed."""
         other = Session(self.server)
         found = other.content()
         other.close()
@@ -375,7 +475,122 @@ class _Run:
                 self._problem(kind, outcome, skip, call, f"{part} is not as it was")
                 self._restore(session, wanted)
                 break
+
+    # ---- XA -------------------------------------------------------------------------------------
+
+    def _prepare_branch(self, session: Session, kind: Kind) -> None:
+        session.rows("XA START 'f'")
+        self._marker += 1
+        session.rows(f"INSERT INTO marker VALUES ({self._marker})")
+        for statement in kind.before:
+            session.rows(statement)
+
+    def _in_branch(
+        self,
+        session: Session,
+        kind: Kind,
+        outcome: Outcome,
+        skip: int,
+        wanted: dict[str, list[tuple[Any, ...]]],
+    ) -> str | None:
+        """A statement that fails leaves the branch as it was, or ends it."""
+        self._prepare_branch(session, kind)
+        self._arm(session, outcome, skip)
+        number, text, _ = session.error_of(kind.statement)
+        call = self.plan.disarm()
+        if call is None and number:
+            self._problem(kind, outcome, skip, "nothing", f"error {number} ({text})")
+        if call is not None:
+            if number not in outcome.numbers:
+                self._problem(kind, outcome, skip, call, f"error {number} ({text})")
+            if not outcome.ends_transaction:
+                self._require_told(session, kind, outcome, skip, call, number, wanted)
+        session.error_of("XA END 'f'")
+        self._require_none(session, kind, outcome, skip, str(call), "XA ROLLBACK 'f'")
+        self._require_undone(session, kind, outcome, skip, str(call), wanted)
         return call
+
+    def _end_of_branch(
+        self,
+        session: Session,
+        kind: Kind,
+        outcome: Outcome,
+        skip: int,
+        wanted: dict[str, list[tuple[Any, ...]]],
+    ) -> str | None:
+        """A branch that cannot be prepared or committed is undone, and nobody finds it."""
+        if outcome.only == LOCKS:
+            return None
+        self._prepare_branch(session, kind)
+        self._arm(session, outcome, skip)
+        number, text, _ = session.error_of(kind.statement)
+        call = self.plan.disarm()
+        if call is None:
+            if number:
+                self._problem(kind, outcome, skip, "nothing", f"error {number} ({text})")
+            if session.rows("XA RECOVER"):
+                session.rows("XA ROLLBACK 'f'")
+            elif (self._marker,) not in session.rows("SELECT * FROM marker"):
+                self._problem(kind, outcome, skip, "nothing", "the branch is not committed")
+            self._restore(session, wanted)
+            return None
+        if number == 0:
+            self._problem(kind, outcome, skip, call, "no error")
+            session.error_of("XA ROLLBACK 'f'")
+        elif number not in outcome.numbers | {_XA_ROLLED_BACK, _COMMIT_FAILED, 1030}:
+            self._problem(kind, outcome, skip, call, f"error {number} ({text})")
+        if session.rows("XA RECOVER"):
+            self._problem(kind, outcome, skip, call, "the branch is prepared")
+        self._require_undone(session, kind, outcome, skip, call, wanted)
+        return call
+
+    def _end_by_name(
+        self,
+        session: Session,
+        kind: Kind,
+        outcome: Outcome,
+        skip: int,
+        wanted: dict[str, list[tuple[Any, ...]]],
+    ) -> str | None:
+        """A prepared branch that cannot be ended is there, and can be ended the next time."""
+        if outcome.only == LOCKS:
+            return None
+        owner = Session(self.server)
+        self._prepare_branch(owner, kind)
+        owner.close()
+        left = f"SELECT 1 FROM information_schema.processlist WHERE id = {owner.id}"
+        while session.rows(left):
+            time.sleep(0.001)
+        self._arm(session, outcome, skip)
+        number, text, _ = session.error_of(kind.statement)
+        call = self.plan.disarm()
+        if call is not None:
+            warnings = {int(row[1]) for row in session.rows("SHOW WARNINGS")}
+            if number != _XA_FAILED or _ENGINE_ERROR not in warnings:
+                self._problem(kind, outcome, skip, call, f"error {number} ({text}), {warnings}")
+            if [row[3] for row in session.rows("XA RECOVER")] != [b"f"]:
+                self._problem(kind, outcome, skip, call, "the branch is gone")
+            self._require_none(session, kind, outcome, skip, call, kind.statement)
+        elif number:
+            self._problem(kind, outcome, skip, "nothing", f"error {number} ({text})")
+        found = session.content()
+        is_there = (self._marker,) in found.pop("marker")
+        commits = kind.statement.startswith("XA COMMIT")
+        if is_there != commits or (found["t"] != wanted["t"]) != commits:
+            self._problem(kind, outcome, skip, str(call), "the decision is not what was asked")
+        for part, rows in found.items():
+            if part not in ("t", "t by k") and rows != wanted[part]:
+                self._problem(kind, outcome, skip, str(call), f"{part} is not as it was")
+        self._restore(session, wanted)
+        return call
+
+    def _require_none(
+        self, session: Session, kind: Kind, outcome: Outcome, skip: int, call: str, statement: str
+    ) -> None:
+        """A statement without a fault succeeds."""
+        number, text, _ = session.error_of(statement)
+        if number:
+            self._problem(kind, outcome, skip, call, f"{statement}: error {number} ({text})")
 
     def _restore(self, session: Session, wanted: dict[str, list[tuple[Any, ...]]]) -> None:
         if session.content() == wanted:
@@ -397,7 +612,7 @@ class _Run:
         back: tuple[str, ...],
     ) -> str | None:
         """A definition that fails is as it was, and can be made the next time."""
-        if outcome.locks:
+        if outcome.only == LOCKS:
             return None
         self._arm(session, outcome, skip)
         number, text, _ = session.error_of(kind.statement)
@@ -429,7 +644,7 @@ class _Run:
         back: tuple[str, ...],
     ) -> str | None:
         """A drop that fails can be made again, and leaves nothing in the way of the name."""
-        if outcome.locks:
+        if outcome.only == LOCKS:
             return None
         self._arm(session, outcome, skip)
         number, text, _ = session.error_of(kind.statement)
@@ -509,7 +724,7 @@ class _Run:
         return call is not None
 
     def _arm(self, session: Session, outcome: Outcome, skip: int) -> None:
-        self.plan.arm(session.thread, outcomes()[outcome.name], skip, locks=outcome.locks)
+        self.plan.arm(session.thread, outcomes()[outcome.name], skip, only=outcome.only)
 
     def _problem(self, kind: Kind, outcome: Outcome, skip: int, call: str, what: str) -> None:
         self.figures.problems.append(
