@@ -197,7 +197,7 @@ class Database {
   // at any time.
   Status SyncLog();
 
-  // Everything that is committed is on disk when this returns, and so is what was decided to be committed.
+  // Everything that is committed is on disk when this returns, and so is what was decided of prepared transactions.
   Status MakeCommitsDurable();
 
   // Stops background work, syncs the log and closes; no other call may run or follow. Memtables stay in

@@ -162,6 +162,6 @@ def _changes(record: Record, branch: str) -> bool:
         elif event.step.effect:
             changes += event.answer.changed if rows is None else len(rows)
             if text.startswith("INSERT IGNORE INTO t ") and triggers.tries(record.script.triggers):
-                # Written of rows that were not inserted, too.
+                # Its trigger also wrote about rows that were not inserted.
                 changes += 1
     return changes > 0
