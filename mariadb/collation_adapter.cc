@@ -142,7 +142,7 @@ class ServerCollation final : public Collation {
     }
   }
 
-  // spec/on-disk-format.md, 3.4 and 4.5.
+  // docs/stock-format.md, 3.4 and 4.5.
   CollationKind Kind() const {
     if (charset_ == &my_charset_bin) return CollationKind::kBinary;
     if (charset_->number == kLatin1Bin) return CollationKind::kLatin1Bin;

@@ -25,7 +25,7 @@ bool IsOldTemporal(const Field& field) {
   return type == MYSQL_TYPE_TIMESTAMP || type == MYSQL_TYPE_DATETIME || type == MYSQL_TYPE_TIME;
 }
 
-// spec/on-disk-format.md, 3.3: the old formats differ with and without a fraction.
+// docs/stock-format.md, 3.3: the old formats differ with and without a fraction.
 ColumnType OldTemporalType(const Field& field) {
   const bool fraction = field.decimals() > 0;
   if (field.real_type() == MYSQL_TYPE_TIME) {
@@ -152,7 +152,7 @@ bool NamesFamily(std::string_view comment) {
          RunningEngine()->database().FindFamily(comment) != nullptr;
 }
 
-// spec/on-disk-format.md, 1.3.
+// docs/stock-format.md, 1.3.
 NewIndex ChooseFamily(std::string_view comment, std::string_view dictionary_name) {
   NewIndex index;
   if (const std::optional<std::string_view> partition = PartitionOf(dictionary_name)) {

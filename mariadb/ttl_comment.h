@@ -1,6 +1,6 @@
 // Rows that expire, as the comment of a table declares them:
 // "ttl_duration=<seconds>;ttl_col=<column>", for single partitions "<partition>_ttl_duration=<seconds>" and
-// so on (spec/on-disk-format.md, 8).
+// so on (docs/stock-format.md, 8).
 #pragma once
 
 #include <cstdint>

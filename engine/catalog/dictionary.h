@@ -1,6 +1,6 @@
 // The data dictionary: which tables and indexes exist, and where their entries lie.
 //
-// The records lie in the column family `__system__` (spec/on-disk-format.md, 11); this class keeps them
+// The records lie in the column family `__system__` (docs/stock-format.md, 11); this class keeps them
 // in memory as well and is the only one that writes them. Every change is one synced write batch, so a
 // crash leaves the state before or after it.
 #pragma once

@@ -1,4 +1,4 @@
-// BLOB key parts: the first bytes of the value and its whole length (spec/on-disk-format.md, 3.8).
+// BLOB key parts: the first bytes of the value and its whole length (docs/stock-format.md, 3.8).
 #pragma once
 
 #include <cstddef>

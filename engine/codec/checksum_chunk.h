@@ -1,5 +1,5 @@
 // The optional chunk at the end of a value: CRC-32 of the key and of the value before the chunk
-// (spec/on-disk-format.md, 9).
+// (docs/stock-format.md, 9).
 #pragma once
 
 #include <cstddef>

@@ -9,7 +9,7 @@
 
 namespace cairn {
 
-// How key parts of a collation are encoded (spec/on-disk-format.md, 3.4).
+// How key parts of a collation are encoded (docs/stock-format.md, 3.4).
 enum class CollationKind : uint8_t {
   kBinary,       // `binary`: bytes compare as they are
   kLatin1Bin,    // `latin1_bin`: bytes compare as they are, padded with spaces

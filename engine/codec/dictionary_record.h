@@ -1,4 +1,4 @@
-// Records of the data dictionary in the column family `__system__` (spec/on-disk-format.md, 11 and
+// Records of the data dictionary in the column family `__system__` (docs/stock-format.md, 11 and
 // 12).
 //
 // Pure bytes: reading and writing them to RocksDB is catalog/'s business. Every Decode checks

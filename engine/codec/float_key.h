@@ -2,7 +2,7 @@
 //
 // The layout is persisted: big-endian; a negative number has all bits complemented; a positive one
 // has its top bit set and its exponent increased by one; both zeros are the top bit alone
-// (spec/on-disk-format.md, 3.3).
+// (docs/stock-format.md, 3.3).
 #pragma once
 
 #include <cstdint>

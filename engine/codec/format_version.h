@@ -1,4 +1,4 @@
-// kv format versions: how the keys and values of an index are written (spec/on-disk-format.md, 10;
+// kv format versions: how the keys and values of an index are written (docs/stock-format.md, 10;
 // docs/on-disk-format.md for those of Cairn).
 #pragma once
 

@@ -1,4 +1,4 @@
-// Keys and values of one index: from record images to bytes and back (spec/on-disk-format.md, 3 to
+// Keys and values of one index: from record images to bytes and back (docs/stock-format.md, 3 to
 // 9).
 //
 // An IndexCodec is compiled once for each index of an open table and is immutable afterwards, so

@@ -1,5 +1,5 @@
 // Statistics of an index: dictionary record type 6 and the SST property `__indexstats__`
-// (spec/on-disk-format.md, 13.1).
+// (docs/stock-format.md, 13.1).
 #pragma once
 
 #include <cstdint>

@@ -2,7 +2,7 @@
 // record image reversed: DATE, ENUM, SET, old TIME(0), TIMESTAMP(0) and DATETIME(0).
 //
 // The layout is persisted: big-endian, for signed numbers with the top bit flipped
-// (spec/on-disk-format.md, 3.3).
+// (docs/stock-format.md, 3.3).
 #pragma once
 
 #include <cstddef>

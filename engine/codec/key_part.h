@@ -1,5 +1,5 @@
 // One compiled part of a stored key: how a column becomes key bytes and how it comes back
-// (spec/on-disk-format.md, 3 and 4; docs/on-disk-format.md for the Cairn format).
+// (docs/stock-format.md, 3 and 4; docs/on-disk-format.md for the Cairn format).
 //
 // Everything that depends on the column is decided in MakeKeyPart; the functions called for each
 // row switch once on the part's encoding.

@@ -1,4 +1,4 @@
-// Compiling key parts: which encoding a column takes (spec/on-disk-format.md, 3.3, 3.4 and 4.2).
+// Compiling key parts: which encoding a column takes (docs/stock-format.md, 3.3, 3.4 and 4.2).
 #include "engine/codec/key_part_compile.h"
 
 #include "engine/codec/format_version.h"

@@ -1,5 +1,5 @@
 // The columns of a row in a primary key's value: NULL bits and column images
-// (spec/on-disk-format.md, 5, parts 2 and 4; docs/on-disk-format.md, Rows).
+// (docs/stock-format.md, 5, parts 2 and 4; docs/on-disk-format.md, Rows).
 //
 // The stored columns are compiled into a flat array of steps, in which neighbouring NOT NULL
 // columns of fixed size are one copy.

@@ -1,5 +1,5 @@
 // Character codes: what tells apart the bytes that share a weight in a simple 8-bit collation, so
-// that a string can be restored from its weights (spec/on-disk-format.md, 4.4).
+// that a string can be restored from its weights (docs/stock-format.md, 4.4).
 //
 // A byte is coded as its position among the bytes of the same weight, in as few bits as that list
 // needs. The codes of one key part form a bit string that starts at a fresh byte.

@@ -1,5 +1,5 @@
 // Space-padded segments: how the weights of a VARCHAR lie inside keys, so that keys compare
-// bytewise as PAD SPACE collations compare values (spec/on-disk-format.md, 3.7).
+// bytewise as PAD SPACE collations compare values (docs/stock-format.md, 3.7).
 //
 // A segment is a payload of 8 or 9 weight bytes, filled up with the weight of a space, and a marker
 // that says whether more follows and how what follows compares with spaces.

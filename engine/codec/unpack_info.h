@@ -1,5 +1,5 @@
 // unpack_info: what an entry's value holds so that columns can be restored from weights in its key
-// (spec/on-disk-format.md, 4).
+// (docs/stock-format.md, 4).
 //
 // The data is a sequence of space counters and character codes (simple_collation.h), in the order
 // of the key's parts. In the value it lies in a block: a tag, a length field and the data.

@@ -1,5 +1,5 @@
 // utf8mb3_bin: text from its weights, which are 16-bit code points, big-endian
-// (spec/on-disk-format.md, 4.5).
+// (docs/stock-format.md, 4.5).
 #pragma once
 
 #include <cstddef>

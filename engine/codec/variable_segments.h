@@ -2,7 +2,7 @@
 // keys.
 //
 // The bytes are cut into chunks of 8, zero-padded, each followed by a marker byte. The layout is
-// persisted in two forms (spec/on-disk-format.md, 3.6).
+// persisted in two forms (docs/stock-format.md, 3.6).
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // The merge operator of the column family `__system__`: auto-increment records, the maximum wins
-// (spec/on-disk-format.md, 12).
+// (docs/stock-format.md, 12).
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// What compactions leave out: the entries of dropped indexes (spec/on-disk-format.md, 14) and those that
+// What compactions leave out: the entries of dropped indexes (docs/stock-format.md, 14) and those that
 // have expired (section 8).
 #pragma once
 

@@ -1,5 +1,5 @@
 // The two orders of keys. Their names are persisted in the MANIFEST and compared at every open
-// (spec/on-disk-format.md, 1.2).
+// (docs/stock-format.md, 1.2).
 #pragma once
 
 #include <optional>

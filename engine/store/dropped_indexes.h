@@ -1,4 +1,4 @@
-// The indexes that are dropped but still have entries on disk (spec/on-disk-format.md, 14).
+// The indexes that are dropped but still have entries on disk (docs/stock-format.md, 14).
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// Rows that expire (TTL, spec/on-disk-format.md, 8): which indexes have them, after how many seconds, and
+// Rows that expire (TTL, docs/stock-format.md, 8): which indexes have them, after how many seconds, and
 // what is done about those that have expired.
 //
 // Expired rows are hidden from reads at once and removed by the compactions that meet them. Each can be

@@ -1,4 +1,4 @@
-// The statistics of indexes, summed over the table files that are live (spec/on-disk-format.md, 13).
+// The statistics of indexes, summed over the table files that are live (docs/stock-format.md, 13).
 #pragma once
 
 #include <cstdint>

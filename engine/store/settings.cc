@@ -26,7 +26,7 @@ namespace cairn {
 namespace {
 
 // The newest file format that the stock plug-in's RocksDB 6.29 reads is 5; it writes 2 itself
-// (spec/on-disk-format.md, 1.2 and 17).
+// (docs/stock-format.md, 1.2 and 17).
 constexpr uint32_t kTableFormatVersion = 5;
 
 Status MakeDirectory(const std::string& path) {

@@ -1,5 +1,5 @@
 // Writes the entries of one index into table files that RocksDB then takes over as they are: no log, no
-// memtable, no compaction (spec/on-disk-format.md, 15).
+// memtable, no compaction (docs/stock-format.md, 15).
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // Counts the entries of each index while a table file is written, and leaves the counts in the file as its
-// property `__indexstats__` (spec/on-disk-format.md, 13).
+// property `__indexstats__` (docs/stock-format.md, 13).
 #pragma once
 
 #include <atomic>

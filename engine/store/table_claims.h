@@ -49,7 +49,7 @@ class TableClaims {
   // How many have ended. Who reads what he locks asks before: a claim may have ended, and its changes may have been
   // committed, between his read and his look for claims.
   uint64_t ended() const { return ended_.load(std::memory_order_acquire); }
-  // That a key begins with (spec/on-disk-format.md, 2); 0, which no table has, for one that is too short.
+  // That a key begins with (docs/stock-format.md, 2); 0, which no table has, for one that is too short.
   static uint32_t IndexNumberOf(std::string_view key) {
     return key.size() < sizeof(uint32_t) ? 0 : LoadBigEndian<uint32_t>(key.data());
   }

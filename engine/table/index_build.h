@@ -19,7 +19,7 @@ namespace cairn {
 
 struct IndexBuildSettings {
   SortSettings sort;
-  bool append_checksums = false;  // To the entries that are made (spec/on-disk-format.md, 9).
+  bool append_checksums = false;  // To the entries that are made (docs/stock-format.md, 9).
   IndexCodec::Checksums checksums = IndexCodec::Checksums::kIgnore;  // Of the rows that are read.
   bool trace = false;
 };

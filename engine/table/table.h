@@ -45,7 +45,7 @@ class Table {
   const TableIndex& primary() const { return indexes_[primary_position_]; }
   bool has_hidden_key() const { return primary().layout().kind == IndexKind::kHiddenPrimary; }
   // Every column belongs to the primary key: its entries are then removed by SingleDelete
-  // (spec/on-disk-format.md, 1.4).
+  // (docs/stock-format.md, 1.4).
   bool all_columns_in_primary_key() const { return all_columns_in_primary_key_; }
 
   // Whether what a statement of the transaction sees, by its snapshot, is of a time when the table had come to its name

@@ -60,7 +60,7 @@ class TableWriter {
   // `record` as `old_record` of Update. Errors: kAborted.
   Status Delete(Transaction* transaction, const uint8_t* record, uint64_t hidden_key);
 
-  // Whether the entries that follow get a checksum chunk (spec/on-disk-format.md, 9).
+  // Whether the entries that follow get a checksum chunk (docs/stock-format.md, 9).
   void AppendChecksums(bool append) { append_checksums_ = append; }
   // Whether the checks of unique values ask prefix filters where that loses nothing.
   void AskPrefixFilters(bool ask) { asks_prefix_filters_ = ask; }

@@ -1,4 +1,4 @@
-// Names of prepared transactions: the server's XID as bytes (spec/on-disk-format.md, 1.4).
+// Names of prepared transactions: the server's XID as bytes (docs/stock-format.md, 1.4).
 #pragma once
 
 #include <cstdint>

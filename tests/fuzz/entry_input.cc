@@ -39,7 +39,7 @@ TestTable TableOf(std::string_view* input) {
 }
 
 // Whether every value comes back: not with that collation, whose trailing characters that weigh as much as a
-// space the stock format loses (spec/on-disk-format.md, 4.8).
+// space the stock format loses (docs/stock-format.md, 4.8).
 bool IsLossless(const TestTable& table) {
   const std::vector<ColumnLayout>& columns = table.layout().columns;
   return std::none_of(columns.begin(), columns.end(), [](const ColumnLayout& column) {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Fails when an include points up the house (design/architecture.md, 1).
+"""Fails when an include points up the house (engine/README.md).
 
 Usage: include_direction_test.py REPOSITORY_ROOT
        include_direction_test.py --self-test

@@ -7,7 +7,7 @@
 namespace cairn {
 namespace {
 
-TEST(TransactionName, IsThatOfTheFormat) {  // spec/on-disk-format.md, 1.4.
+TEST(TransactionName, IsThatOfTheFormat) {  // docs/stock-format.md, 1.4.
   const TransactionId id{7, "gt", "bq"};
   const std::string name = EncodeTransactionName(id);
   EXPECT_EQ(ToHex(name),
