@@ -252,6 +252,7 @@ class ha_rocksdb final : public handler {
   std::vector<std::string> EntriesOfMarkedPartitions() const;
   void BeginStatement(THD* thd);
   int FinishLoadsForAlter(THD* thd);
+  int FinishLoadsOfReset(THD* thd);
   void NoteExport(THD* thd);
   int RefuseOtherExpiry(THD* thd);
   int CompareExpiry(const cairn::RowExpiry& of_table, const cairn::RowExpiry& of_partition);

@@ -81,6 +81,18 @@ int ha_rocksdb::FinishLoadsForAlter(THD* thd) {
   }
 }
 
+// A connection that is reset has rocksdb_bulk_load switched off without a word to us: what it loaded is to be seen, and not
+// to be in the way of what it writes next.
+int ha_rocksdb::FinishLoadsOfReset(THD* thd) {
+  cairn::Session* const session = cairn::Session::Find(thd);
+  if (session == nullptr || session->bulk_loads().table_count() == 0 ||
+      cairn::SessionBulkLoads(thd)) {
+    return 0;
+  }
+  const Status finished = session->bulk_loads().Finish();
+  return finished.ok() ? 0 : cairn::ReportBulkLoadError(finished);
+}
+
 void ha_rocksdb::EndLoad() {
   if (bulk_load_ == nullptr) return;
   const Status loaded = bulk_load_->Finish();
