@@ -498,7 +498,16 @@ def test_scripts_have_all_kinds_of_steps():
     )
     for words in (
         *("FORCE INDEX (g, h)", "SKIP LOCKED", "NOWAIT", "ON DUPLICATE KEY", "REPLACE", "JOIN"),
-        *("SAVEPOINT", "kill query", "disconnect", "await", "RETURNING", "SERIALIZABLE", "DESC"),
+        *(
+            "SAVEPOINT",
+            "kill query",
+            "disconnect",
+            "reset",
+            "await",
+            "RETURNING",
+            "SERIALIZABLE",
+            "DESC",
+        ),
         *("CONSISTENT SNAPSHOT", "VIRTUAL", "PARTITION BY", "TEXT", "id(6)"),
     ):
         assert words in texts

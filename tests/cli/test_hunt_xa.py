@@ -61,6 +61,8 @@ def test_statements_are_taken_apart():
         ((), LASTING),
         ((gone(),), LASTING),
         ((gone(how=script.KILL),), LASTING),
+        ((gone(how=script.RESET),), LASTING),
+        ((gone(how=script.RESET), of("A", "ROLLBACK")), UNDONE),
         ((gone(), of("B", "COMMIT")), LASTING),
         ((gone(), of("B", "ROLLBACK")), UNDONE),
         ((gone(), of("B", "ROLLBACK", xa.OUTSIDE)), LASTING),
@@ -100,6 +102,8 @@ def test_a_commit_without_an_answer():
         # Others find it once its session has gone, and until somebody has ended it.
         ((of("B", "COMMIT", xa.NO_BRANCH),), False),
         ((gone(), of("B", "COMMIT", xa.NO_BRANCH)), True),
+        ((gone(how=script.RESET), of("A", "COMMIT", xa.NO_BRANCH)), True),
+        ((gone(how=script.RESET), of("A", "START", xa.WRONG_STATE, branch="A1")), True),
         ((gone(), of("B", "COMMIT"), of("C", "COMMIT", xa.NO_BRANCH)), False),
         ((gone(), Event(Step("B", "BEGIN")), of("B", "COMMIT", xa.OUTSIDE)), False),
     ],

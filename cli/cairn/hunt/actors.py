@@ -24,6 +24,8 @@ READINGS = 3
 READING_PAUSE_S = 0.012
 # The longest that a statement may take, waits included, before the server is thought to hang.
 ANSWER_S = 60.0
+# A command of the protocol that PyMySQL does not know.
+_RESET_CONNECTION = 0x1F
 _WAITS = re.compile(r"^(Waiting for |User lock|User sleep)")
 _WAITS_FOR_TABLE = "Waiting for table level lock"
 _INNODB_WAITS = re.compile(r"^LOCK WAIT\b.*?thread id (\d+)", re.MULTILINE | re.DOTALL)
@@ -93,6 +95,11 @@ class Session:
         if answer is None:
             raise TimeoutError(f"no answer to {text} within {ANSWER_S:g} s")
         return answer
+
+    def reset(self) -> None:
+        """Resets the connection as pools do; only when the session is not busy."""
+        self._connection._execute_command(_RESET_CONNECTION, b"")
+        self._connection._read_ok_packet()
 
     def disconnect(self) -> None:
         """Closes the connection without a word, as a client does that dies."""

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from cairn.hunt.sessions import xa
+from cairn.hunt.sessions import script, xa
 from cairn.hunt.sessions.judge import CHANGED, DEADLOCK, DUPLICATE, TIMED_OUT, verb
 from cairn.hunt.sessions.script import Event, Record
 
@@ -265,7 +265,10 @@ def began_with_change(record: Record, event: Event) -> bool:
     for each in record.of(event.step.session):
         text = each.step.text
         verb_of_branch = xa.parts(text).verb
-        if text in ("BEGIN", "COMMIT", "ROLLBACK") or verb_of_branch in ("START", "COMMIT"):
+        if text in ("BEGIN", "COMMIT", "ROLLBACK", script.RESET) or verb_of_branch in (
+            "START",
+            "COMMIT",
+        ):
             is_open, first = text == "BEGIN" or verb_of_branch == "START", None
         elif is_open and first is None and not text.startswith(("SAVEPOINT", "XA ", "!")):
             first = each

@@ -67,7 +67,7 @@ def _transaction(
 ) -> list[list[Step]]:
     pinned = level == REPEATABLE_READ and chance.random() < 0.15
     begin = "START TRANSACTION WITH CONSISTENT SNAPSHOT" if pinned else "BEGIN"
-    end = chance.choices(("COMMIT", "ROLLBACK", script.DISCONNECT), (8, 2, 1))[0]
+    end = chance.choices(("COMMIT", "ROLLBACK", script.DISCONNECT, script.RESET), (8, 2, 1, 1))[0]
     return [[Step(name, begin)], *_inside(chance, statements, name), [Step(name, end)]]
 
 
@@ -92,6 +92,7 @@ _ENDS = (
     (1, ("END", script.DISCONNECT)),
     (3, ("END", "PREPARE", script.DISCONNECT)),
     (2, ("END", "PREPARE", script.KILL)),
+    (3, ("END", "PREPARE", script.RESET)),
 )
 
 
@@ -106,6 +107,9 @@ def _branch(
 
     ends = chance.choices([end for _, end in _ENDS], [weight for weight, _ in _ENDS])[0]
     plan = [step("START"), *_inside(chance, statements, name), *map(step, ends)]
+    if script.RESET in ends:
+        # Whoever has the connection now goes on.
+        return [*plan, *(statements.random(name) for _ in range(chance.randint(1, 2)))]
     return [*plan, step("ROLLBACK")] if chance.random() < 0.4 else plan
 
 
@@ -150,7 +154,7 @@ def _ended_by_others(chance: random.Random, steps: list[Step]) -> list[Step]:
         left = next((each for each in steps[position + 1 :] if each.session == step.session), step)
         if prepared.verb == "PREPARE" and left.text.startswith("!") and chance.random() < 0.6:
             verb = chance.choice(("COMMIT", "COMMIT", "ROLLBACK"))
-            others = [name for name in names if name != left.session]
+            others = [name for name in names if name != left.session or left.text == script.RESET]
             at = chance.randint(result.index(left) + 1, len(result))
             ends = Step(chance.choice(others), xa.statement(verb, prepared.branch))
             if not result[at - 1].looks:

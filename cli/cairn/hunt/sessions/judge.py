@@ -115,7 +115,7 @@ class _Transactions:
             if event.sent_at < 0:
                 continue
             if event.step.text.startswith("!"):
-                if event.applied and event.step.text in (script.KILL, script.DISCONNECT):
+                if event.applied and event.step.text in script.LEAVES:
                     self._leave()
             else:
                 self._statement(position, event)

@@ -44,6 +44,7 @@ class Player:
         self._queued: dict[str, list[Event]] = {}
         self._running: dict[str, Event] = {}
         self._changed = 0.0
+        self._settings: tuple[str, ...] = ()
 
     def play(self, played: Script) -> Record:
         """Makes the tables anew, and plays."""
@@ -122,7 +123,8 @@ class Player:
         )
 
     def _open(self, played: Script) -> None:
-        settings = (
+        self._settings = (
+            f"USE {self._schema}",
             f"SET SESSION TRANSACTION ISOLATION LEVEL {played.level}",
             f"SET SESSION innodb_lock_wait_timeout = {played.lock_wait_s}",
             f"SET SESSION rocksdb_lock_wait_timeout = {played.lock_wait_s}",
@@ -131,11 +133,17 @@ class Player:
             "SET SESSION system_versioning_alter_history = KEEP",
         )
         for name in played.sessions:
-            session = Session(name, lambda: self._connect(database=self._schema))
-            self.sessions[name] = session
             self._queued[name] = []
-            for setting in settings:
-                session.ask(setting)
+            self._set_up(self._new_session(name))
+
+    def _new_session(self, name: str) -> Session:
+        session = Session(name, lambda: self._connect(database=self._schema))
+        self.sessions[name] = session
+        return session
+
+    def _set_up(self, session: Session) -> None:
+        for setting in self._settings:
+            session.ask(setting)
 
     # ---- the steps ------------------------------------------------------------------------------
 
@@ -173,13 +181,20 @@ class Player:
                 self._settle(position, forever=True)
             return
         # A connection is left only between statements: what one under way did would not be known.
-        busy_is_wrong = {script.KILL_QUERY: False, script.DISCONNECT: True}.get(kind)
+        busy_is_wrong = {
+            script.KILL_QUERY: False,
+            script.DISCONNECT: True,
+            script.RESET: True,
+        }.get(kind)
         if session.is_gone or session.is_busy is busy_is_wrong:
             return
         event.applied = True
         self._changed = time.monotonic()
         if kind == script.KILL_QUERY:
             self._cursor.execute(f"KILL QUERY {session.id}")
+            return
+        if kind == script.RESET:
+            self._reset(session)
             return
         session.is_gone = True
         self._queued[name].clear()
@@ -189,6 +204,20 @@ class Player:
             self._cursor.execute(f"KILL {session.id}")
             self._take(name, position, session.poll(ANSWER_S) if session.is_busy else None)
         self._until_gone(session)
+
+    def _reset(self, session: Session) -> None:
+        """What comes next is not of the transaction that the connection had.
+
+        InnoDB (10.11.18) goes on with one that is prepared, answers 1031, or nothing. It is given
+        another connection, which comes to the same.
+        """
+        if self._engine == "ROCKSDB":
+            session.reset()
+        else:
+            session.end()
+            self._until_gone(session)
+            session = self._new_session(session.name)
+        self._set_up(session)
 
     def _leave(self, session: Session) -> None:
         if not session.is_gone:

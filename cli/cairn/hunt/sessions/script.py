@@ -22,6 +22,9 @@ DELETE_UNSEEN = "delete unseen"  # As many rows as it says are gone.
 KILL_QUERY = "!kill query"
 KILL = "!kill"
 DISCONNECT = "!disconnect"
+RESET = "!reset"  # COM_RESET_CONNECTION: a pool gives the connection to somebody else.
+# With these a session's transaction is over; a prepared one is left to others.
+LEAVES = (KILL, DISCONNECT, RESET)
 AWAIT = "!await"  # Until the session's statement has ended, by a time-out for instance.
 
 

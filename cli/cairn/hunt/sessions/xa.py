@@ -60,7 +60,7 @@ def left_prepared(record: Record, branch: str, before: int) -> bool:
             owner = event.step.session if done.verb == "PREPARE" else ""
             is_left = False
         elif event.step.session == owner and event.applied:
-            is_left = is_left or text in (script.KILL, script.DISCONNECT)
+            is_left = is_left or text in script.LEAVES
     return is_left
 
 
@@ -126,6 +126,8 @@ def misplaced_errors(record: Record) -> Iterator[tuple[Event, str]]:
     for name in record.script.sessions:
         session = _Session(record)
         for event in record.of(name):
+            if event.applied and event.step.text == script.RESET:
+                session.state, session.branch = "none", ""
             if event.sent_at < 0 or event.ended_at < 0 or event.step.text.startswith("!"):
                 continue
             if event.answer.error in ERRORS and not _is_right(record, session, event):
