@@ -196,7 +196,7 @@ Status ha_rocksdb::GatherListedRange(bool begins) {
 // are enough.
 int ha_rocksdb::GatherListedRows() {
   cairn::Session& session = cairn::Session::Of(ha_thd());
-  if (session.Interrupted()) return HA_ERR_ABORTED_BY_USER;
+  if (session.Interrupted()) return OperationError(Status(StatusCode::kInterrupted));
   if (const int error = PrepareCursor(active_index)) return error;
   end_range = nullptr;  // The cursor knows it.
   while (listed_rows_.size() < listed_rows_at_once_) {
