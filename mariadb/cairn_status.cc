@@ -1,6 +1,6 @@
 #include "mariadb/cairn_status.h"
 
-#include "engine/store/condition.h"
+#include "engine/monitor/condition.h"
 #include "mariadb/engine.h"
 #include "mariadb/status_list.h"
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <unordered_map>
 
+#include "engine/locks/interruptible_mutex.h"
 #include "engine/store/settings.h"
-#include "engine/txn/interruptible_mutex.h"
 #include "mariadb/cairn_bypass_memtable.h"
 #include "mariadb/engine.h"
 #include "mariadb/server_headers.h"

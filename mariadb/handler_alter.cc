@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "engine/locks/interruptible_mutex.h"
 #include "engine/table/index_build.h"
-#include "engine/txn/interruptible_mutex.h"
 #include "mariadb/engine.h"
 #include "mariadb/error.h"
 #include "mariadb/ha_rocksdb.h"

@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "engine/codec/index_codec.h"
+#include "engine/metrics/perf_pause.h"
 #include "engine/store/index_range.h"
-#include "engine/store/perf_pause.h"
 #include "engine/table/rows_per_value.h"
 #include "mariadb/engine.h"
 #include "mariadb/error.h"

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/store/engine_status.h"
-#include "engine/store/rocksdb_status.h"
+#include "engine/lsm/rocksdb_status.h"
+#include "engine/monitor/engine_status.h"
 #include "engine/txn/prepared_transactions.h"
 #include "mariadb/cairn_backup.h"
 #include "mariadb/ddl_recovery.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/store/perf_context.h"
+#include "engine/metrics/perf_context.h"
 
 namespace cairn {
 

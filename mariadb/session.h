@@ -9,8 +9,8 @@
 
 #include "engine/base/status.h"
 #include "engine/catalog/dictionary.h"
-#include "engine/store/perf_context.h"
-#include "engine/txn/interruptible_mutex.h"
+#include "engine/locks/interruptible_mutex.h"
+#include "engine/metrics/perf_context.h"
 #include "engine/txn/transaction.h"
 #include "engine/txn/transaction_id.h"
 #include "mariadb/bulk_loads.h"

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "engine/store/counters.h"
+#include "engine/monitor/counters.h"
 #include "mariadb/server_headers.h"
 
 namespace cairn {

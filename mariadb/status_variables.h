@@ -1,4 +1,4 @@
-// SHOW STATUS LIKE 'Rocksdb%': the counters of the store (engine/store/counters.def).
+// SHOW STATUS LIKE 'Rocksdb%': the counters of the store (engine/metrics/counters.def).
 #pragma once
 
 struct st_mysql_show_var;

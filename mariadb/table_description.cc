@@ -8,7 +8,7 @@
 
 #include "engine/codec/format_choice.h"
 #include "engine/codec/image_length.h"
-#include "engine/store/comparator.h"
+#include "engine/lsm/comparator.h"
 #include "mariadb/cairn_format.h"
 #include "mariadb/collation_adapter.h"
 #include "mariadb/comment_qualifier.h"

@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include "engine/store/counters.h"
-#include "engine/store/rocksdb_status.h"
+#include "engine/lsm/rocksdb_status.h"
+#include "engine/monitor/counters.h"
 #include "engine/store/settings.h"
 #include "engine/txn/lock_report.h"
 #include "mariadb/database_options.h"

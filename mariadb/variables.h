@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "engine/store/perf_context.h"
+#include "engine/metrics/perf_context.h"
 #include "engine/table/bulk_load.h"
 #include "engine/txn/transaction.h"
 

@@ -2,9 +2,9 @@
 
 #include <memory>
 
-#include "engine/store/auto_increment_merge.h"
+#include "engine/lsm/comparator.h"
+#include "engine/sst/auto_increment_merge.h"
 #include "engine/store/column_family_options.h"
-#include "engine/store/comparator.h"
 #include "rocksdb/db.h"
 #include "rocksdb/utilities/object_registry.h"
 

@@ -7,8 +7,8 @@
 #include "engine/catalog/dictionary.h"
 #include "engine/catalog/expiry_rules.h"
 #include "engine/codec/index_statistics.h"
+#include "engine/lsm/rocksdb_status.h"
 #include "engine/store/directory_marker.h"
-#include "engine/store/rocksdb_status.h"
 #include "rocksdb/write_batch.h"
 
 namespace cairn {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "engine/catalog/dictionary.h"
-#include "engine/store/rocksdb_status.h"
+#include "engine/lsm/rocksdb_status.h"
 #include "rocksdb/write_batch.h"
 
 namespace cairn {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "engine/catalog/dictionary.h"
-#include "engine/store/expiry.h"
+#include "engine/sst/expiry.h"
 
 namespace cairn {
 

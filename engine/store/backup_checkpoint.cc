@@ -4,8 +4,8 @@
 #include <memory>
 #include <vector>
 
+#include "engine/lsm/rocksdb_status.h"
 #include "engine/store/directory_marker.h"
-#include "engine/store/rocksdb_status.h"
 #include "engine/store/stored_log_directory.h"
 
 namespace cairn {

@@ -4,11 +4,11 @@
 #include <utility>
 #include <vector>
 
-#include "engine/store/auto_increment_merge.h"
-#include "engine/store/block_look_ahead.h"
-#include "engine/store/comparator.h"
-#include "engine/store/mapped_memtables.h"
-#include "engine/store/memtable_tree.h"
+#include "engine/lsm/block_look_ahead.h"
+#include "engine/lsm/comparator.h"
+#include "engine/lsm/mapped_memtables.h"
+#include "engine/lsm/memtable_tree.h"
+#include "engine/sst/auto_increment_merge.h"
 #include "engine/store/option_text.h"
 
 namespace cairn {

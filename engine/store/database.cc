@@ -6,18 +6,17 @@
 #include <mutex>
 #include <utility>
 
-#include "engine/store/compaction_filter.h"
-#include "engine/store/comparator.h"
+#include "engine/lsm/comparator.h"
+#include "engine/lsm/forward_iterator.h"
+#include "engine/lsm/point_lookup.h"
+#include "engine/lsm/rocksdb_status.h"
+#include "engine/sst/compaction_filter.h"
 #include "engine/store/directory_check.h"
-#include "engine/store/forward_iterator.h"
 #include "engine/store/index_range.h"
 #include "engine/store/library_log.h"
 #include "engine/store/log_check.h"
 #include "engine/store/log_names.h"
 #include "engine/store/option_text.h"
-#include "engine/store/point_lookup.h"
-#include "engine/store/rocksdb_status.h"
-#include "engine/store/sorted_files.h"
 #include "rocksdb/convenience.h"
 #include "rocksdb/utilities/checkpoint.h"
 #include "rocksdb/utilities/options_util.h"
@@ -234,7 +233,7 @@ Result<std::unique_ptr<Database>> Database::Open(DatabaseOptions options, Log* l
                    std::move(file_statistics), std::move(write_stalls), std::move(damaged_files),
                    std::move(log_failure), log));
   database->db_.reset(db);
-  RemoveUnfinishedSortedFiles(database->options_, log);
+  RemoveUnfinishedFiles(database->options_.db.env, database->options_.directory, log);
   database->backup_checkpoint_.RemoveLeft(log);
   CAIRN_ASSIGN_OR_RETURN(const std::string identity, database->Identity());
   database->sort_directories_ =

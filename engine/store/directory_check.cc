@@ -6,10 +6,10 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/lsm/rocksdb_status.h"
 #include "engine/store/directory_marker.h"
 #include "engine/store/log_check.h"
 #include "engine/store/numbered_names.h"
-#include "engine/store/rocksdb_status.h"
 #include "engine/store/stored_log_directory.h"
 
 namespace cairn {

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "engine/base/crc32c.h"
-#include "engine/store/rocksdb_status.h"
+#include "engine/lsm/rocksdb_status.h"
 
 namespace cairn {
 namespace {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/store/rocksdb_status.h"
+#include "engine/lsm/rocksdb_status.h"
 #include "rocksdb/convenience.h"
 #include "rocksdb/table.h"
 

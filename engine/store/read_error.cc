@@ -4,7 +4,7 @@
 
 #include "engine/base/bytes.h"
 #include "engine/codec/index_codec.h"
-#include "engine/store/rocksdb_status.h"
+#include "engine/lsm/rocksdb_status.h"
 
 namespace cairn {
 namespace {

@@ -7,9 +7,9 @@
 #include <cerrno>
 #include <cstring>
 
+#include "engine/lsm/rocksdb_status.h"
 #include "engine/store/directory_marker.h"
 #include "engine/store/library_log.h"
-#include "engine/store/rocksdb_status.h"
 #include "rocksdb/advanced_cache.h"
 #include "rocksdb/convenience.h"
 #include "rocksdb/env.h"

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/store/rocksdb_status.h"
+#include "engine/lsm/rocksdb_status.h"
 
 namespace cairn {
 namespace {
@@ -97,6 +97,20 @@ void SortDirectories::RemoveLeftRuns(Log* log) {
     done = directories_.empty() ? FromRocksDb(env_->DeleteFile(FilePath())) : WriteFile();
   }
   if (!done.ok()) log->Write(Severity::kWarning, FilePath() + ": " + done.ToString());
+}
+
+void RemoveUnfinishedFiles(rocksdb::Env* env, const std::string& directory, Log* log) {
+  std::vector<std::string> names;
+  // A directory that cannot be listed cannot be opened either, which is said then.
+  env->GetChildren(directory, &names).PermitUncheckedError();
+  for (const std::string& name : names) {
+    if (!name.ends_with(kUnfinishedFileSuffix)) continue;
+    const rocksdb::Status removed = env->DeleteFile(directory + "/" + name);
+    if (!removed.ok()) {
+      log->Write(Severity::kWarning,
+                 "the file " + name + " of an interrupted load stays: " + removed.ToString());
+    }
+  }
 }
 
 }  // namespace cairn

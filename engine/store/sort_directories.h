@@ -20,6 +20,9 @@ inline constexpr std::string_view kUnfinishedFileSuffix = ".bulk_load.tmp";
 // The file's name; in it each directory is followed by a zero byte. The stock plug-in ignores the file.
 inline constexpr std::string_view kSortDirectoriesName = "CAIRN_SORT_DIRECTORIES";
 
+// Removes the files that an interrupted load or sort left in the database's directory. Errors are logged.
+void RemoveUnfinishedFiles(rocksdb::Env* env, const std::string& directory, Log* log);
+
 // Thread-safe. Mutex: mutex_ guards directories_ and the file.
 class SortDirectories {
  public:

@@ -4,8 +4,8 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/lsm/rocksdb_status.h"
 #include "engine/store/numbered_names.h"
-#include "engine/store/rocksdb_status.h"
 
 namespace cairn {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "engine/store/rocksdb_status.h"
+#include "engine/lsm/rocksdb_status.h"
 
 namespace cairn {
 

@@ -13,7 +13,7 @@
 #include <string>
 
 #include "engine/base/status.h"
-#include "engine/store/range_lock_table.h"
+#include "engine/locks/range_lock_table.h"
 #include "rocksdb/utilities/transaction.h"
 #include "rocksdb/utilities/transaction_db.h"
 

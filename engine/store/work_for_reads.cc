@@ -3,9 +3,9 @@
 #include <string>
 #include <vector>
 
+#include "engine/lsm/rocksdb_status.h"
 #include "engine/store/database.h"
 #include "engine/store/log_failure.h"
-#include "engine/store/rocksdb_status.h"
 
 namespace cairn {
 

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "engine/base/status.h"
-#include "engine/store/external_sorter.h"
-#include "engine/store/memory_account.h"
-#include "engine/store/sorted_files.h"
+#include "engine/metrics/memory_account.h"
+#include "engine/sort/external_sorter.h"
+#include "engine/sort/sorted_files.h"
 #include "engine/table/table.h"
 
 namespace cairn {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "engine/base/bytes.h"
-#include "engine/txn/interruptible_mutex.h"
+#include "engine/locks/interruptible_mutex.h"
 
 namespace cairn {
 

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "engine/base/bytes.h"
+#include "engine/locks/interruptible_mutex.h"
 #include "engine/table/ordered_iterator.h"
-#include "engine/txn/interruptible_mutex.h"
 #include "engine/txn/lock_report.h"
 
 namespace cairn {

@@ -9,8 +9,8 @@
 
 #include "engine/base/bytes.h"
 #include "engine/codec/distinct_prefixes.h"
+#include "engine/lsm/rocksdb_status.h"
 #include "engine/store/index_range.h"
-#include "engine/store/rocksdb_status.h"
 #include "engine/table/ordered_iterator.h"
 #include "rocksdb/iterator.h"
 

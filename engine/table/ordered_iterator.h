@@ -7,8 +7,8 @@
 
 #include "engine/base/status.h"
 #include "engine/catalog/dictionary.h"
+#include "engine/lsm/prefix_extractor.h"
 #include "engine/store/index_range.h"
-#include "engine/store/prefix_extractor.h"
 #include "engine/txn/transaction.h"
 #include "rocksdb/iterator.h"
 

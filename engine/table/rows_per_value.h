@@ -13,7 +13,7 @@ namespace cairn {
 // How many entries share one value of the first i+1 key parts, for every own part i: 1 for parts that nothing is known
 // of. `row_count` is that of the table.
 //
-// A small index is walked. Of others the files have counted their values (store/file_sums.h) and those in memtables
+// A small index is walked. Of others the files have counted their values (sst/file_sums.h) and those in memtables
 // are counted now (table/memtable_values.h). Where files have counted nothing, entries at both ends of the index are
 // looked at, and values that are few are stepped through.
 Result<std::vector<double>> RowsPerValue(Database* database, const TableIndex& index,

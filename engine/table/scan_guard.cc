@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "engine/locks/interruptible_mutex.h"
 #include "engine/store/index_range.h"
 #include "engine/table/ordered_iterator.h"
-#include "engine/txn/interruptible_mutex.h"
 
 namespace cairn {
 

@@ -6,11 +6,11 @@
 #include <string>
 #include <utility>
 
-#include "engine/store/file_sums.h"
-#include "engine/store/files_version.h"
+#include "engine/lsm/files_version.h"
+#include "engine/lsm/range_size.h"
+#include "engine/lsm/rocksdb_status.h"
+#include "engine/sst/file_sums.h"
 #include "engine/store/index_range.h"
-#include "engine/store/range_size.h"
-#include "engine/store/rocksdb_status.h"
 #include "engine/table/ordered_iterator.h"
 #include "rocksdb/table_properties.h"
 

@@ -8,8 +8,8 @@
 
 #include "engine/base/status.h"
 #include "engine/catalog/row_count.h"
+#include "engine/sst/file_sums.h"
 #include "engine/store/database.h"
-#include "engine/store/file_sums.h"
 #include "engine/table/ordered_iterator.h"
 #include "engine/table/table.h"
 

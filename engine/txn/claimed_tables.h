@@ -1,4 +1,4 @@
-// The tables that a transaction has claimed (store/table_claims.h), and what it would have locked there.
+// The tables that a transaction has claimed (locks/table_claims.h), and what it would have locked there.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "engine/catalog/dictionary.h"
+#include "engine/locks/lock_mode.h"
+#include "engine/locks/table_claims.h"
 #include "engine/store/database.h"
-#include "engine/store/lock_mode.h"
-#include "engine/store/table_claims.h"
 #include "rocksdb/utilities/transaction.h"
 
 namespace cairn {

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "engine/base/status.h"
-#include "engine/store/range_lock_table.h"
+#include "engine/locks/range_lock_table.h"
 
 namespace cairn {
 

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "engine/locks/range_lock_table.h"
 #include "engine/store/database.h"
-#include "engine/store/range_lock_table.h"
 
 namespace cairn {
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include "engine/store/rocksdb_status.h"
+#include "engine/lsm/rocksdb_status.h"
 #include "engine/txn/lock_list.h"
 
 namespace cairn {

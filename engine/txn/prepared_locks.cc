@@ -3,7 +3,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/store/rocksdb_status.h"
+#include "engine/lsm/rocksdb_status.h"
 #include "engine/txn/lock_list.h"
 #include "rocksdb/utilities/transaction_db.h"
 #include "rocksdb/utilities/write_batch_with_index.h"

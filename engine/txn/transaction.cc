@@ -4,9 +4,9 @@
 
 #include "engine/base/bytes.h"
 #include "engine/codec/index_codec.h"
+#include "engine/locks/interruptible_mutex.h"
+#include "engine/lsm/rocksdb_status.h"
 #include "engine/store/read_error.h"
-#include "engine/store/rocksdb_status.h"
-#include "engine/txn/interruptible_mutex.h"
 
 namespace cairn {
 namespace {

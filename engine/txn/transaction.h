@@ -23,8 +23,8 @@
 
 #include "engine/base/status.h"
 #include "engine/catalog/dictionary.h"
+#include "engine/metrics/memory_account.h"
 #include "engine/store/database.h"
-#include "engine/store/memory_account.h"
 #include "engine/txn/claimed_tables.h"
 #include "engine/txn/lock_list.h"
 #include "engine/txn/row_count_changes.h"

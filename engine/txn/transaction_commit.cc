@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "engine/base/assert.h"
-#include "engine/store/rocksdb_status.h"
+#include "engine/lsm/rocksdb_status.h"
 #include "engine/txn/memtable_bypass.h"
 #include "engine/txn/prepared_transactions.h"
 #include "engine/txn/transaction.h"

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "engine/store/range_lock_table.h"
+#include "engine/locks/range_lock_table.h"
 
 namespace cairn {
 

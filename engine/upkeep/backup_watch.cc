@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/store/rocksdb_status.h"
+#include "engine/lsm/rocksdb_status.h"
 
 namespace cairn {
 namespace {

@@ -6,8 +6,8 @@
 #include <set>
 #include <string>
 
+#include "engine/lsm/rocksdb_status.h"
 #include "engine/store/index_range.h"
-#include "engine/store/rocksdb_status.h"
 #include "rocksdb/convenience.h"
 
 namespace cairn {

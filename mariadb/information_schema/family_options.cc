@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "engine/store/inspection.h"
+#include "engine/monitor/inspection.h"
 #include "mariadb/information_schema/schema_table.h"
 
 namespace cairn {

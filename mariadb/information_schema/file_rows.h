@@ -1,7 +1,7 @@
 // Tables of information_schema that are made from the data files, one after the other.
 #pragma once
 
-#include "engine/store/inspection.h"
+#include "engine/monitor/inspection.h"
 #include "mariadb/information_schema/schema_table.h"
 
 namespace cairn {

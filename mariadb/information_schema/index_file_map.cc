@@ -1,7 +1,7 @@
 // information_schema.ROCKSDB_INDEX_FILE_MAP: one row for each index and data file that has entries of it.
 #include <string>
 
-#include "engine/store/file_statistics.h"
+#include "engine/sst/file_statistics.h"
 #include "mariadb/information_schema/file_rows.h"
 
 namespace cairn {

@@ -1,5 +1,5 @@
 // information_schema.CAIRN_LSM: one row for each level of each column family that has or had files.
-#include "engine/store/level_figures.h"
+#include "engine/monitor/level_figures.h"
 #include "mariadb/information_schema/schema_table.h"
 
 namespace cairn {

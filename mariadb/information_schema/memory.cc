@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "engine/store/memory_use.h"
+#include "engine/monitor/memory_use.h"
 #include "mariadb/information_schema/schema_table.h"
 #include "sql_acl.h"
 

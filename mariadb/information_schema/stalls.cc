@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "engine/base/bytes.h"
+#include "engine/monitor/stall_remedy.h"
 #include "engine/store/damaged_files.h"
-#include "engine/store/stall_remedy.h"
 #include "engine/store/write_stalls.h"
 #include "mariadb/information_schema/schema_table.h"
 #include "mariadb/table_name.h"

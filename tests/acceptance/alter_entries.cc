@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "engine/base/bytes.h"
-#include "engine/store/auto_increment_merge.h"
+#include "engine/lsm/comparator.h"
+#include "engine/sst/auto_increment_merge.h"
 #include "engine/store/column_family_options.h"
-#include "engine/store/comparator.h"
 #include "rocksdb/db.h"
 
 namespace {

@@ -7,8 +7,8 @@
 
 #include "engine/base/bytes.h"
 #include "engine/codec/dictionary_record.h"
-#include "engine/store/auto_increment_merge.h"
-#include "engine/store/comparator.h"
+#include "engine/lsm/comparator.h"
+#include "engine/sst/auto_increment_merge.h"
 #include "rocksdb/db.h"
 
 namespace {

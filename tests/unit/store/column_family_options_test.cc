@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "engine/store/comparator.h"
+#include "engine/lsm/comparator.h"
 #include "rocksdb/merge_operator.h"
 
 namespace cairn {

@@ -6,7 +6,7 @@
 #include <string>
 #include <thread>
 
-#include "engine/store/stall_remedy.h"
+#include "engine/monitor/stall_remedy.h"
 #include "tests/unit/store/memory_database.h"
 
 namespace cairn {

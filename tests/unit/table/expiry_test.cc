@@ -1,5 +1,5 @@
 // Rows that expire, with a clock that the tests set.
-#include "engine/store/expiry.h"
+#include "engine/sst/expiry.h"
 
 #include <gmock/gmock.h>
 

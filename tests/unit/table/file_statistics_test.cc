@@ -1,5 +1,5 @@
 // Statistics of indexes: counted into table files, summed over them, kept in the dictionary.
-#include "engine/store/file_statistics.h"
+#include "engine/sst/file_statistics.h"
 
 #include <gmock/gmock.h>
 

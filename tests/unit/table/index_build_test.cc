@@ -2,8 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include "engine/locks/interruptible_mutex.h"
 #include "engine/table/rows_per_value.h"
-#include "engine/txn/interruptible_mutex.h"
 #include "tests/unit/table/table_fixture.h"
 
 namespace cairn {

@@ -3,8 +3,8 @@
 #include <cstring>
 #include <utility>
 
+#include "engine/locks/interruptible_mutex.h"
 #include "engine/table/table_check.h"
-#include "engine/txn/interruptible_mutex.h"
 
 namespace cairn {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "engine/base/bytes.h"
-#include "engine/txn/interruptible_mutex.h"
+#include "engine/locks/interruptible_mutex.h"
 #include "engine/txn/transaction.h"
 #include "tests/unit/store/memory_database.h"
 

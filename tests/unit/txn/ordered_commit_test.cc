@@ -5,7 +5,7 @@
 #include <thread>
 #include <utility>
 
-#include "engine/txn/interruptible_mutex.h"
+#include "engine/locks/interruptible_mutex.h"
 #include "engine/txn/prepared_locks.h"
 #include "engine/txn/prepared_transactions.h"
 #include "engine/txn/transaction.h"

@@ -6,7 +6,7 @@
 #include <atomic>
 #include <thread>
 
-#include "engine/txn/interruptible_mutex.h"
+#include "engine/locks/interruptible_mutex.h"
 #include "engine/txn/transaction.h"
 #include "tests/unit/store/memory_database.h"
 

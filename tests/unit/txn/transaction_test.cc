@@ -5,7 +5,7 @@
 #include <atomic>
 #include <thread>
 
-#include "engine/txn/interruptible_mutex.h"
+#include "engine/locks/interruptible_mutex.h"
 #include "engine/txn/prepared_locks.h"
 #include "engine/txn/prepared_transactions.h"
 #include "tests/unit/store/memory_database.h"

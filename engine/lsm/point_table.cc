@@ -1,0 +1,99 @@
+#include "engine/lsm/point_table.h"
+
+#include <string_view>
+#include <typeinfo>
+
+#include "table/block_based/binary_search_index_reader.h"
+#include "table/block_based/block.h"
+#include "table/block_based/filter_block_reader_common.h"
+#include "table/block_based/full_filter_block.h"
+
+namespace cairn {
+namespace {
+
+using rocksdb::BlockBasedTable;
+using FilterReader = rocksdb::FilterBlockReaderCommon<rocksdb::ParsedFullFilterBlock>;
+
+// The readers keep to themselves which blocks they hold: an explicit instantiation may name their members all the same.
+template <typename Tag, typename Tag::Member member>
+struct MemberAccess {
+  friend typename Tag::Member MemberOf(Tag) { return member; }
+};
+
+struct IndexBlockTag {
+  using Member = rocksdb::CachableEntry<rocksdb::Block> BlockBasedTable::IndexReaderCommon::*;
+  friend Member MemberOf(IndexBlockTag);
+};
+template struct MemberAccess<IndexBlockTag, &BlockBasedTable::IndexReaderCommon::index_block_>;
+
+struct FilterBlockTag {
+  using Member = rocksdb::CachableEntry<rocksdb::ParsedFullFilterBlock> FilterReader::*;
+  friend Member MemberOf(FilterBlockTag);
+};
+template struct MemberAccess<FilterBlockTag, &FilterReader::filter_block_>;
+
+// Caches whose look-up by a key alone finds whole blocks or nothing. What lies in a secondary cache behind one of them is
+// not found, and RocksDB's own reader then looks there.
+bool IsPlainCache(const rocksdb::Cache* cache) {
+  if (cache == nullptr) return false;
+  const std::string_view name = cache->Name();
+  return name.ends_with("HyperClockCache") || name == "LRUCache";
+}
+
+// Whether blocks of the file hold what FindBlock() and FindVersion() know, and nothing else has a say.
+bool HasPlainBlocks(const BlockBasedTable::Rep& table) {
+  return table.index_type == rocksdb::BlockBasedTableOptions::kBinarySearch &&
+         !table.index_has_first_key && table.index_block_restart_interval <= 1 &&
+         !table.separate_key_value_in_data_block && !table.has_embedded_blobs &&
+         table.uncompression_dict_reader == nullptr &&
+         table.create_context.protection_bytes_per_key == 0 &&
+         table.table_options.read_amp_bytes_per_bit == 0 &&
+         table.internal_comparator.user_comparator()->timestamp_size() == 0;
+}
+
+}  // namespace
+
+PointTable::PointTable(const BlockBasedTable& table) {
+  const BlockBasedTable::Rep& rep = *table.get_rep();
+  const auto& index_reader = *rep.index_reader;
+  if (!HasPlainBlocks(rep) || !IsPlainCache(rep.table_options.block_cache.get()) ||
+      typeid(index_reader) != typeid(rocksdb::BinarySearchIndexReader)) {
+    return;
+  }
+  const bool cached = rep.table_options.cache_index_and_filter_blocks;
+  index = (static_cast<const BlockBasedTable::IndexReaderCommon&>(index_reader).*
+           MemberOf(IndexBlockTag()))
+              .GetValue();
+  if (index == nullptr && !cached) return;
+  if (rep.filter != nullptr) {
+    const auto& filter_reader = *rep.filter;
+    if (typeid(filter_reader) != typeid(rocksdb::FullFilterBlockReader) ||
+        !rep.whole_key_filtering) {
+      return;
+    }
+    has_filter = true;
+    filter =
+        (static_cast<const FilterReader&>(filter_reader).*MemberOf(FilterBlockTag())).GetValue();
+    if (filter == nullptr && !cached) return;
+    filter_key = BlockBasedTable::GetCacheKey(rep.base_cache_key, rep.filter_handle);
+  }
+  has_file_sequence = rep.global_seqno != rocksdb::kDisableGlobalSequenceNumber;
+  sequence = rep.global_seqno;
+  index_layout = {.keys_have_versions = rep.index_key_includes_seq,
+                  .values_have_sizes = rep.index_value_is_full,
+                  // Older files do not say.
+                  .has_whole_keys = rep.index_block_restart_interval == 1};
+  cache = rep.table_options.block_cache.get();
+  cache_base = rep.base_cache_key;
+  index_key = BlockBasedTable::GetCacheKey(rep.base_cache_key, rep.index_handle);
+  has_range_deletions = rep.fragmented_range_dels != nullptr;
+  data_bytes = rep.table_properties->data_size;
+  is_plain = true;
+}
+
+const rocksdb::Block* PointTable::FindIndex(CachedBlock* held, CacheHits* hits) const {
+  if (index != nullptr) return index;
+  return FindCached<rocksdb::Block>(cache, index_key.AsSlice(), held, hits, &CacheHits::index);
+}
+
+}  // namespace cairn

@@ -1,0 +1,30 @@
+#include "engine/lsm/prefix_extractor.h"
+
+#include <utility>
+
+namespace cairn {
+namespace {
+
+rocksdb::Slice ToSlice(std::string_view bytes) {
+  return rocksdb::Slice(bytes.data(), bytes.size());
+}
+
+}  // namespace
+
+void PrefixExtractor::Replace(std::shared_ptr<const rocksdb::SliceTransform> extractor) {
+  if (extractor != nullptr && (kept_.empty() || kept_.back() != extractor)) {
+    kept_.push_back(extractor);
+  }
+  current_ = extractor.get();
+}
+
+bool MayAskPrefixFilters(const rocksdb::SliceTransform* extractor, const ConfinedSeek& seek) {
+  if (extractor == nullptr) return false;
+  const rocksdb::Slice common = ToSlice(seek.common);
+  const rocksdb::Slice target = ToSlice(seek.target);
+  if (!extractor->InDomain(common) || !extractor->InDomain(target)) return false;
+  if (!extractor->SameResultWhenAppended(common) && !seek.common_is_key) return false;
+  return extractor->Transform(target) == extractor->Transform(common);
+}
+
+}  // namespace cairn

@@ -1,0 +1,38 @@
+#include "engine/lsm/ticker.h"
+
+#include <typeinfo>
+
+#include "monitoring/statistics_impl.h"
+
+namespace cairn {
+namespace {
+
+// A private member, which an explicit instantiation may name all the same.
+template <typename Tag, auto member>
+struct MemberAccess {
+  friend auto MemberOf(Tag) { return member; }
+};
+struct FiguresTag {
+  friend auto MemberOf(FiguresTag);
+};
+template struct MemberAccess<FiguresTag, &rocksdb::StatisticsImpl::per_core_stats_>;
+
+}  // namespace
+
+Ticker::Ticker(rocksdb::Statistics* statistics) {
+  if (statistics == nullptr ||
+      statistics->get_stats_level() <= rocksdb::StatsLevel::kExceptTickers) {
+    return;
+  }
+  const rocksdb::Statistics& known = *statistics;
+  // One that passes on what it counts is to be asked, too.
+  if (typeid(known) != typeid(rocksdb::StatisticsImpl) || known.Inner() != nullptr) {
+    statistics_ = statistics;
+    return;
+  }
+  const auto& by_processor =
+      static_cast<const rocksdb::StatisticsImpl&>(known).*MemberOf(FiguresTag());
+  figures_ = by_processor.Access()->tickers_;
+}
+
+}  // namespace cairn
