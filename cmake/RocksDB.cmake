@@ -11,14 +11,7 @@ if(NOT EXISTS "${CAIRN_ROCKSDB_SOURCES}/db/db_impl/db_impl.h")
     "CAIRN_ROCKSDB_SOURCES='${CAIRN_ROCKSDB_SOURCES}' holds no db/db_impl/db_impl.h; run ./cairn build, "
     "which fetches the sources of the pinned RocksDB and passes their place on.")
 endif()
-# What its sources are compiled with, as the layout of its classes depends on it: cmake/rocksdb/CMakeLists.txt has
-# the same.
-set(ROCKSDB_BUILD_DEFINITIONS
-  NDEBUG OS_LINUX ROCKSDB_PLATFORM_POSIX ROCKSDB_LIB_IO_POSIX ROCKSDB_FALLOCATE_PRESENT
-  ROCKSDB_RANGESYNC_PRESENT ROCKSDB_SCHED_GETCPU_PRESENT ROCKSDB_AUXV_GETAUXVAL_PRESENT
-  ROCKSDB_PTHREAD_ADAPTIVE_MUTEX ROCKSDB_MALLOC_USABLE_SIZE ROCKSDB_BACKTRACE
-  HAVE_ALIGNED_NEW HAVE_UINT128_EXTENSION USE_RTTI
-  SNAPPY LZ4 ZSTD ZLIB)
+include("${CMAKE_CURRENT_LIST_DIR}/rocksdb/definitions.cmake")
 
 find_library(CAIRN_LZ4_LIBRARY lz4 REQUIRED)
 find_library(CAIRN_ZSTD_LIBRARY zstd REQUIRED)

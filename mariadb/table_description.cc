@@ -148,7 +148,7 @@ IndexLayout DescribeIndex(const KEY& key, bool is_primary) {
 // Whether a comment without an option names a column family, as every comment does for the stock plug-in. One that
 // exists is meant also in a table of the stock plug-in that is altered here.
 bool NamesFamily(std::string_view comment) {
-  return !AllowsCairnFormat() || comment.starts_with(kReverseColumnFamilyPrefix) ||
+  return !AllowsCairnFormat() || comment.starts_with(lsm::kReverseColumnFamilyPrefix) ||
          RunningEngine()->database().FindFamily(comment) != nullptr;
 }
 

@@ -23,8 +23,8 @@ void RegisterComparator(rocksdb::ObjectLibrary* library, const rocksdb::Comparat
 
 void RegisterOrders() {
   rocksdb::ObjectLibrary* const library = rocksdb::ObjectLibrary::Default().get();
-  RegisterComparator(library, ForwardComparator());
-  RegisterComparator(library, ReverseComparator());
+  RegisterComparator(library, lsm::ForwardComparator());
+  RegisterComparator(library, lsm::ReverseComparator());
 }
 
 std::vector<rocksdb::ColumnFamilyDescriptor> StoredColumnFamilies(const std::string& directory) {
@@ -33,7 +33,8 @@ std::vector<rocksdb::ColumnFamilyDescriptor> StoredColumnFamilies(const std::str
   std::vector<rocksdb::ColumnFamilyDescriptor> families;
   for (const std::string& name : names) {
     rocksdb::ColumnFamilyOptions options;
-    options.comparator = IsReverseColumnFamily(name) ? ReverseComparator() : ForwardComparator();
+    options.comparator =
+        lsm::IsReverseColumnFamily(name) ? lsm::ReverseComparator() : lsm::ForwardComparator();
     if (name == kSystemColumnFamily) options.merge_operator = MakeAutoIncrementMerge();
     families.emplace_back(name, options);
   }

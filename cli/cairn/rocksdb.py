@@ -155,7 +155,10 @@ def _profile(sanitizer: str) -> Path | None:
 
 
 def _key(sanitizer: str) -> str:
-    recipe = (ROCKSDB_RECIPE / "CMakeLists.txt").read_text(encoding="utf-8")
+    recipe = "".join(
+        (ROCKSDB_RECIPE / name).read_text(encoding="utf-8")
+        for name in ("CMakeLists.txt", "definitions.cmake")
+    )
     profile = _profile(sanitizer)
     parts = (
         pin().crate_version,

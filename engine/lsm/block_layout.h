@@ -10,7 +10,7 @@
 
 #include "engine/lsm/block_search.h"
 
-namespace cairn {
+namespace cairn::lsm {
 
 // The number at the end of a block is that of its restarts; of the bits above it, this one does not change the layout.
 inline constexpr uint32_t kUniformKeys = 1u << 29;
@@ -145,4 +145,4 @@ bool FindRestart(const BlockView& view, const uint64_t* file_sequence, const Blo
   return true;
 }
 
-}  // namespace cairn
+}  // namespace cairn::lsm

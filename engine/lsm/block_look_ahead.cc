@@ -6,14 +6,10 @@
 #include <typeinfo>
 #include <utility>
 
-#include "db/dbformat.h"
 #include "engine/lsm/point_table.h"
-#include "table/block_based/block_based_table_factory.h"
-#include "table/block_based/block_based_table_reader.h"
-#include "table/block_based/block_cache.h"
-#include "table/internal_iterator.h"
+#include "engine/lsm/rocksdb_internals.h"
 
-namespace cairn {
+namespace cairn::lsm {
 namespace {
 
 using rocksdb::BlockBasedTable;
@@ -270,4 +266,4 @@ const PointTable* FindPointTable(const rocksdb::TableReader& table) {
   return found.is_plain ? &found : nullptr;
 }
 
-}  // namespace cairn
+}  // namespace cairn::lsm

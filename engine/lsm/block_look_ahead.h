@@ -27,7 +27,7 @@ namespace rocksdb {
 class TableReader;
 }
 
-namespace cairn {
+namespace cairn::lsm {
 
 struct PointTable;
 
@@ -43,4 +43,4 @@ void FetchToProcessor(std::string_view block);
 // What such a factory has kept of a table for reads of ours. Null: the table is not one that they know.
 const PointTable* FindPointTable(const rocksdb::TableReader& table);
 
-}  // namespace cairn
+}  // namespace cairn::lsm

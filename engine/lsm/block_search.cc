@@ -6,7 +6,7 @@
 
 #include "engine/lsm/block_layout.h"
 
-namespace cairn {
+namespace cairn::lsm {
 namespace {
 
 size_t FirstDifference(uint64_t bytes) { return static_cast<size_t>(std::countr_zero(bytes)) / 8; }
@@ -204,4 +204,4 @@ BlockSearch FindVersion(std::string_view block, const uint64_t* file_sequence, c
   return BlockSearch::kUnknown;
 }
 
-}  // namespace cairn
+}  // namespace cairn::lsm

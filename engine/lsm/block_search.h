@@ -15,7 +15,7 @@
 
 #include "engine/lsm/key_order.h"
 
-namespace cairn {
+namespace cairn::lsm {
 
 // An 8-byte footer ends the keys in files: a version's number, and in its last byte what was done.
 inline constexpr size_t kVersionBytes = 8;
@@ -72,4 +72,4 @@ struct BlockEntry {
 BlockSearch FindVersion(std::string_view block, const uint64_t* file_sequence, const BlockKey& key,
                         BlockEntry* entry);
 
-}  // namespace cairn
+}  // namespace cairn::lsm

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace cairn {
+namespace cairn::lsm {
 
 BlockWalk::Step BlockWalk::Seek(const BlockKey& key, uint64_t footer) {
   int64_t before;
@@ -49,4 +49,4 @@ void BlockWalk::ShowFileSequence() {
   shown_key_ = shown_copy_.get();
 }
 
-}  // namespace cairn
+}  // namespace cairn::lsm

@@ -14,7 +14,7 @@
 #include "engine/lsm/block_layout.h"
 #include "engine/lsm/block_search.h"
 
-namespace cairn {
+namespace cairn::lsm {
 
 class BlockWalk {
  public:
@@ -111,4 +111,4 @@ class BlockWalk {
   size_t shown_capacity_ = 0;
 };
 
-}  // namespace cairn
+}  // namespace cairn::lsm

@@ -10,7 +10,7 @@
 #include "rocksdb/advanced_cache.h"
 #include "rocksdb/slice.h"
 
-namespace cairn {
+namespace cairn::lsm {
 
 class CachedBlock {
  public:
@@ -92,4 +92,4 @@ const Block* FindCached(rocksdb::Cache* cache, const rocksdb::Slice& key, Cached
   return held->As<Block>();
 }
 
-}  // namespace cairn
+}  // namespace cairn::lsm

@@ -2,7 +2,7 @@
 
 #include <string>
 
-namespace cairn {
+namespace cairn::lsm {
 namespace {
 
 class OrderedBytes final : public rocksdb::Comparator {
@@ -59,4 +59,4 @@ std::optional<KeyOrder> OrderOf(const rocksdb::Comparator& comparator) {
   return std::nullopt;
 }
 
-}  // namespace cairn
+}  // namespace cairn::lsm

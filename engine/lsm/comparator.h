@@ -8,7 +8,7 @@
 #include "engine/lsm/key_order.h"
 #include "rocksdb/comparator.h"
 
-namespace cairn {
+namespace cairn::lsm {
 
 inline constexpr std::string_view kReverseColumnFamilyPrefix = "rev:";
 
@@ -21,4 +21,4 @@ const rocksdb::Comparator* ReverseComparator();
 // The order of keys by one of them; nullopt: another program's comparator.
 std::optional<KeyOrder> OrderOf(const rocksdb::Comparator& comparator);
 
-}  // namespace cairn
+}  // namespace cairn::lsm

@@ -4,16 +4,11 @@
 #include <string_view>
 #include <utility>
 
-#include "db/dbformat.h"
-#include "db/internal_stats.h"
-#include "db/table_cache.h"
-#include "db/version_set.h"
 #include "engine/lsm/block_look_ahead.h"
+#include "engine/lsm/rocksdb_internals.h"
 #include "engine/lsm/ticker.h"
-#include "monitoring/file_read_sample.h"
-#include "table/block_based/block.h"
 
-namespace cairn {
+namespace cairn::lsm {
 namespace {
 
 using rocksdb::Slice;
@@ -292,4 +287,4 @@ void FileScan::GoNowhere() {
   status_ = rocksdb::Status::NotSupported("a scan of files goes forward from a key");
 }
 
-}  // namespace cairn
+}  // namespace cairn::lsm

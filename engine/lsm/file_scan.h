@@ -16,19 +16,16 @@
 #include <memory>
 #include <string>
 
-#include "db/column_family.h"
-#include "db/version_edit.h"
 #include "engine/lsm/block_search.h"
 #include "engine/lsm/block_walk.h"
 #include "engine/lsm/cached_block.h"
 #include "engine/lsm/key_order.h"
 #include "engine/lsm/point_table.h"
+#include "engine/lsm/rocksdb_internals.h"
 #include "engine/lsm/table_hold.h"
 #include "rocksdb/options.h"
-#include "table/internal_iterator.h"
-#include "table/iterator_wrapper.h"
 
-namespace cairn {
+namespace cairn::lsm {
 
 // Files of a level that follow each other without overlap, or one file of any level.
 struct FileRun {
@@ -113,4 +110,4 @@ class FileScan final : public rocksdb::InternalIterator {
   CacheHits hits_;
 };
 
-}  // namespace cairn
+}  // namespace cairn::lsm

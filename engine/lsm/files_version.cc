@@ -1,8 +1,8 @@
 #include "engine/lsm/files_version.h"
 
-#include "db/column_family.h"
+#include "engine/lsm/rocksdb_internals.h"
 
-namespace cairn {
+namespace cairn::lsm {
 
 uint64_t FilesVersion(const rocksdb::ColumnFamilyHandle* family) {
   return static_cast<const rocksdb::ColumnFamilyHandleImpl*>(family)
@@ -10,4 +10,4 @@ uint64_t FilesVersion(const rocksdb::ColumnFamilyHandle* family) {
       ->GetSuperVersionNumber();
 }
 
-}  // namespace cairn
+}  // namespace cairn::lsm

@@ -7,26 +7,15 @@
 #include <string>
 #include <vector>
 
-#include "db/arena_wrapped_db_iter.h"
-#include "db/column_family.h"
-#include "db/db_impl/db_impl.h"
-#include "db/dbformat.h"
-#include "db/version_set.h"
 #include "engine/lsm/comparator.h"
 #include "engine/lsm/file_scan.h"
 #include "engine/lsm/key_order.h"
 #include "engine/lsm/memtable_tree.h"
+#include "engine/lsm/rocksdb_internals.h"
 #include "engine/lsm/run_merge.h"
-#include "memory/arena.h"
-#include "monitoring/statistics_impl.h"
-#include "options/cf_options.h"
 #include "rocksdb/perf_level.h"
-#include "table/internal_iterator.h"
-#include "table/iterator_wrapper.h"
-#include "table/merging_iterator.h"
-#include "util/stop_watch.h"
 
-namespace cairn {
+namespace cairn::lsm {
 namespace {
 
 using rocksdb::SequenceNumber;
@@ -442,4 +431,4 @@ std::unique_ptr<rocksdb::Iterator> NewForwardIterator(rocksdb::DB* database,
                                            internal_options, figures);
 }
 
-}  // namespace cairn
+}  // namespace cairn::lsm

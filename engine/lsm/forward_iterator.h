@@ -23,7 +23,7 @@
 #include "rocksdb/iterator.h"
 #include "rocksdb/options.h"
 
-namespace cairn {
+namespace cairn::lsm {
 
 // Whom an iterator tells what its reads have met; they outlive it. Null: nobody.
 struct ReadFigures {
@@ -39,4 +39,4 @@ std::unique_ptr<rocksdb::Iterator> NewForwardIterator(rocksdb::DB* database,
                                                       const rocksdb::ReadOptions& options,
                                                       const ReadFigures& figures = {});
 
-}  // namespace cairn
+}  // namespace cairn::lsm

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace cairn {
+namespace cairn::lsm {
 
 // Of keys as unsigned bytes; ascending, a key comes before those that it begins.
 enum class KeyOrder : uint8_t { kAscending, kDescending };
@@ -19,4 +19,4 @@ inline int CompareKeys(std::string_view a, std::string_view b, KeyOrder order) {
   return InOrder(a.compare(b), order);
 }
 
-}  // namespace cairn
+}  // namespace cairn::lsm

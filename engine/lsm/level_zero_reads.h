@@ -15,7 +15,7 @@
 #include <atomic>
 #include <cstdint>
 
-namespace cairn {
+namespace cairn::lsm {
 
 enum class LevelZeroMerge : uint8_t { kNone, kAmongThemselves, kWithLevelBelow };
 
@@ -90,4 +90,4 @@ class LevelZeroReads {
   std::atomic<uint64_t> waste_ns_{0};
 };
 
-}  // namespace cairn
+}  // namespace cairn::lsm

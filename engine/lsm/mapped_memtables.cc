@@ -1,8 +1,8 @@
 #include "engine/lsm/mapped_memtables.h"
 
-#include "port/mmap.h"
+#include "engine/lsm/rocksdb_internals.h"
 
-namespace cairn {
+namespace cairn::lsm {
 namespace {
 
 // RocksDB makes pieces an eighth of write_buffer_size, and no larger than this.
@@ -31,4 +31,4 @@ void MapMemtables(rocksdb::ColumnFamilyOptions* options) {
   options->memtable_huge_page_size = kPieceBytes;
 }
 
-}  // namespace cairn
+}  // namespace cairn::lsm

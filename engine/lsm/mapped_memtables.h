@@ -10,10 +10,10 @@
 
 #include "rocksdb/options.h"
 
-namespace cairn {
+namespace cairn::lsm {
 
 // Has memtables mapped unless the options say something else about their pieces, or memtables are so small that their pieces
 // are, too.
 void MapMemtables(rocksdb::ColumnFamilyOptions* options);
 
-}  // namespace cairn
+}  // namespace cairn::lsm

@@ -13,7 +13,7 @@
 #include <atomic>
 #include <cstdint>
 
-namespace cairn {
+namespace cairn::lsm {
 
 class MemtableReads {
  public:
@@ -81,4 +81,4 @@ class MemtableReads {
   std::atomic<uint64_t> passed_{0};
 };
 
-}  // namespace cairn
+}  // namespace cairn::lsm

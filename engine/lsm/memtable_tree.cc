@@ -7,16 +7,12 @@
 #include <typeinfo>
 #include <unordered_set>
 
-#include "db/lookup_key.h"
-#include "db/memtable.h"
 #include "engine/lsm/comparator.h"
+#include "engine/lsm/rocksdb_internals.h"
 #include "engine/lsm/version_tree.h"
-#include "memory/allocator.h"
-#include "memory/arena.h"
 #include "rocksdb/memtablerep.h"
-#include "util/random.h"
 
-namespace cairn {
+namespace cairn::lsm {
 namespace {
 
 using rocksdb::Slice;
@@ -216,4 +212,4 @@ bool MakesTrees(const rocksdb::MemTableRepFactory& factory) {
   return typeid(factory) == typeid(MemtableTreeFactory);
 }
 
-}  // namespace cairn
+}  // namespace cairn::lsm

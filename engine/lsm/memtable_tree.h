@@ -4,7 +4,7 @@
 #include "rocksdb/memtablerep.h"
 #include "rocksdb/options.h"
 
-namespace cairn {
+namespace cairn::lsm {
 
 // Has memtables be trees, where the options have RocksDB's own choice. They need one of our two orders of keys
 // (comparator.h), and go by the name of RocksDB's skip list, as far as options are written to files: other programs that
@@ -14,4 +14,4 @@ void UseMemtableTrees(rocksdb::ColumnFamilyOptions* options);
 // Whether memtables made by `factory` are trees, in which a search past the versions of a key is a step.
 bool MakesTrees(const rocksdb::MemTableRepFactory& factory);
 
-}  // namespace cairn
+}  // namespace cairn::lsm

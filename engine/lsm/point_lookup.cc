@@ -9,28 +9,18 @@
 #include <utility>
 #include <vector>
 
-#include "db/column_family.h"
-#include "db/db_impl/db_impl.h"
-#include "db/dbformat.h"
-#include "db/lookup_key.h"
-#include "db/merge_context.h"
-#include "db/version_set.h"
 #include "engine/lsm/block_look_ahead.h"
 #include "engine/lsm/block_search.h"
 #include "engine/lsm/cached_block.h"
 #include "engine/lsm/comparator.h"
 #include "engine/lsm/point_table.h"
+#include "engine/lsm/rocksdb_internals.h"
 #include "engine/lsm/table_hold.h"
 #include "engine/lsm/ticker.h"
-#include "monitoring/file_read_sample.h"
-#include "options/cf_options.h"
 #include "rocksdb/perf_level.h"
 #include "rocksdb/statistics.h"
-#include "table/block_based/block.h"
-#include "table/block_based/block_based_table_reader.h"
-#include "table/block_based/filter_policy_internal.h"
 
-namespace cairn {
+namespace cairn::lsm {
 namespace {
 
 using rocksdb::PinnableSlice;
@@ -496,4 +486,4 @@ void LookUpMany(rocksdb::DB* database, rocksdb::ColumnFamilyHandle* family,
   if (rest.size() != 0) rest.Read(database, family, options, keys, values, outcomes);
 }
 
-}  // namespace cairn
+}  // namespace cairn::lsm

@@ -19,7 +19,7 @@
 #include "rocksdb/options.h"
 #include "rocksdb/slice.h"
 
-namespace cairn {
+namespace cairn::lsm {
 
 // As DB::Get. `database` is a DB that reads with no other visibility than sequence numbers: not one of the policies
 // write-prepared and write-unprepared.
@@ -32,4 +32,4 @@ void LookUpMany(rocksdb::DB* database, rocksdb::ColumnFamilyHandle* family,
                 const rocksdb::ReadOptions& options, size_t count, const rocksdb::Slice* keys,
                 rocksdb::PinnableSlice* values, rocksdb::Status* outcomes);
 
-}  // namespace cairn
+}  // namespace cairn::lsm

@@ -3,12 +3,10 @@
 #include <string_view>
 #include <typeinfo>
 
-#include "table/block_based/binary_search_index_reader.h"
-#include "table/block_based/block.h"
-#include "table/block_based/filter_block_reader_common.h"
-#include "table/block_based/full_filter_block.h"
+#include "engine/lsm/comparator.h"
+#include "engine/lsm/rocksdb_internals.h"
 
-namespace cairn {
+namespace cairn::lsm {
 namespace {
 
 using rocksdb::BlockBasedTable;
@@ -40,9 +38,14 @@ bool IsPlainCache(const rocksdb::Cache* cache) {
   return name.ends_with("HyperClockCache") || name == "LRUCache";
 }
 
+// The formats of block-based tables that FindBlock() and FindVersion() were written for.
+bool IsKnownFormat(uint32_t version) { return version >= 2 && version <= 7; }
+
 // Whether blocks of the file hold what FindBlock() and FindVersion() know, and nothing else has a say.
 bool HasPlainBlocks(const BlockBasedTable::Rep& table) {
-  return table.index_type == rocksdb::BlockBasedTableOptions::kBinarySearch &&
+  return IsKnownFormat(table.footer.format_version()) &&
+         OrderOf(*table.internal_comparator.user_comparator()).has_value() &&
+         table.index_type == rocksdb::BlockBasedTableOptions::kBinarySearch &&
          !table.index_has_first_key && table.index_block_restart_interval <= 1 &&
          !table.separate_key_value_in_data_block && !table.has_embedded_blobs &&
          table.uncompression_dict_reader == nullptr &&
@@ -96,4 +99,4 @@ const rocksdb::Block* PointTable::FindIndex(CachedBlock* held, CacheHits* hits) 
   return FindCached<rocksdb::Block>(cache, index_key.AsSlice(), held, hits, &CacheHits::index);
 }
 
-}  // namespace cairn
+}  // namespace cairn::lsm

@@ -6,15 +6,12 @@
 #include <cstdint>
 #include <string_view>
 
-#include "cache/cache_key.h"
 #include "engine/lsm/block_search.h"
 #include "engine/lsm/cached_block.h"
+#include "engine/lsm/rocksdb_internals.h"
 #include "rocksdb/slice.h"
-#include "table/block_based/block.h"
-#include "table/block_based/block_based_table_reader.h"
-#include "table/block_based/parsed_full_filter_block.h"
 
-namespace cairn {
+namespace cairn::lsm {
 
 inline std::string_view BytesOf(const rocksdb::Block& block) {
   return {block.data(), block.size()};
@@ -53,4 +50,4 @@ struct PointTable {
   bool has_range_deletions = false;
 };
 
-}  // namespace cairn
+}  // namespace cairn::lsm

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace cairn {
+namespace cairn::lsm {
 namespace {
 
 rocksdb::Slice ToSlice(std::string_view bytes) {
@@ -27,4 +27,4 @@ bool MayAskPrefixFilters(const rocksdb::SliceTransform* extractor, const Confine
   return extractor->Transform(target) == extractor->Transform(common);
 }
 
-}  // namespace cairn
+}  // namespace cairn::lsm

@@ -8,7 +8,7 @@
 
 #include "rocksdb/slice_transform.h"
 
-namespace cairn {
+namespace cairn::lsm {
 
 // Thread-safe, but for calls of Replace() and Suspend(), which come one after another.
 class PrefixExtractor {
@@ -38,4 +38,4 @@ struct ConfinedSeek {
 // prefix filters.
 bool MayAskPrefixFilters(const rocksdb::SliceTransform* extractor, const ConfinedSeek& seek);
 
-}  // namespace cairn
+}  // namespace cairn::lsm

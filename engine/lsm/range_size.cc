@@ -5,23 +5,19 @@
 #include <optional>
 #include <string_view>
 
-#include "db/column_family.h"
-#include "db/db_impl/db_impl.h"
-#include "db/dbformat.h"
-#include "db/version_set.h"
 #include "engine/lsm/block_look_ahead.h"
 #include "engine/lsm/block_search.h"
 #include "engine/lsm/cached_block.h"
 #include "engine/lsm/comparator.h"
 #include "engine/lsm/key_order.h"
 #include "engine/lsm/point_table.h"
+#include "engine/lsm/rocksdb_internals.h"
 #include "engine/lsm/rocksdb_status.h"
 #include "engine/lsm/table_hold.h"
 #include "engine/lsm/ticker.h"
 #include "rocksdb/perf_level.h"
-#include "table/block_based/block.h"
 
-namespace cairn {
+namespace cairn::lsm {
 namespace {
 
 using rocksdb::Slice;
@@ -163,4 +159,4 @@ Result<uint64_t> FileBytesBetween(rocksdb::DB* database, rocksdb::ColumnFamilyHa
   return bytes;
 }
 
-}  // namespace cairn
+}  // namespace cairn::lsm

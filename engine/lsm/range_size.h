@@ -13,11 +13,11 @@
 #include "rocksdb/db.h"
 #include "rocksdb/slice.h"
 
-namespace cairn {
+namespace cairn::lsm {
 
 // Of the keys from `start` to before `limit`, in the family's order; off by a data block at each end of each file.
 // Memtables are not counted. `family` belongs to `database`. Errors: kIoError, kCorruption.
 Result<uint64_t> FileBytesBetween(rocksdb::DB* database, rocksdb::ColumnFamilyHandle* family,
                                   const rocksdb::Slice& start, const rocksdb::Slice& limit);
 
-}  // namespace cairn
+}  // namespace cairn::lsm

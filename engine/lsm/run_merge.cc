@@ -4,7 +4,7 @@
 
 #include "engine/lsm/block_layout.h"
 
-namespace cairn {
+namespace cairn::lsm {
 
 RunMerge::RunMerge(KeyOrder order, const std::vector<rocksdb::InternalIterator*>& runs)
     : key_order_(order), runs_(runs.size()) {
@@ -100,4 +100,4 @@ void RunMerge::GoNowhere() {
   Fail(rocksdb::Status::NotSupported("a merge of runs goes forward from a key"));
 }
 
-}  // namespace cairn
+}  // namespace cairn::lsm

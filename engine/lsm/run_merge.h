@@ -12,10 +12,9 @@
 #include <vector>
 
 #include "engine/lsm/key_order.h"
-#include "table/internal_iterator.h"
-#include "table/iterator_wrapper.h"
+#include "engine/lsm/rocksdb_internals.h"
 
-namespace cairn {
+namespace cairn::lsm {
 
 // Of the methods that move, Seek() and the two that go to the next entry are all that may be called, as of FileScan.
 class RunMerge final : public rocksdb::InternalIterator {
@@ -60,4 +59,4 @@ class RunMerge final : public rocksdb::InternalIterator {
   rocksdb::Status status_;
 };
 
-}  // namespace cairn
+}  // namespace cairn::lsm

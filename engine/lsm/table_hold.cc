@@ -2,10 +2,10 @@
 
 #include <cstdint>
 
-#include "db/internal_stats.h"
+#include "engine/lsm/rocksdb_internals.h"
 #include "rocksdb/slice.h"
 
-namespace cairn {
+namespace cairn::lsm {
 
 bool TableHold::Open(rocksdb::ColumnFamilyData* family, const rocksdb::SuperVersion& version,
                      const rocksdb::ReadOptions& options, rocksdb::Env::IOActivity activity,
@@ -33,4 +33,4 @@ bool TableHold::Open(rocksdb::ColumnFamilyData* family, const rocksdb::SuperVers
       .ok();
 }
 
-}  // namespace cairn
+}  // namespace cairn::lsm

@@ -5,14 +5,11 @@
 
 #include <utility>
 
-#include "db/column_family.h"
-#include "db/table_cache.h"
-#include "db/version_edit.h"
+#include "engine/lsm/rocksdb_internals.h"
 #include "rocksdb/env.h"
 #include "rocksdb/options.h"
-#include "table/table_reader.h"
 
-namespace cairn {
+namespace cairn::lsm {
 
 class TableHold {
  public:
@@ -44,4 +41,4 @@ class TableHold {
   rocksdb::TableCache::TypedHandle* handle_ = nullptr;  // Null: the reader is held anyway.
 };
 
-}  // namespace cairn
+}  // namespace cairn::lsm

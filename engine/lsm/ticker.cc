@@ -2,9 +2,9 @@
 
 #include <typeinfo>
 
-#include "monitoring/statistics_impl.h"
+#include "engine/lsm/rocksdb_internals.h"
 
-namespace cairn {
+namespace cairn::lsm {
 namespace {
 
 // A private member, which an explicit instantiation may name all the same.
@@ -35,4 +35,4 @@ Ticker::Ticker(rocksdb::Statistics* statistics) {
   figures_ = by_processor.Access()->tickers_;
 }
 
-}  // namespace cairn
+}  // namespace cairn::lsm

@@ -11,7 +11,7 @@
 
 #include "rocksdb/statistics.h"
 
-namespace cairn {
+namespace cairn::lsm {
 
 // For a moment: the thread may go to another processor, and counts all the same.
 class Ticker {
@@ -33,4 +33,4 @@ class Ticker {
   rocksdb::Statistics* statistics_ = nullptr;     // To be asked, as it is one of another kind.
 };
 
-}  // namespace cairn
+}  // namespace cairn::lsm

@@ -9,7 +9,7 @@
 #include "engine/base/assert.h"
 #include "engine/base/bytes.h"
 
-namespace cairn {
+namespace cairn::lsm {
 namespace {
 
 constexpr unsigned kSlots = 64;  // Of a node.
@@ -701,4 +701,4 @@ void VersionTree::Iterator::MoveToOldestOfKeyBefore(std::string_view key) {
   }
 }
 
-}  // namespace cairn
+}  // namespace cairn::lsm

@@ -23,7 +23,7 @@
 
 #include "engine/lsm/key_order.h"
 
-namespace cairn {
+namespace cairn::lsm {
 
 class VersionTree {
  public:
@@ -148,4 +148,4 @@ class VersionTree::Iterator {
   unsigned index_ = 0;
 };
 
-}  // namespace cairn
+}  // namespace cairn::lsm

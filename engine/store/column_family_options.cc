@@ -119,13 +119,14 @@ rocksdb::ColumnFamilyOptions ColumnFamilyOptionSource::For(std::string_view name
   const auto found = overrides_.find(name);
   rocksdb::ColumnFamilyOptions options =
       found == overrides_.end() ? default_options_ : found->second;
-  options.comparator = IsReverseColumnFamily(name) ? ReverseComparator() : ForwardComparator();
+  options.comparator =
+      lsm::IsReverseColumnFamily(name) ? lsm::ReverseComparator() : lsm::ForwardComparator();
   options.merge_operator = name == kSystemColumnFamily ? MakeAutoIncrementMerge() : nullptr;
   options.compaction_filter_factory = filter_factory_;
   options.table_properties_collector_factories = collector_factories_;
-  options.table_factory = LookAheadInBlocks(options.table_factory);
-  if (options.memtable_factory == unchosen_memtables_) UseMemtableTrees(&options);
-  MapMemtables(&options);
+  options.table_factory = lsm::LookAheadInBlocks(options.table_factory);
+  if (options.memtable_factory == unchosen_memtables_) lsm::UseMemtableTrees(&options);
+  lsm::MapMemtables(&options);
   return options;
 }
 

@@ -270,7 +270,7 @@ const ColumnFamily* Database::Adopt(rocksdb::ColumnFamilyHandle* handle) {
   family->handle = handle;
   family->name = handle->GetName();
   family->id = handle->GetID();
-  family->reverse = IsReverseColumnFamily(family->name);
+  family->reverse = lsm::IsReverseColumnFamily(family->name);
   write_stalls_->AddFamily(family->name, handle);
   AdoptPrefixExtractor(*family);
   uint64_t active = 1;
@@ -338,7 +338,7 @@ bool Database::ReadsBySequence() const {
 
 rocksdb::Status Database::Get(const ColumnFamily& family, const rocksdb::ReadOptions& options,
                               const rocksdb::Slice& key, rocksdb::PinnableSlice* value) {
-  return ReadsBySequence() ? LookUp(db_.get(), family.handle, options, key, value)
+  return ReadsBySequence() ? lsm::LookUp(db_.get(), family.handle, options, key, value)
                            : db_->Get(options, family.handle, key, value);
 }
 
@@ -346,7 +346,7 @@ void Database::GetMany(const ColumnFamily& family, const rocksdb::ReadOptions& o
                        size_t count, const rocksdb::Slice* keys, rocksdb::PinnableSlice* values,
                        rocksdb::Status* outcomes) {
   if (ReadsBySequence()) {
-    LookUpMany(db_.get(), family.handle, options, count, keys, values, outcomes);
+    lsm::LookUpMany(db_.get(), family.handle, options, count, keys, values, outcomes);
   } else {
     db_->MultiGet(options, family.handle, count, keys, values, outcomes);
   }
@@ -358,7 +358,7 @@ std::unique_ptr<rocksdb::Iterator> Database::NewIterator(const ColumnFamily& fam
   if (!ReadsBySequence()) {
     return std::unique_ptr<rocksdb::Iterator>(db_->NewIterator(options, family.handle));
   }
-  return NewForwardIterator(
+  return lsm::NewForwardIterator(
       db_.get(), family.handle, options,
       {.memtable = &family.memtable_reads, .level_zero = &family.level_zero_reads});
 }

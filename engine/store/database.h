@@ -47,9 +47,9 @@ struct ColumnFamily {
   std::string name;
   uint32_t id = 0;       // RocksDB's number, persisted in the dictionary.
   bool reverse = false;  // Keys sort in descending order.
-  mutable PrefixExtractor prefix_extractor;
-  mutable MemtableReads memtable_reads;
-  mutable LevelZeroReads level_zero_reads;
+  mutable lsm::PrefixExtractor prefix_extractor;
+  mutable lsm::MemtableReads memtable_reads;
+  mutable lsm::LevelZeroReads level_zero_reads;
   // Nobody here deletes ranges of keys, and to look for such deletions costs every read; but another program may have.
   bool opened_without_memtable = false;  // All that others have written was in files.
   mutable std::atomic<bool> may_have_range_deletions{true};

@@ -15,8 +15,8 @@ namespace cairn {
 Status Database::FlushMemtablesWhereItPays() {
   if (log_failure_->any()) return Status();
   for (const ColumnFamily* family : Families()) {
-    const MemtableReads::Figures seen = family->memtable_reads.figures();
-    if (!MemtableReads::Pays(seen, /*merged_bytes=*/0)) continue;
+    const lsm::MemtableReads::Figures seen = family->memtable_reads.figures();
+    if (!lsm::MemtableReads::Pays(seen, /*merged_bytes=*/0)) continue;
     uint64_t entries = 0;
     if (!db_->GetIntProperty(family->handle, rocksdb::DB::Properties::kNumEntriesActiveMemTable,
                              &entries) ||
@@ -39,7 +39,7 @@ Status Database::FlushMemtablesWhereItPays() {
          ++level) {
       merged_bytes += files.levels[level].size;
     }
-    if (!MemtableReads::Pays(seen, merged_bytes / most_waiting)) continue;
+    if (!lsm::MemtableReads::Pays(seen, merged_bytes / most_waiting)) continue;
     family->memtable_reads.Forget();
     rocksdb::FlushOptions flush;
     flush.wait = false;
@@ -88,7 +88,7 @@ Status Database::MergeLevelZeroWhereItPays(const ColumnFamily& family) {
   };
   const rocksdb::LevelMetaData top = level_of(0, {}, {});
   if (top.files.empty()) return Status();
-  LevelZeroReads::Files files{
+  lsm::LevelZeroReads::Files files{
       .oldest = top.files.back().file_number, .count = top.files.size(), .bytes = top.size};
   for (const rocksdb::SstFileMetaData& file : top.files) {
     files.asked += file.num_reads_sampled;
@@ -118,10 +118,10 @@ Status Database::MergeLevelZeroWhereItPays(const ColumnFamily& family) {
   for (const rocksdb::SstFileMetaData& file : below.files) {
     if (file.being_compacted) return Status();
   }
-  const LevelZeroMerge choice = family.level_zero_reads.Choose(files);
-  if (choice == LevelZeroMerge::kNone) return Status();
+  const lsm::LevelZeroMerge choice = family.level_zero_reads.Choose(files);
+  if (choice == lsm::LevelZeroMerge::kNone) return Status();
 
-  const bool into_below = choice == LevelZeroMerge::kWithLevelBelow;
+  const bool into_below = choice == lsm::LevelZeroMerge::kWithLevelBelow;
   rocksdb::CompactionOptions merge;
   if (into_below) merge.output_file_size_limit = options.target_file_size_base;
   const rocksdb::Status merged =

@@ -251,10 +251,10 @@ void Cursor::ReleaseIterators() {
 }
 
 // One that asks prefix filters, if they serve the seek.
-void Cursor::EnsureIteratorFor(const ConfinedSeek& seek) {
+void Cursor::EnsureIteratorFor(const lsm::ConfinedSeek& seek) {
   const IndexEntry& entry = current_index().entry;
   if (!access_.ask_prefix_filters ||
-      !MayAskPrefixFilters(entry.family->prefix_extractor.current(), seek)) {
+      !lsm::MayAskPrefixFilters(entry.family->prefix_extractor.current(), seek)) {
     return EnsureIterator();
   }
   if (!filtering_iterator_.has_value() || !filtering_iterator_->AsksFiltersFor(seek) ||

@@ -190,7 +190,7 @@ class Cursor {
   Result<bool> GuardEntry(Direction direction, bool exact);
   Status ExtendGuard(Direction direction);
   void EnsureIterator();
-  void EnsureIteratorFor(const ConfinedSeek& seek);
+  void EnsureIteratorFor(const lsm::ConfinedSeek& seek);
   bool LeftCommonPrefix() const;
   void LeaveCommonPrefix(Direction direction);
   void NoteTurn(Direction direction);

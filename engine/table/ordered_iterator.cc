@@ -36,7 +36,7 @@ OrderedIterator::OrderedIterator(const IndexEntry& index, Transaction* transacti
       iterator_(Make(index, transaction, most_skipped)) {}
 
 OrderedIterator::OrderedIterator(const IndexEntry& index, Transaction* transaction,
-                                 Transaction::View view, const ConfinedSeek& seek)
+                                 Transaction::View view, const lsm::ConfinedSeek& seek)
     : family_(index.family),
       reverse_(index.family->reverse),
       transaction_(transaction),
@@ -44,9 +44,9 @@ OrderedIterator::OrderedIterator(const IndexEntry& index, Transaction* transacti
       epoch_(transaction->epoch()),
       merges_writes_(transaction->has_writes()),
       range_(*index.family, index.id.index_number) {
-  const PrefixExtractor& extractor = index.family->prefix_extractor;
+  const lsm::PrefixExtractor& extractor = index.family->prefix_extractor;
   const rocksdb::SliceTransform* const known = extractor.current();
-  if (MayAskPrefixFilters(known, seek)) extractor_ = known;
+  if (lsm::MayAskPrefixFilters(known, seek)) extractor_ = known;
   iterator_ = Make(index, transaction, /*most_skipped=*/0);
   if (extractor_ == nullptr || extractor.current() == known) return;
   // It was replaced meanwhile, and the iterator may go by another one.

@@ -30,7 +30,7 @@ class OrderedIterator {
                   uint64_t most_skipped = 0);
   // For that seek: asks prefix filters if that loses nothing of what the seek wants.
   OrderedIterator(const IndexEntry& index, Transaction* transaction, Transaction::View view,
-                  const ConfinedSeek& seek);
+                  const lsm::ConfinedSeek& seek);
 
   // The bounds lie in this object and RocksDB points at them.
   OrderedIterator(const OrderedIterator&) = delete;
@@ -69,8 +69,8 @@ class OrderedIterator {
     return epoch_ == transaction.epoch() && merges_writes_ == transaction.has_writes();
   }
   bool asks_filters() const { return extractor_ != nullptr; }
-  bool AsksFiltersFor(const ConfinedSeek& seek) const {
-    return MayAskPrefixFilters(extractor_, seek);
+  bool AsksFiltersFor(const lsm::ConfinedSeek& seek) const {
+    return lsm::MayAskPrefixFilters(extractor_, seek);
   }
 
  private:

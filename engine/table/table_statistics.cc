@@ -29,7 +29,7 @@ struct KeyRange {
 };
 
 Result<uint64_t> FileBytes(Database* database, const ColumnFamily& family, const KeyRange& range) {
-  return FileBytesBetween(database->rocksdb(), family.handle, range.start, range.limit);
+  return lsm::FileBytesBetween(database->rocksdb(), family.handle, range.start, range.limit);
 }
 
 // Fills in the puts and deletions of an index from the properties that every file has: its share by bytes.
@@ -191,7 +191,7 @@ Result<IndexSize> MeasureForShare(Database* database, const TableIndex& index,
   if (known == nullptr) return EstimateIndexSize(database, index);
   const ColumnFamily& family = index.family();
   // Asked before the files are: what was measured of later ones is measured again.
-  const uint64_t version = FilesVersion(family.handle);
+  const uint64_t version = lsm::FilesVersion(family.handle);
   if (known->version != version) {
     CAIRN_ASSIGN_OR_RETURN(known->size, EstimateIndexSize(database, index, MemtableRows::kIgnore));
     known->version = version;

@@ -70,8 +70,8 @@ class Database {
     for (const std::string& name : names) {
       rocksdb::ColumnFamilyOptions family;
       family.disable_auto_compactions = true;
-      family.comparator = cairn::IsReverseColumnFamily(name) ? cairn::ReverseComparator()
-                                                             : cairn::ForwardComparator();
+      family.comparator = cairn::lsm::IsReverseColumnFamily(name) ? cairn::lsm::ReverseComparator()
+                                                                  : cairn::lsm::ForwardComparator();
       if (name == cairn::kSystemColumnFamily)
         family.merge_operator = cairn::MakeAutoIncrementMerge();
       families.emplace_back(name, family);

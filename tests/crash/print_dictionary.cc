@@ -77,7 +77,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   rocksdb::ColumnFamilyOptions family;
-  family.comparator = cairn::ForwardComparator();
+  family.comparator = cairn::lsm::ForwardComparator();
   rocksdb::ColumnFamilyOptions system = family;
   system.merge_operator = cairn::MakeAutoIncrementMerge();
   const std::vector<rocksdb::ColumnFamilyDescriptor> families = {{"default", family},

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace cairn {
+namespace cairn::lsm {
 
 template <typename Number>
 inline void Append(Number number, std::string* to) {
@@ -77,4 +77,4 @@ class Exactly {
   const std::unique_ptr<char[]> bytes_;
 };
 
-}  // namespace cairn
+}  // namespace cairn::lsm

@@ -18,7 +18,7 @@
 #include "rocksdb/slice_transform.h"
 #include "rocksdb/statistics.h"
 
-namespace cairn {
+namespace cairn::lsm {
 namespace {
 
 constexpr int kKeys = 3000;
@@ -253,4 +253,4 @@ TEST(BlockLookAhead, LeavesOtherFactoriesAlone) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::lsm

@@ -10,7 +10,7 @@
 
 #include "tests/unit/lsm/block_bytes.h"
 
-namespace cairn {
+namespace cairn::lsm {
 namespace {
 
 TEST(CompareKeys, OrdersAsBytes) {
@@ -145,4 +145,4 @@ TEST(BlockSearch, DamageIsSurvived) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::lsm

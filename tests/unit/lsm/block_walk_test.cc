@@ -11,7 +11,7 @@
 
 #include "tests/unit/lsm/block_bytes.h"
 
-namespace cairn {
+namespace cairn::lsm {
 namespace {
 
 using Entries = std::vector<std::pair<std::string, std::string>>;
@@ -189,4 +189,4 @@ TEST(BlockWalk, DamageIsSurvived) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::lsm

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace cairn {
+namespace cairn::lsm {
 namespace {
 
 const std::vector<std::string> kAscending = {
@@ -48,4 +48,4 @@ TEST(ReverseColumnFamily, IsToldByItsName) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::lsm

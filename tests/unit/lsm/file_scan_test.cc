@@ -15,7 +15,7 @@
 #include "rocksdb/table.h"
 #include "tests/unit/lsm/random_database.h"
 
-namespace cairn {
+namespace cairn::lsm {
 namespace {
 
 class FileScanTest : public RandomDatabase {
@@ -245,4 +245,4 @@ TEST_P(FileScanTest, DamageIsAnError) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::lsm

@@ -17,7 +17,7 @@
 #include "rocksdb/table.h"
 #include "tests/unit/store/memory_database.h"
 
-namespace cairn {
+namespace cairn::lsm {
 namespace {
 
 constexpr int kKeys = 60;
@@ -324,4 +324,4 @@ TEST_P(ForwardIteratorTest, LeavesFiguresOfAThreadToRocksDb) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::lsm

@@ -12,7 +12,7 @@
 #include "rocksdb/slice_transform.h"
 #include "rocksdb/table.h"
 
-namespace cairn {
+namespace cairn::lsm {
 namespace {
 
 constexpr int kPrefixes = 600;
@@ -144,4 +144,4 @@ TEST_F(HashIndexTest, NewFilesHaveNone) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::lsm

@@ -10,7 +10,7 @@
 #include "rocksdb/perf_level.h"
 #include "tests/unit/store/memory_database.h"
 
-namespace cairn {
+namespace cairn::lsm {
 namespace {
 
 // Over a thousand searches more each time.
@@ -310,4 +310,4 @@ TEST_P(MergeWhereItPaysTest, BeginsWithNothingWhenToldToEnd) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::lsm

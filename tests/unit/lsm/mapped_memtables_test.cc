@@ -7,7 +7,7 @@
 
 #include "tests/unit/store/memory_database.h"
 
-namespace cairn {
+namespace cairn::lsm {
 namespace {
 
 int64_t MallocBytes() {
@@ -40,4 +40,4 @@ TEST(MapMemtables, WhatTheyHoldIsNotTakenFromMalloc) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::lsm

@@ -8,7 +8,7 @@
 #include "rocksdb/perf_level.h"
 #include "tests/unit/store/memory_database.h"
 
-namespace cairn {
+namespace cairn::lsm {
 namespace {
 
 constexpr int kKeys = 100;
@@ -163,4 +163,4 @@ TEST_P(FlushWhereItPaysTest, NotWhileMemtablesWait) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::lsm

@@ -9,7 +9,7 @@
 #include "rocksdb/db.h"
 #include "tests/unit/store/memory_database.h"
 
-namespace cairn {
+namespace cairn::lsm {
 namespace {
 
 class MemtableTreeTest : public ::testing::Test {
@@ -113,4 +113,4 @@ TEST_F(MemtableTreeTest, WhatIsReplayedFromTheLogIsThereOnce) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::lsm

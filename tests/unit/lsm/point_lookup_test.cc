@@ -15,7 +15,7 @@
 #include "rocksdb/table.h"
 #include "tests/unit/lsm/random_database.h"
 
-namespace cairn {
+namespace cairn::lsm {
 namespace {
 
 class PointLookupTest : public RandomDatabase {
@@ -272,4 +272,4 @@ TEST_P(PointLookupTest, LeavesFiguresOfAThreadToRocksDb) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::lsm

@@ -31,7 +31,7 @@
 #include "rocksdb/table.h"
 #include "rocksdb/trace_reader_writer.h"
 
-namespace cairn {
+namespace cairn::lsm {
 
 // Operands are put one behind the other.
 class AppendOperands final : public rocksdb::AssociativeMergeOperator {
@@ -381,4 +381,4 @@ inline auto AllLayouts() {
              }});
 }
 
-}  // namespace cairn
+}  // namespace cairn::lsm

@@ -13,7 +13,7 @@
 #include "rocksdb/table.h"
 #include "tests/unit/lsm/random_database.h"
 
-namespace cairn {
+namespace cairn::lsm {
 namespace {
 
 class RangeSizeTest : public RandomDatabase {
@@ -95,4 +95,4 @@ TEST_P(RangeSizeTest, AsksRocksDbWhereThatIsNeededAlone) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::lsm

@@ -16,7 +16,7 @@
 #include <thread>
 #include <vector>
 
-namespace cairn {
+namespace cairn::lsm {
 namespace {
 
 class HeapMemory final : public VersionTree::Memory {
@@ -324,4 +324,4 @@ TEST_P(VersionTreeTest, ThreadsInsertAndReadTogether) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::lsm

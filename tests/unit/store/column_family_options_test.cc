@@ -52,8 +52,8 @@ TEST(ColumnFamilyOptions, MemtablesAreMappedUnlessTheyAreSmallOrTheirPiecesAreGi
 TEST(ColumnFamilyOptions, ComparatorAndMergeFollowTheName) {
   const auto source = Parse("", "");
   ASSERT_TRUE(source.ok());
-  EXPECT_EQ(source->For("default").comparator, ForwardComparator());
-  EXPECT_EQ(source->For("rev:x").comparator, ReverseComparator());
+  EXPECT_EQ(source->For("default").comparator, lsm::ForwardComparator());
+  EXPECT_EQ(source->For("rev:x").comparator, lsm::ReverseComparator());
   EXPECT_EQ(source->For("default").merge_operator, nullptr);
   ASSERT_NE(source->For("__system__").merge_operator, nullptr);
   EXPECT_STREQ(source->For("__system__").merge_operator->Name(), "Rdb_system_merge_op");

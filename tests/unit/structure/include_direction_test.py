@@ -34,25 +34,8 @@ MAY_INCLUDE: dict[str, set[str]] = {
 }
 WITHOUT_ROCKSDB = {"base", "codec"}
 
-# The files that know RocksDB from within, and the folders of its sources.
-KNOW_ROCKSDB_FROM_WITHIN = {
-    "engine/lsm/block_look_ahead.cc",
-    "engine/lsm/file_scan.cc",
-    "engine/lsm/file_scan.h",
-    "engine/lsm/files_version.cc",
-    "engine/lsm/forward_iterator.cc",
-    "engine/lsm/mapped_memtables.cc",
-    "engine/lsm/memtable_tree.cc",
-    "engine/lsm/point_lookup.cc",
-    "engine/lsm/point_table.cc",
-    "engine/lsm/point_table.h",
-    "engine/lsm/range_size.cc",
-    "engine/lsm/run_merge.cc",
-    "engine/lsm/run_merge.h",
-    "engine/lsm/table_hold.cc",
-    "engine/lsm/table_hold.h",
-    "engine/lsm/ticker.cc",
-}
+# The file that knows RocksDB from within, and the folders of its sources.
+KNOWS_ROCKSDB_FROM_WITHIN = "engine/lsm/rocksdb_internals.h"
 ROCKSDB_INTERNALS = (
     "cache/",
     "db/",
@@ -129,6 +112,8 @@ def check_engine_target(root: Path, include: Include, allowed: set[str]) -> str 
         return f"{include.target} is in no folder of engine/ that this test knows"
     if not (root / include.target).is_file():
         return f"there is no {include.target}"
+    if include.target == KNOWS_ROCKSDB_FROM_WITHIN and include.file.parts[:2] != ("engine", "lsm"):
+        return "RocksDB's internal headers are for engine/lsm alone"
     if parts[1] not in allowed:
         return f"the arrow points up: engine/{parts[1]} is not below"
     return None
@@ -146,7 +131,7 @@ def check_engine(root: Path, include: Include) -> str | None:
         return None
     if is_standard(include):
         return None
-    from_within = include.file.as_posix() in KNOW_ROCKSDB_FROM_WITHIN
+    from_within = include.file.as_posix() == KNOWS_ROCKSDB_FROM_WITHIN
     if from_within and include.target.startswith(ROCKSDB_INTERNALS):
         return None
     return (
@@ -243,11 +228,18 @@ class SelfTest(unittest.TestCase):
             self.assertEqual(len(self.found_in(files)), count, folder)
         self.assertEqual(len(self.found_in({"mariadb/a.cc": "#include <rocksdb/db.h>\n"})), 1)
 
-    def test_few_files_know_rocksdb_from_within(self) -> None:
+    def test_one_file_knows_rocksdb_from_within(self) -> None:
         text = '#include "db/dbformat.h"\n'
-        for known in KNOW_ROCKSDB_FROM_WITHIN:
-            self.assertEqual(self.found_in({known: text}), [])
-        self.assertEqual(len(self.found_in({"engine/store/other.cc": text})), 1)
+        self.assertEqual(self.found_in({KNOWS_ROCKSDB_FROM_WITHIN: text}), [])
+        for other in ("engine/lsm/other.cc", "engine/store/other.cc"):
+            self.assertEqual(len(self.found_in({other: text})), 1)
+
+    def test_only_its_folder_includes_it(self) -> None:
+        text = f'#include "{KNOWS_ROCKSDB_FROM_WITHIN}"\n'
+        files = {KNOWS_ROCKSDB_FROM_WITHIN: "", "engine/lsm/a.cc": text}
+        self.assertEqual(self.found_in(files), [])
+        for other in ("engine/store/b.cc", "mariadb/b.cc", "tests/unit/lsm/b.cc"):
+            self.assertEqual(len(self.found_in(files | {other: text})), 1, other)
 
     def test_missing_headers_and_unknown_folders_are_found(self) -> None:
         self.assertEqual(
