@@ -195,6 +195,30 @@ def test_tables_at_the_end():
     assert "tables differ" not in verdict_of(PAIR, ours, theirs).title
 
 
+def test_who_comes_between_the_statements_of_a_change_is_luck():
+    waits = {"sent_at": 0, "ended_at": 3, "waited": True}
+
+    def made(error, *, other_waits=True, told=0):
+        freed = Event(Step("C", "UPDATE t"), **(waits if other_waits else {"sent_at": 0}))
+        change = Event(Step(pairs.CHANGER, "DROP TABLE t"), **waits)
+        late = Event(Step("C", "DELETE FROM t"), sent_at=3, ended_at=3)
+        late.answer = Answer(error, "x" * error)
+        end = Event(Step("B", "COMMIT"), sent_at=3, ended_at=3, answer=Answer(told, "x" * told))
+        events = [freed, change, late, end]
+        script = Script("READ COMMITTED", (), tuple(event.step for event in events), 2)
+        return Record("", script, events, rows={"t": [(error,)]}, logs={"t": [""]})
+
+    def differ(ours, theirs):
+        return pairs.difference(ours, theirs, PAIR)[0]
+
+    assert differ(made(1146), made(0)) == ""
+    assert pairs.tables_differ(made(1146), made(0)) == ""
+    ours, theirs = (made(error, other_waits=False) for error in (1146, 0))
+    assert differ(ours, theirs) != ""
+    # What frees them is compared.
+    assert differ(made(0, told=1317), made(0)) != ""
+
+
 def test_what_must_be_refused_is_a_finding_when_it_is_done():
     change = next(each for each in CHANGES if each.refused)
     pair = pairs.Pair(next(kind for kind in KINDS if change.applies(kind)), change, USERS[-1])

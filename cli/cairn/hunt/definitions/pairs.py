@@ -11,7 +11,12 @@ from cairn.hunt.definitions.changes import CHANGES, COPY, OTHER_TIME_TO_LIVE, Ch
 from cairn.hunt.definitions.tables import KINDS, Kind, create
 from cairn.hunt.definitions.users import PROBES, ROUTINES, USERS, Probe, Row, User
 from cairn.hunt.sessions import script
-from cairn.hunt.sessions.compare import began_with_change, state_at
+from cairn.hunt.sessions.compare import (
+    began_with_change,
+    first_race,
+    lucky_sessions,
+    state_at,
+)
 from cairn.hunt.sessions.judge import CHANGED, DEADLOCK, TIMED_OUT, Complaint
 from cairn.hunt.sessions.play import Player
 from cairn.hunt.sessions.script import Event, Record, Script, Step
@@ -367,8 +372,12 @@ def difference(ours: Record, theirs: Record, pair: Pair) -> tuple[str, str]:
     Both are empty when they agree, or went apart for a reason.
     """
     level = ours.script.level
-    for position in range(len(ours.events) + 1):
+    race = race_of(ours, theirs)
+    for position in range(min(race, len(ours.events)) + 1):
+        lucky = lucky_sessions(ours, theirs, race) if position == race else set()
         for mine, other in zip(ours.events, theirs.events, strict=True):
+            if mine.step.session in lucky:
+                continue
             if isinstance(mine.step.role, Expected):
                 continue  # Right by itself, or wrong.
             my_state, other_state = _state(mine, position), _state(other, position)
@@ -394,6 +403,14 @@ def difference(ours: Record, theirs: Record, pair: Pair) -> tuple[str, str]:
     return "", ""
 
 
+def race_of(ours: Record, theirs: Record) -> int:
+    """The step up to which engines are compared: behind one that frees two sessions luck decides.
+
+    Such as who comes between the statements of one change.
+    """
+    return min(first_race(ours), first_race(theirs))
+
+
 def _state(event: Event, position: int) -> str:
     """As `state_at`; of what CHECK and the like say only the last line's verdict."""
     rows = event.answer.rows
@@ -409,6 +426,8 @@ def tables_differ(ours: Record, theirs: Record) -> str:
     """How rows or definitions differ at the end, where all was told alike."""
     last = len(ours.events)
     both = list(zip(ours.events, theirs.events, strict=True))
+    if race_of(ours, theirs) <= last:
+        return ""
     if any(_state(mine, last) != _state(other, last) for mine, other in both):
         return ""
     # A copy has the rows of its time, which comes later where it waits for the locks of others.

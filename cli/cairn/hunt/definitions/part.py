@@ -13,6 +13,7 @@ from cairn.hunt.definitions.pairs import (
     judge_pair,
     make,
     not_refused,
+    race_of,
     tables_differ,
 )
 from cairn.hunt.part import Context, Part
@@ -36,6 +37,7 @@ def verdict_of(pair: Pair, ours: Record, theirs: Record) -> Verdict:
             waits=sum(event.waited for event in ours.events),
             errors=sum(bool(event.answer.error) for event in ours.events),
             innodb_is_wrong=bool(excused),
+            is_cut=not title and race_of(ours, theirs) <= len(ours.events),
         )
 
     if unrefused := not_refused(ours, pair):

@@ -212,10 +212,10 @@ def first_race(record: Record) -> int:
     len(record.events) is the end, where the sessions leave; one more when there is no such step.
     """
     end = len(record.events)
-    return next((at for at in range(end + 1) if len(_freed(record, at)) > 1), end + 1)
+    return next((at for at in range(end + 1) if len(freed(record, at)) > 1), end + 1)
 
 
-def _freed(record: Record, position: int) -> set[str]:
+def freed(record: Record, position: int) -> set[str]:
     """The sessions that waited before a step and go on at the same time behind it."""
     found = set()
     for event in record.events:
@@ -229,13 +229,18 @@ def _freed(record: Record, position: int) -> set[str]:
     return found
 
 
+def lucky_sessions(ours: Record, theirs: Record, race: int) -> set[str]:
+    """Those that the first race has freed together, with either engine."""
+    return freed(ours, race) | freed(theirs, race)
+
+
 def first_difference(ours: Record, theirs: Record) -> Difference | None:
     """Where the two playings of one script went apart; None when they never did."""
     level = ours.script.level
     has_long_key = any("u TEXT" in statement for statement in ours.script.tables)
     race = min(first_race(ours), first_race(theirs))
     for position in range(min(race, len(ours.events)) + 1):
-        lucky = _freed(ours, race) | _freed(theirs, race) if position == race else set()
+        lucky = lucky_sessions(ours, theirs, race) if position == race else set()
         for our_event, their_event in zip(ours.events, theirs.events, strict=True):
             if our_event.step.session in lucky:
                 continue
