@@ -359,15 +359,17 @@ Status PrepareLogs(rocksdb::Env* env, const std::string& directory, rocksdb::WAL
   for (const LogDamage& damage : damages) {
     if (IsTornTail(damage)) {
       log->Write(Severity::kNote, Described(damage) + ", which a crash cut off: it is left out");
-      CAIRN_RETURN_IF_ERROR(CutOff(env, damage.path, damage.offset)
-                                .WithContext("cutting off the end of " + damage.path));
-      continue;
+    } else {
+      log->Write(
+          Severity::kWarning,
+          Described(damage) + (mode == rocksdb::WALRecoveryMode::kPointInTimeRecovery
+                                   ? ": all from there on is left out (rocksdb_wal_recovery_mode=2)"
+                                   : ": what is damaged is left out (rocksdb_wal_recovery_mode=3)"));
     }
-    log->Write(
-        Severity::kWarning,
-        Described(damage) + (mode == rocksdb::WALRecoveryMode::kPointInTimeRecovery
-                                 ? ": all from there on is left out (rocksdb_wal_recovery_mode=2)"
-                                 : ": what is damaged is left out (rocksdb_wal_recovery_mode=3)"));
+    if (damage.followed) continue;
+    // A prepared transaction may keep the log for long, and later ones then follow it.
+    CAIRN_RETURN_IF_ERROR(CutOff(env, damage.path, damage.offset)
+                              .WithContext("cutting off the end of " + damage.path));
   }
   return Status();
 }

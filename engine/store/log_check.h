@@ -47,8 +47,8 @@ Result<std::vector<FoundLog>> FindLogs(rocksdb::Env* env, const std::string& dir
 // Looks at all logs in `directory`, in the order in which they were written. Errors: kIoError.
 Result<std::vector<LogDamage>> FindLogDamage(rocksdb::Env* env, const std::string& directory);
 
-// Lets a start go on by `mode`, or says why it cannot; `log` is told what it leaves out. A cut-off record at the very end
-// is cut away, so that no later start finds it between logs. Nothing else is changed. The caller has the directory
+// Lets a start go on by `mode`, or says why it cannot; `log` is told what it leaves out. Damage at the very end, which
+// nothing whole follows, is cut away, so that no later start finds it between logs. Nothing else is changed. The caller has the directory
 // to itself. Errors: kCorruption, kIoError.
 Status PrepareLogs(rocksdb::Env* env, const std::string& directory, rocksdb::WALRecoveryMode mode,
                    Log* log);

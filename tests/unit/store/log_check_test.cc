@@ -222,6 +222,39 @@ TEST_F(Logs, AreRecoveredByTheModeThatTheyAreOpenedWith) {
   EXPECT_THAT(RowsIn(**skipped), testing::Contains(kRows - 1));
 }
 
+// A log that a prepared transaction keeps is looked at again by later starts, with others behind it.
+TEST_F(Logs, WhoseEndWasLeftOutAreWholeForLaterStarts) {
+  for (const auto mode :
+       {WALRecoveryMode::kPointInTimeRecovery, WALRecoveryMode::kSkipAnyCorruptedRecords}) {
+    for (const bool zeros : {false, true}) {
+      // The last row is in one piece.
+      std::string altered = good_.substr(0, ends_[10]);
+      if (zeros) {
+        const auto begin = altered.begin() + static_cast<std::ptrdiff_t>(ends_[9]);
+        std::fill(begin, begin + 512, '\0');
+      } else {
+        altered[ends_[9] + 20] ^= 1;
+      }
+      Restore(altered);
+      ASSERT_EQ(FindLogDamage(disk_.env(), "/memory")->size(), 1u);
+      ASSERT_TRUE(PrepareLogs(disk_.env(), "/memory", mode, &disk_.log()).ok());
+      EXPECT_EQ(Read(log_), good_.substr(0, ends_[9]));
+      EXPECT_TRUE(FindLogDamage(disk_.env(), "/memory")->empty());
+    }
+  }
+}
+
+TEST_F(Logs, WithDamageThatTransactionsFollowAreNotCutOff) {
+  std::string altered = good_;
+  altered[ends_[4] + 20] ^= 1;
+  for (const auto mode :
+       {WALRecoveryMode::kPointInTimeRecovery, WALRecoveryMode::kSkipAnyCorruptedRecords}) {
+    Restore(altered);
+    ASSERT_TRUE(PrepareLogs(disk_.env(), "/memory", mode, &disk_.log()).ok());
+    EXPECT_EQ(Read(log_), altered);
+  }
+}
+
 TEST_F(Logs, CutOffAreRefusedWhereNothingMayBeLost) {
   Restore(good_.substr(0, good_.size() - 1));
   const auto database = Open(WALRecoveryMode::kAbsoluteConsistency);
