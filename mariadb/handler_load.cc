@@ -89,8 +89,19 @@ int ha_rocksdb::FinishLoadsOfReset(THD* thd) {
       cairn::SessionBulkLoads(thd)) {
     return 0;
   }
+  switch (thd_sql_command(thd)) {
+    case SQLCOM_ANALYZE:
+    case SQLCOM_CHECK:
+    case SQLCOM_REPAIR:
+      return 0;  // They would call their table corrupt. The next statement finishes the loads.
+    default:
+      break;
+  }
   const Status finished = session->bulk_loads().Finish();
-  return finished.ok() ? 0 : cairn::ReportBulkLoadError(finished);
+  if (finished.ok()) return 0;
+  sql_print_error("RocksDB: Error %d finalizing the bulk load of a connection that was reset: %s",
+                  cairn::kErrorBulkLoad, finished.ToString().c_str());
+  return cairn::ReportBulkLoadError(finished);
 }
 
 void ha_rocksdb::EndLoad() {
