@@ -269,10 +269,9 @@ int ha_rocksdb::OperationError(const Status& status) {
     ha_thd()->mark_transaction_to_rollback(/*all=*/true);
   }
   const int error = cairn::HandlerError(status);
-  // A sort takes what was not reported for its own failure (1028), whoever was killed. What a replica kills it may apply
-  // again.
-  const bool is_retried = status.code() == StatusCode::kInterrupted && ha_thd()->slave_thread;
-  if (!cairn::IsExpected(status.code()) && !is_retried) ReportAtOnce(error);
+  // A kill too: a sort takes what was not reported for its own failure (1028), and a replica that is to apply a
+  // transaction again knows by the number that it was killed.
+  if (!cairn::IsExpected(status.code())) ReportAtOnce(error);
   return error;
 }
 
