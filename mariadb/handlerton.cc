@@ -62,13 +62,7 @@ int Commit(handlerton*, THD* thd, bool all) {
 // another connection's thread.
 void CommitOrdered(handlerton*, THD* thd, bool) {
   Session* const session = Session::Find(thd);
-  if (session == nullptr) return;
-  const std::optional<TransactionId> branch = session->branch_to_decide();
-  if (branch.has_value()) {
-    session->CommitBranchOrdered(*branch);
-  } else {
-    session->transaction().CommitOrdered();
-  }
+  if (session != nullptr) session->transaction().CommitOrdered();
 }
 
 // The server asks before it forgets, with a file of its binary log, what it decided. What cannot be confirmed now is
@@ -117,18 +111,21 @@ int Prepare(handlerton*, THD* thd, bool all) {
   if (session == nullptr) return 0;
   Transaction& transaction = session->transaction();
   if (!all && session->in_explicit_transaction()) return 0;
-  XID xid;
-  thd_get_xid(thd, reinterpret_cast<MYSQL_XID*>(&xid));
-  // Whoever says XA PREPARE counts on it; without the server's own preparation only a crash can tell.
-  if (thd->transaction->xid_state.is_explicit_XA()) {
+  // Whoever says XA PREPARE counts on it, with rocksdb_enable_2pc=OFF as well.
+  const XID_STATE& state = thd->transaction->xid_state;
+  if (state.is_explicit_XA() && thd_sql_command(thd) != SQLCOM_XA_COMMIT) {
     session->BeginPerf();
-    const Status prepared = session->PrepareBranch(ToTransactionId(xid), CommitDurability());
+    const Status prepared =
+        session->PrepareBranch(ToTransactionId(*state.get_xid()), CommitDurability());
     session->EndPerf();
     return CommitError(prepared);
   }
   if (!transaction.started() || !transaction.has_writes() || !global_variables.enable_2pc) return 0;
   session->BeginPerf();  // A statement's commit or rollback follows and ends the collection.
-  return CommitError(transaction.Prepare(ToTransactionId(xid), CommitDurability()));
+  // XA COMMIT ... ONE PHASE is in the binary log as an ordinary commit, by which recovery finds what it has committed: not
+  // under the user's name.
+  return CommitError(
+      transaction.Prepare(ToTransactionId(thd->transaction->implicit_xid), CommitDurability()));
 }
 
 int Recover(handlerton*, XID* xids, uint capacity) {
@@ -164,12 +161,9 @@ int DecideByXid(XID* xid, Status (*decide)(Database*, PreparedLocks*, const Tran
   if (is_asked && thd->is_error() && !IsRollbackOnly(thd->get_stmt_da()->sql_errno())) {
     return kXaResourceManagerError;
   }
-  const bool is_logged = is_asked && mysql_bin_log.is_open() && thd->variables.sql_log_bin;
-  const OnFailure on_failure = !is_asked   ? OnFailure::kTryAgain
-                               : is_logged ? OnFailure::kRemember
-                                           : OnFailure::kLeave;
-  const Status decided = decide(&engine->database(), &engine->prepared_locks(),
-                                ToTransactionId(*xid), on_failure, Durability::kSync);
+  const Status decided =
+      decide(&engine->database(), &engine->prepared_locks(), ToTransactionId(*xid),
+             is_asked ? OnFailure::kRemember : OnFailure::kTryAgain, Durability::kSync);
   if (decided.ok()) return kXaOk;
   if (decided.code() == StatusCode::kNotFound) return kXaUnknownId;
   engine->database().log().Write(Severity::kError,

@@ -98,7 +98,6 @@ Status Session::PrepareBranch(const TransactionId& id, Durability durability) {
 
 void Session::ForgetBranch() {
   branch_.reset();
-  branch_commit_.reset();
   std::lock_guard lock(shown_branch_mutex_);
   shown_branch_.reset();
 }
@@ -109,20 +108,12 @@ std::optional<TransactionId> Session::branch_to_decide() const {
                                                                               : std::nullopt;
 }
 
-void Session::CommitBranchOrdered(const TransactionId& id) {
-  Engine* const engine = RunningEngine();
-  branch_commit_ = CommitPrepared(&engine->database(), &engine->prepared_locks(), id,
-                                  OnFailure::kTryAgain, Durability::kDelayed);
-}
-
 Status Session::CommitBranch(const TransactionId& id, Durability durability) {
   Engine* const engine = RunningEngine();
-  const bool is_done = branch_commit_.has_value();
-  const Status committed = is_done ? *branch_commit_
-                                   : CommitPrepared(&engine->database(), &engine->prepared_locks(),
-                                                    id, OnFailure::kTryAgain, durability);
   ForgetBranch();
-  if (!committed.ok() || is_done || durability != Durability::kWritten) return committed;
+  const Status committed = CommitPrepared(&engine->database(), &engine->prepared_locks(), id,
+                                          OnFailure::kTryAgain, durability);
+  if (!committed.ok() || durability != Durability::kWritten) return committed;
   return engine->database().WriteLog().WithContext("the transaction is committed but may not last");
 }
 
@@ -223,6 +214,7 @@ void Session::EndPerf() {
 }
 
 void Session::BeginStatement(const std::shared_ptr<OpenTable>& table) {
+  // What the session has prepared is no longer its turn: the server lets no statement run before it is decided or given up.
   if (branch_.has_value()) ForgetBranch();
   BeginPerf();
   if (perf_.collects() && perf_table_ == nullptr) perf_table_ = table;

@@ -62,11 +62,8 @@ class Session final : public WaitObserver {
   // XA PREPARE: the transaction is prepared under this name and no longer the session's, since the server may give the
   // name to others without a word (the end of a connection, its reset, a replica). Errors: those of Transaction::Prepare().
   Status PrepareBranch(const TransactionId& id, Durability durability);
-  // The name of the branch that the session has prepared and is about to decide; none when it is another transaction's
-  // turn.
+  // The name of the branch that the session has prepared, if the server's transaction is that one.
   std::optional<TransactionId> branch_to_decide() const;
-  // In the order of the binary log; CommitBranch() gives the outcome.
-  void CommitBranchOrdered(const TransactionId& id);
   Status CommitBranch(const TransactionId& id, Durability durability);
   Status RollbackBranch(const TransactionId& id);
 
@@ -98,7 +95,6 @@ class Session final : public WaitObserver {
   mutable std::mutex shown_branch_mutex_;  // Guards shown_branch_.
   // The branch as it was prepared, for people; it may be decided by now.
   std::optional<TransactionDescription> shown_branch_;
-  std::optional<Status> branch_commit_;  // What came of its commit in the order of the binary log.
   std::atomic<bool> read_only_{false};
   std::atomic<bool> locks_rows_{true};
 };

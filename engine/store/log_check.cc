@@ -360,11 +360,11 @@ Status PrepareLogs(rocksdb::Env* env, const std::string& directory, rocksdb::WAL
     if (IsTornTail(damage)) {
       log->Write(Severity::kNote, Described(damage) + ", which a crash cut off: it is left out");
     } else {
-      log->Write(
-          Severity::kWarning,
-          Described(damage) + (mode == rocksdb::WALRecoveryMode::kPointInTimeRecovery
-                                   ? ": all from there on is left out (rocksdb_wal_recovery_mode=2)"
-                                   : ": what is damaged is left out (rocksdb_wal_recovery_mode=3)"));
+      log->Write(Severity::kWarning,
+                 Described(damage) +
+                     (mode == rocksdb::WALRecoveryMode::kPointInTimeRecovery
+                          ? ": all from there on is left out (rocksdb_wal_recovery_mode=2)"
+                          : ": what is damaged is left out (rocksdb_wal_recovery_mode=3)"));
     }
     if (damage.followed) continue;
     // A prepared transaction may keep the log for long, and later ones then follow it.

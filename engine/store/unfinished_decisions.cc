@@ -36,6 +36,11 @@ bool UnfinishedDecisions::IsForTheNextStart(const std::string& name) {
   return for_the_next_start_.count(name) != 0;
 }
 
+bool UnfinishedDecisions::IsTriedAgain(const std::string& name) {
+  std::lock_guard lock(mutex_);
+  return waiting_.count(name) != 0;
+}
+
 void UnfinishedDecisions::NoteTold(std::string name, Decision decision) {
   std::lock_guard lock(mutex_);
   told_.insert_or_assign(std::move(name), decision);

@@ -39,6 +39,9 @@ class UnfinishedDecisions {
   // Whether it is among those that only the next start can decide.
   bool IsForTheNextStart(const std::string& name);
 
+  // Whether Retry() will carry it out.
+  bool IsTriedAgain(const std::string& name);
+
   // Somebody was told that this decision has failed, and may repeat it.
   void NoteTold(std::string name, Decision decision);
   // The one that was told to have failed, if any, since the transaction was prepared.

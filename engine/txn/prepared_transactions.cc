@@ -45,6 +45,10 @@ Status CheckMayDecide(Database* database, const std::string& name, Decision deci
     return Status(StatusCode::kIoError,
                   "a commit of the transaction has failed; it can be decided after a restart");
   }
+  // Whoever tries it again has the transaction in hand.
+  if (unfinished.IsTriedAgain(name)) {
+    return Status(StatusCode::kBusy, "a decision has failed and is tried again within a second");
+  }
   if (unfinished.Told(name).value_or(decision) == decision) return Status();
   return Status(
       StatusCode::kInvalidArgument,
@@ -65,10 +69,8 @@ Status Decide(Database* database, PreparedLocks* locks, const TransactionId& id,
   }
   const Status decided = CarryOut(database, locks, id, transaction.get(), decision, durability);
   if (decided.ok()) return decided;
-  if (on_failure != OnFailure::kTryAgain && IsWhole(*transaction)) {
-    if (on_failure == OnFailure::kRemember) {
-      database->unfinished_decisions().NoteTold(name, decision);
-    }
+  if (on_failure == OnFailure::kRemember && IsWhole(*transaction)) {
+    database->unfinished_decisions().NoteTold(name, decision);
     LeavePrepared(&transaction);
     return decided.WithContext("the transaction stays prepared");
   }

@@ -1,4 +1,4 @@
-// Prepared transactions that no session runs: those that recovery found in the log, and those that sessions left behind.
+// Prepared transactions that belong to their names: those of XA PREPARE, and those that recovery found in the log.
 #pragma once
 
 #include <memory>
@@ -21,13 +21,14 @@ bool IsPrepared(const Database& database, const std::string& name);
 
 // What becomes of a decision that fails; the transaction stays prepared, with its locks.
 enum class OnFailure : uint8_t {
-  kLeave,     // Whoever decided is told, and decides again, as it likes.
-  kRemember,  // Whoever decided is told; nobody decides otherwise (the decision is in a binary log).
+  // Whoever decided is told, and may repeat it. Nobody decides otherwise: a binary log may have the decision, or another
+  // engine may have carried it out.
+  kRemember,
   kTryAgain,  // The decision stands: it is in Database::unfinished_decisions().
 };
 
 // Decides one, whoever prepared it. `locks`: of those that recovery found. kSync: it is on disk then. Errors: kNotFound,
-// kInvalidArgument (the other decision has failed and was to be remembered), those of RocksDB.
+// kInvalidArgument (the other decision has failed), kBusy (one is being tried again), those of RocksDB.
 Status CommitPrepared(Database* database, PreparedLocks* locks, const TransactionId& id,
                       OnFailure on_failure, Durability durability = Durability::kSync);
 Status RollbackPrepared(Database* database, PreparedLocks* locks, const TransactionId& id,

@@ -181,8 +181,8 @@ Status Transaction::Rollback() {
       StayPrepared(UnfinishedDecisions::Decision::kRollback);
       result = result.WithContext("the transaction stays prepared until it can be rolled back");
     } else if (!result.ok() || large || prepared_) {
-      rocksdb_
-          .reset();  // RocksDB keeps the name of a prepared one otherwise, and nobody else could use it.
+      // RocksDB would keep the name of a prepared one, and nobody else could use it.
+      rocksdb_.reset();
     }
   }
   row_counts_.Rollback();

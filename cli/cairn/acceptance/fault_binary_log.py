@@ -17,6 +17,7 @@ from cairn.scratch_server import ScratchServer
 # XA COMMIT and XA ROLLBACK are tried while the log is full, and then the other one of them.
 DECISIONS = (("COMMIT", "ROLLBACK"), ("ROLLBACK", "COMMIT"))
 OPTIONS = ("--log-bin=binary-log", "--server-id=1", "--binlog-format=ROW")
+_BRANCH = ("XA START 'f'", "INSERT INTO xa.t VALUES ({})", "XA END 'f'")
 # A write beyond the limit is an error for it, and no signal.
 WRAPPER = ("sh", "-c", "trap '' XFSZ; exec \"$@\"", "sh")
 
@@ -50,13 +51,8 @@ def problems(server: ScratchServer) -> list[str]:
 
 def _leave_prepared(server: ScratchServer, number: int) -> None:
     with server.connect() as owner, owner.cursor() as cursor:
-        for statement in (
-            "XA START 'f'",
-            f"INSERT INTO xa.t VALUES ({number})",
-            "XA END 'f'",
-            "XA PREPARE 'f'",
-        ):
-            cursor.execute(statement)
+        for statement in (*_BRANCH, "XA PREPARE 'f'"):
+            cursor.execute(statement.format(number))
     left = f"SELECT 1 FROM information_schema.processlist WHERE id = {owner.thread_id()}"
     while server.query(left):
         time.sleep(0.01)

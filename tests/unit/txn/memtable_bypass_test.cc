@@ -175,7 +175,7 @@ TEST_F(MemtableBypassTest, ACommitThatFailsIsRepeatedAtTheNextStart) {
   EXPECT_EQ(Read(0), "not found");
   EXPECT_TRUE(IsLocked(0));
   // RocksDB would commit nothing by that name, and say that it has.
-  EXPECT_EQ(CommitPrepared(database_.get(), /*locks=*/nullptr, kId, OnFailure::kLeave).code(),
+  EXPECT_EQ(CommitPrepared(database_.get(), /*locks=*/nullptr, kId, OnFailure::kRemember).code(),
             StatusCode::kIoError);
   EXPECT_TRUE(IsLocked(0));
 

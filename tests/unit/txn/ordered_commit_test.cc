@@ -208,7 +208,7 @@ TEST_P(DecisionTest, ThatFailsIsLeftToWhoeverIsTold) {
     const auto decide = commits ? &CommitPrepared : &RollbackPrepared;
     control_.full = true;
     EXPECT_FALSE(
-        decide(database_.get(), locks_.get(), kId, OnFailure::kLeave, Durability::kSync).ok());
+        decide(database_.get(), locks_.get(), kId, OnFailure::kRemember, Durability::kSync).ok());
 
     MakeRoom();
     EXPECT_TRUE(database_->MakeCommitsDurable().ok());
@@ -216,7 +216,7 @@ TEST_P(DecisionTest, ThatFailsIsLeftToWhoeverIsTold) {
     EXPECT_FALSE(Exists("key1"));
     EXPECT_EQ(ListPreparedTransactions(database_.get()).size(), 1u);
     EXPECT_TRUE(
-        decide(database_.get(), locks_.get(), kId, OnFailure::kLeave, Durability::kSync).ok());
+        decide(database_.get(), locks_.get(), kId, OnFailure::kRemember, Durability::kSync).ok());
     EXPECT_EQ(Exists("key1"), commits);
     EXPECT_FALSE(IsLocked("key1"));
     locks_.reset();
