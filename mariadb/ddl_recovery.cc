@@ -16,6 +16,7 @@
 #include "ddl_log.h"
 #include "mariadb/engine.h"
 #include "mariadb/table_description.h"
+#include "mariadb/validate_tables.h"
 
 namespace cairn {
 namespace {
@@ -182,10 +183,44 @@ bool IsLeftOver(const std::string& entry, const std::vector<DdlLogEntry>& ddl_lo
                      [&](const DdlLogEntry& cut_off) { return cut_off.dropped == table; });
 }
 
+// A table that an ALTER TABLE had put aside is all that there is of it where the server no longer knows of the statement: a
+// start that fails, as this engine's does for damaged logs, takes the server's DDL log with it. Such a table gets its name
+// back if there is one that can be meant, and stays otherwise. True: it is not to be dropped.
+Result<bool> KeepPutAside(Engine* engine, const std::string& entry) {
+  constexpr std::string_view kBackupName = ".#sql-backup-";
+  const std::string table(TableOfEntry(entry));
+  const size_t dot = table.find(kBackupName);
+  if (dot == std::string::npos) return false;
+  Dictionary& dictionary = engine->dictionary();
+  const std::string database = table.substr(0, dot);
+  const std::vector<std::string> lacking = FindUnregistered(dictionary, database);
+  if (lacking.empty()) return false;
+  const auto tables = dictionary.Tables();
+  const auto put_aside = std::count_if(tables.begin(), tables.end(), [&](const auto& each) {
+    return each->name.starts_with(database + std::string(kBackupName)) &&
+           !Exists(FileOf(TableOfEntry(each->name), kDefinition));
+  });
+  const bool is_partition = entry.size() != table.size();
+  if (lacking.size() == 1 && put_aside == 1 && !is_partition) {
+    CAIRN_RETURN_IF_ERROR(dictionary.RenameTable(table, lacking.front()));
+    engine->database().log().Write(
+        Severity::kWarning, "gave " + table + " its name " + lacking.front() +
+                                " back: a crash cut off the ALTER TABLE that had put it aside");
+    return true;
+  }
+  std::string text =
+      table + " stays: an ALTER TABLE that a crash cut off has put it aside, perhaps";
+  for (const std::string& name : lacking) text += " " + name;
+  engine->database().log().Write(Severity::kError, text + ", whose rows are nowhere else");
+  return true;
+}
+
 Status DropLeftOvers(Engine* engine, const std::string& log) {
   const std::vector<DdlLogEntry> ddl_log = DdlLog(log).CutOffEntries();
   for (const auto& table : engine->dictionary().Tables()) {
     if (!IsLeftOver(table->name, ddl_log)) continue;
+    CAIRN_ASSIGN_OR_RETURN(const bool keeps, KeepPutAside(engine, table->name));
+    if (keeps) continue;
     CAIRN_RETURN_IF_ERROR(engine->dictionary().DropTable(table->name));
     RemovePartitionList(TableOfEntry(table->name));
     engine->database().log().Write(

@@ -48,6 +48,25 @@ std::string EngineOf(const std::string& frm) {
   return at + 2 + length <= frm.size() ? frm.substr(at + 2, length) : std::string();
 }
 
+// The file of a partitioned table has its engines in the text of the partitions alone.
+bool HasPartitionsOfOurs(const std::string& frm) {
+  return EngineOf(frm) == "partition" && frm.find(kEngine) != std::string::npos;
+}
+
+std::string ReadFile(const fs::path& path) {
+  std::ifstream stream(path, std::ios::binary);
+  return std::string((std::istreambuf_iterator<char>(stream)), std::istreambuf_iterator<char>());
+}
+
+std::set<std::string> Registered(const Dictionary& dictionary) {
+  std::set<std::string> registered;
+  for (const auto& table : dictionary.Tables()) registered.insert(WithoutPartition(table->name));
+  for (const QuarantinedTable& table : dictionary.QuarantinedTables()) {
+    registered.insert(WithoutPartition(table.name));
+  }
+  return registered;
+}
+
 // The encoded names "db.table" of the .frm files in one database's directory; those of this engine are put
 // into `*own` too.
 void ReadDatabase(const fs::path& directory, std::set<std::string>* all, std::set<std::string>* own,
@@ -76,12 +95,7 @@ void ReadDatabase(const fs::path& directory, std::set<std::string>* all, std::se
 
 std::vector<std::string> FindSchemaMismatches(const Dictionary& dictionary,
                                               const std::string& data_directory) {
-  std::set<std::string> registered;
-  for (const auto& table : dictionary.Tables()) registered.insert(WithoutPartition(table->name));
-  for (const QuarantinedTable& table : dictionary.QuarantinedTables()) {
-    registered.insert(WithoutPartition(table.name));
-  }
-
+  const std::set<std::string> registered = Registered(dictionary);
   std::vector<std::string> problems;
   std::set<std::string> all;
   std::set<std::string> own;
@@ -108,6 +122,23 @@ std::vector<std::string> FindSchemaMismatches(const Dictionary& dictionary,
                        ", but that table is not registered in RocksDB");
   }
   return problems;
+}
+
+std::vector<std::string> FindUnregistered(const Dictionary& dictionary,
+                                          const std::string& database) {
+  const std::set<std::string> registered = Registered(dictionary);
+  std::vector<std::string> found;
+  std::error_code error;
+  for (fs::directory_iterator file(database, error), end; !error && file != end;
+       file.increment(error)) {
+    const std::string file_name = file->path().filename().string();
+    if (!file_name.ends_with(kExtension) || IsInternal(file_name)) continue;
+    std::string name = database + "." + file_name.substr(0, file_name.size() - kExtension.size());
+    if (registered.contains(name)) continue;
+    const std::string frm = ReadFile(file->path());
+    if (EngineOf(frm) == kEngine || HasPartitionsOfOurs(frm)) found.push_back(std::move(name));
+  }
+  return found;
 }
 
 void ValidateTables(const Dictionary& dictionary) {
