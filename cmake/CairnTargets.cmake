@@ -9,10 +9,10 @@ target_compile_options(cairn_build_options INTERFACE
   $<$<CXX_COMPILER_ID:GNU>:-fno-gnu-unique>
   $<$<STREQUAL:${CMAKE_SYSTEM_PROCESSOR},x86_64>:-march=x86-64-v2>
   $<$<BOOL:${CAIRN_WERROR}>:-Werror>)
-# Of engine/base/assert.h.
-target_compile_definitions(cairn_build_options INTERFACE
-  $<$<OR:$<CONFIG:Debug>,$<BOOL:${CAIRN_SANITIZE}>>:CAIRN_ASSERTIONS>)
+# Of engine/base/assert.h: of debug and sanitizer builds.
+target_compile_definitions(cairn_build_options INTERFACE $<$<CONFIG:Debug>:CAIRN_ASSERTIONS>)
 if(CAIRN_SANITIZE)
+  target_compile_definitions(cairn_build_options INTERFACE CAIRN_ASSERTIONS)
   target_compile_options(cairn_build_options INTERFACE
     "-fsanitize=${CAIRN_SANITIZE}" -fno-omit-frame-pointer)
   target_link_options(cairn_build_options INTERFACE "-fsanitize=${CAIRN_SANITIZE}")
