@@ -193,7 +193,8 @@ Result<bool> KeepPutAside(Engine* engine, const std::string& entry) {
   if (dot == std::string::npos) return false;
   Dictionary& dictionary = engine->dictionary();
   const std::string database = table.substr(0, dot);
-  const std::vector<std::string> lacking = FindUnregistered(dictionary, database);
+  CAIRN_ASSIGN_OR_RETURN(const std::vector<std::string> lacking,
+                         FindUnregistered(dictionary, database));
   if (lacking.empty()) return false;
   const auto tables = dictionary.Tables();
   const auto put_aside = std::count_if(tables.begin(), tables.end(), [&](const auto& each) {

@@ -124,8 +124,8 @@ std::vector<std::string> FindSchemaMismatches(const Dictionary& dictionary,
   return problems;
 }
 
-std::vector<std::string> FindUnregistered(const Dictionary& dictionary,
-                                          const std::string& database) {
+Result<std::vector<std::string>> FindUnregistered(const Dictionary& dictionary,
+                                                  const std::string& database) {
   const std::set<std::string> registered = Registered(dictionary);
   std::vector<std::string> found;
   std::error_code error;
@@ -136,7 +136,14 @@ std::vector<std::string> FindUnregistered(const Dictionary& dictionary,
     std::string name = database + "." + file_name.substr(0, file_name.size() - kExtension.size());
     if (registered.contains(name)) continue;
     const std::string frm = ReadFile(file->path());
+    if (frm.empty()) {
+      return Status(StatusCode::kIoError, "cannot read " + file->path().string());
+    }
     if (EngineOf(frm) == kEngine || HasPartitionsOfOurs(frm)) found.push_back(std::move(name));
+  }
+  // A database that is gone lacks nothing.
+  if (error && error != std::errc::no_such_file_or_directory) {
+    return Status(StatusCode::kIoError, "cannot list " + database + ": " + error.message());
   }
   return found;
 }

@@ -15,9 +15,9 @@ std::vector<std::string> FindSchemaMismatches(const Dictionary& dictionary,
                                               const std::string& data_directory);
 
 // The encoded names "db.table" of the .frm files in one database's directory that are of this engine, partitioned or not, and
-// that the dictionary does not know. Files that cannot be read do not count.
-std::vector<std::string> FindUnregistered(const Dictionary& dictionary,
-                                          const std::string& database);
+// that the dictionary does not know. Errors: kIoError.
+Result<std::vector<std::string>> FindUnregistered(const Dictionary& dictionary,
+                                                  const std::string& database);
 
 // Logs them when the variable asks for it. The start goes on: a table that is out of step is of no harm
 // to the others, and opening it gives an error.

@@ -180,6 +180,7 @@ def check(reporter: Reporter, short: bool) -> Figures:
             figures.statements += len(fault_binary_log.DECISIONS)
             options = (*_options(), *fault_binary_log.OPTIONS)
             with ScratchServer(mariadb, directory / "binary-log", options) as server:
+                server.library = LIBRARY
                 server.wrapper = fault_binary_log.WRAPPER
                 server.start()
                 found = fault_binary_log.problems(server)
