@@ -111,7 +111,8 @@ Status LookAlone(const DatabaseOptions& options, const Look& look) {
 Status CheckLogs(const DatabaseOptions& options, Log* log) {
   if (!options.db.env->FileExists(options.directory + "/CURRENT").ok()) return Status();
   return LookAlone(options, [&](rocksdb::Env* env) {
-    return PrepareLogs(env, options.db.wal_dir.empty() ? options.directory : options.db.wal_dir,
+    const std::string& logs = options.db.wal_dir.empty() ? options.directory : options.db.wal_dir;
+    return PrepareLogs(env, {.database = options.directory, .logs = logs},
                        options.db.wal_recovery_mode, log);
   });
 }

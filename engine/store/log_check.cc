@@ -4,11 +4,11 @@
 #include <cstring>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string_view>
 #include <utility>
 
 #include "engine/base/crc32c.h"
+#include "engine/lsm/manifest.h"
 #include "engine/lsm/rocksdb_status.h"
 
 namespace cairn {
@@ -282,30 +282,48 @@ Status Refused(const LogDamage& damage, std::string_view remedy) {
       Described(damage) + ". Nothing was changed; copy the directory, then " + std::string(remedy));
 }
 
-bool IsTornTail(const LogDamage& damage) {
-  return damage.kind == LogDamage::Kind::kCutOff && !damage.followed;
+// Where table files stand beside a log.
+struct FilesBeside {
+  bool ahead = false;   // Those of some column family have changes of later logs.
+  bool behind = false;  // Those of some other lack changes of this one.
+};
+
+FilesBeside FilesBesideLog(const std::vector<lsm::FamilyFiles>& families, uint64_t number) {
+  FilesBeside files;
+  for (const lsm::FamilyFiles& family : families) {
+    if (family.oldest_needed_log <= number) {
+      files.behind = true;
+    } else if (family.files > 0) {
+      files.ahead = true;
+    }
+  }
+  return files;
 }
 
-// By what RocksDB would make of it otherwise.
-Status Check(const LogDamage& damage, rocksdb::WALRecoveryMode mode) {
-  constexpr std::string_view kGoBackOrSkip =
-      "start once with rocksdb_wal_recovery_mode=2 to go back to before the damage, or with 3 to "
-      "leave out what is damaged";
+// What a crash leaves: no table file has anything that was written after the end of a log that others lack, as the log is
+// synced before.
+bool IsTornTail(const LogDamage& damage, FilesBeside files) {
+  return damage.kind == LogDamage::Kind::kCutOff && !damage.followed &&
+         !(files.ahead && files.behind);
+}
+
+Status Check(const LogDamage& damage, FilesBeside files, rocksdb::WALRecoveryMode mode) {
+  const bool torn = IsTornTail(damage, files);
+  const std::string_view remedy =
+      files.ahead
+          ? "start once with rocksdb_wal_recovery_mode=3 to leave out what is damaged: recovery "
+            "cannot go back to before it, as table files have later changes"
+          : "start once with rocksdb_wal_recovery_mode=2 to go back to before the damage, or with "
+            "3 to leave out what is damaged";
   switch (mode) {
     case rocksdb::WALRecoveryMode::kTolerateCorruptedTailRecords:
-      return IsTornTail(damage) ? Status() : Refused(damage, kGoBackOrSkip);
+      return torn ? Status() : Refused(damage, remedy);
     case rocksdb::WALRecoveryMode::kAbsoluteConsistency:
-      return Refused(damage, IsTornTail(damage)
-                                 ? "start with rocksdb_wal_recovery_mode=0, which leaves out a "
-                                   "record that a crash cut off"
-                                 : kGoBackOrSkip);
+      return Refused(damage, torn ? "start with rocksdb_wal_recovery_mode=0, which leaves out a "
+                                    "record that a crash cut off"
+                                  : remedy);
     case rocksdb::WALRecoveryMode::kPointInTimeRecovery:
-      // RocksDB would go on behind zeros as if nothing were missing.
-      return damage.kind == LogDamage::Kind::kZeros && damage.followed
-                 ? Refused(damage,
-                           "start once with rocksdb_wal_recovery_mode=3 to leave out what is "
-                           "missing: recovery cannot go back to before zeros")
-                 : Status();
+      return torn || !files.ahead ? Status() : Refused(damage, remedy);
     case rocksdb::WALRecoveryMode::kSkipAnyCorruptedRecords:
       break;
   }
@@ -325,6 +343,37 @@ Status CutOff(rocksdb::Env* env, const std::string& path, uint64_t size) {
   return FromRocksDb(cut);
 }
 
+// Leaves nothing of the logs behind `size` bytes of the one with this number. The newest goes first: after a crash in
+// between, the damage is still found.
+Status GoBackTo(rocksdb::Env* env, const std::map<uint64_t, std::string>& logs, uint64_t number,
+                uint64_t size, Log* log) {
+  for (auto later = logs.rbegin(); later != logs.rend() && later->first > number; ++later) {
+    uint64_t bytes = 0;
+    CAIRN_RETURN_IF_ERROR(FromRocksDb(env->GetFileSize(later->second, &bytes)));
+    if (bytes == 0) continue;
+    log->Write(Severity::kWarning,
+               later->second + " is left out, as it follows (rocksdb_wal_recovery_mode=2)");
+    CAIRN_RETURN_IF_ERROR(CutOff(env, later->second, 0));
+  }
+  return CutOff(env, logs.at(number), size);
+}
+
+Result<std::vector<LogDamage>> FindDamage(rocksdb::Env* env,
+                                          const std::map<uint64_t, std::string>& logs) {
+  std::vector<LogDamage> damages;
+  for (const auto& [number, path] : logs) {
+    CAIRN_ASSIGN_OR_RETURN(LogScan scan, LogScan::Open(env, path));
+    CAIRN_RETURN_IF_ERROR(scan.Run().WithContext("reading " + path));
+    if (scan.has_records()) {
+      for (LogDamage& earlier : damages) earlier.followed = true;
+    }
+    if (!scan.found()) continue;
+    scan.damage().number = number;
+    damages.push_back(std::move(scan.damage()));
+  }
+  return damages;
+}
+
 }  // namespace
 
 Result<std::vector<FoundLog>> FindLogs(rocksdb::Env* env, const std::string& directory) {
@@ -340,31 +389,32 @@ Result<std::vector<FoundLog>> FindLogs(rocksdb::Env* env, const std::string& dir
 
 Result<std::vector<LogDamage>> FindLogDamage(rocksdb::Env* env, const std::string& directory) {
   CAIRN_ASSIGN_OR_RETURN(const auto logs, ListLogs(env, directory));
-  std::vector<LogDamage> damages;
-  for (const auto& [number, path] : logs) {
-    CAIRN_ASSIGN_OR_RETURN(LogScan scan, LogScan::Open(env, path));
-    CAIRN_RETURN_IF_ERROR(scan.Run().WithContext("reading " + path));
-    if (scan.has_records()) {
-      for (LogDamage& earlier : damages) earlier.followed = true;
-    }
-    if (scan.found()) damages.push_back(std::move(scan.damage()));
-  }
-  return damages;
+  return FindDamage(env, logs);
 }
 
-Status PrepareLogs(rocksdb::Env* env, const std::string& directory, rocksdb::WALRecoveryMode mode,
+Status PrepareLogs(rocksdb::Env* env, const LogPlaces& places, rocksdb::WALRecoveryMode mode,
                    Log* log) {
-  CAIRN_ASSIGN_OR_RETURN(const std::vector<LogDamage> damages, FindLogDamage(env, directory));
-  for (const LogDamage& damage : damages) CAIRN_RETURN_IF_ERROR(Check(damage, mode));
+  CAIRN_ASSIGN_OR_RETURN(const auto logs, ListLogs(env, places.logs));
+  CAIRN_ASSIGN_OR_RETURN(const std::vector<LogDamage> damages, FindDamage(env, logs));
+  if (damages.empty()) return Status();
+  CAIRN_ASSIGN_OR_RETURN(const std::vector<lsm::FamilyFiles> families,
+                         lsm::ReadFamilyFiles(env, places.database));
   for (const LogDamage& damage : damages) {
-    if (IsTornTail(damage)) {
+    CAIRN_RETURN_IF_ERROR(Check(damage, FilesBesideLog(families, damage.number), mode));
+  }
+  for (const LogDamage& damage : damages) {
+    const bool torn = IsTornTail(damage, FilesBesideLog(families, damage.number));
+    if (torn) {
       log->Write(Severity::kNote, Described(damage) + ", which a crash cut off: it is left out");
+    } else if (mode == rocksdb::WALRecoveryMode::kPointInTimeRecovery) {
+      log->Write(
+          Severity::kWarning,
+          Described(damage) + ": all from there on is left out (rocksdb_wal_recovery_mode=2)");
+      return GoBackTo(env, logs, damage.number, damage.offset, log)
+          .WithContext("cutting off the logs from " + damage.path + " on");
     } else {
       log->Write(Severity::kWarning,
-                 Described(damage) +
-                     (mode == rocksdb::WALRecoveryMode::kPointInTimeRecovery
-                          ? ": all from there on is left out (rocksdb_wal_recovery_mode=2)"
-                          : ": what is damaged is left out (rocksdb_wal_recovery_mode=3)"));
+                 Described(damage) + ": what is damaged is left out (rocksdb_wal_recovery_mode=3)");
     }
     if (damage.followed) continue;
     // A prepared transaction may keep the log for long, and later ones then follow it.

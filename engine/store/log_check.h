@@ -6,7 +6,7 @@
 //
 //   0  leaves out the record that a crash cut off at the very end; refuses any other damage
 //   1  refuses both
-//   2  goes back to before the first damage
+//   2  goes back to before the first damage; refuses where table files have later changes already
 //   3  leaves out what is damaged and goes on behind it
 #pragma once
 
@@ -29,6 +29,7 @@ struct LogDamage {
     kDamaged,  // Anything else.
   };
   std::string path;
+  uint64_t number = 0;  // Of the log.
   Kind kind = Kind::kDamaged;
   uint64_t offset = 0;    // Where the record begins: all before it is whole.
   uint64_t size = 0;      // Of the file.
@@ -47,10 +48,16 @@ Result<std::vector<FoundLog>> FindLogs(rocksdb::Env* env, const std::string& dir
 // Looks at all logs in `directory`, in the order in which they were written. Errors: kIoError.
 Result<std::vector<LogDamage>> FindLogDamage(rocksdb::Env* env, const std::string& directory);
 
-// Lets a start go on by `mode`, or says why it cannot; `log` is told what it leaves out. Damage at the very end, which
-// nothing whole follows, is cut away, so that no later start finds it between logs. Nothing else is changed. The caller has the directory
-// to itself. Errors: kCorruption, kIoError.
-Status PrepareLogs(rocksdb::Env* env, const std::string& directory, rocksdb::WALRecoveryMode mode,
+// Where a database has its files, and its logs, which may be elsewhere.
+struct LogPlaces {
+  std::string database;
+  std::string logs;
+};
+
+// Lets a start go on by `mode`, or says why it cannot; `log` is told what it leaves out. What mode 2 leaves out, and damage at
+// the very end, which nothing whole follows, is cut away, so that neither RocksDB nor a later start finds it. Nothing else is
+// changed. The caller has the directories to itself. Errors: kCorruption, kIoError.
+Status PrepareLogs(rocksdb::Env* env, const LogPlaces& places, rocksdb::WALRecoveryMode mode,
                    Log* log);
 
 }  // namespace cairn

@@ -210,7 +210,10 @@ class Round:
             if name not in said:
                 raise Wrong(f"{what}, mode {mode}: nothing is said of it:\n{said[-1500:]}")
             if self.server.has_engine() and mode == 2:
-                self._require_prefix(f"{what}, mode {mode}", 0, self.last)
+                left = self._require_prefix(f"{what}, mode {mode}", 0, self.last)
+                self.server.kill()
+                self._start(f"{what}, mode {mode}, again", 0)
+                self._require_prefix(f"{what}, mode {mode}, again", left, left)
             if not self.server.has_engine() and (mode == 3 or "mode=3" not in said):
                 raise Wrong(f"{what}, mode {mode}: no way is left:\n{self.server.excerpt()}")
 

@@ -92,6 +92,10 @@ class Logs : public testing::Test {
     return Database::Open(std::move(options), &disk_.log());
   }
 
+  Status Prepare(WALRecoveryMode mode) {
+    return PrepareLogs(disk_.env(), {.database = "/memory", .logs = "/memory"}, mode, &disk_.log());
+  }
+
   static std::vector<int> RowsIn(Database& database) {
     std::vector<int> rows;
     for (int row = 0; row < kRows; ++row) {
@@ -189,7 +193,7 @@ TEST_F(Logs, WithAnAlteredByteAreRefusedUntouched) {
   }
 }
 
-TEST_F(Logs, WithZerosInTheMiddleAreRefused) {
+TEST_F(Logs, WithZerosInTheMiddleAreRefusedOrGoneBackBehind) {
   for (const uint64_t position : Positions()) {
     if (position + 600 > ends_[kRows - 2]) continue;
     SCOPED_TRACE(position);
@@ -200,6 +204,38 @@ TEST_F(Logs, WithZerosInTheMiddleAreRefused) {
     ASSERT_FALSE(database.ok());
     EXPECT_THAT(database.status().ToString(), HasSubstr("later transactions follow"));
     EXPECT_EQ(Read(log_), altered);
+    const auto back = Open(WALRecoveryMode::kPointInTimeRecovery);
+    ASSERT_TRUE(back.ok()) << back.status().ToString();
+    EXPECT_EQ(RowsIn(**back), RowsBefore(position));
+  }
+}
+
+// Without this RocksDB would take the rows of the later log for those that follow.
+TEST_F(Logs, ThatFollowDamageAreLeftOutWhereRecoveryGoesBack) {
+  for (const bool zeros : {false, true}) {
+    SCOPED_TRACE(zeros);
+    std::string altered = good_.substr(0, ends_[10]);
+    if (zeros) {
+      const auto begin = altered.begin() + static_cast<std::ptrdiff_t>(ends_[4]);
+      std::fill(begin, begin + 512, '\0');
+    } else {
+      altered[ends_[4] + 20] ^= 1;
+    }
+    Restore(altered);
+    std::string later = log_;
+    later[later.size() - 5] = '9';
+    Write(later, good_);
+    EXPECT_EQ(Open(WALRecoveryMode::kTolerateCorruptedTailRecords).status().code(),
+              StatusCode::kCorruption);
+    EXPECT_EQ(Read(later), good_);
+    {
+      const auto back = Open(WALRecoveryMode::kPointInTimeRecovery);
+      ASSERT_TRUE(back.ok()) << back.status().ToString();
+      EXPECT_EQ(RowsIn(**back), (std::vector<int>{0, 1, 2, 3, 4}));
+    }
+    const auto again = Open(WALRecoveryMode::kTolerateCorruptedTailRecords);
+    ASSERT_TRUE(again.ok()) << again.status().ToString();
+    EXPECT_EQ(RowsIn(**again), (std::vector<int>{0, 1, 2, 3, 4}));
   }
 }
 
@@ -237,22 +273,19 @@ TEST_F(Logs, WhoseEndWasLeftOutAreWholeForLaterStarts) {
       }
       Restore(altered);
       ASSERT_EQ(FindLogDamage(disk_.env(), "/memory")->size(), 1u);
-      ASSERT_TRUE(PrepareLogs(disk_.env(), "/memory", mode, &disk_.log()).ok());
+      ASSERT_TRUE(Prepare(mode).ok());
       EXPECT_EQ(Read(log_), good_.substr(0, ends_[9]));
       EXPECT_TRUE(FindLogDamage(disk_.env(), "/memory")->empty());
     }
   }
 }
 
-TEST_F(Logs, WithDamageThatTransactionsFollowAreNotCutOff) {
+TEST_F(Logs, WithDamageThatTransactionsFollowAreNotCutOffWhereTheseAreKept) {
   std::string altered = good_;
   altered[ends_[4] + 20] ^= 1;
-  for (const auto mode :
-       {WALRecoveryMode::kPointInTimeRecovery, WALRecoveryMode::kSkipAnyCorruptedRecords}) {
-    Restore(altered);
-    ASSERT_TRUE(PrepareLogs(disk_.env(), "/memory", mode, &disk_.log()).ok());
-    EXPECT_EQ(Read(log_), altered);
-  }
+  Restore(altered);
+  ASSERT_TRUE(Prepare(WALRecoveryMode::kSkipAnyCorruptedRecords).ok());
+  EXPECT_EQ(Read(log_), altered);
 }
 
 TEST_F(Logs, CutOffAreRefusedWhereNothingMayBeLost) {
@@ -293,6 +326,58 @@ TEST_F(Logs, OfADirectoryInUseAreLeftAlone) {
   EXPECT_FALSE(database.ok());
   EXPECT_EQ(Read(log_).size(), good_.size() - 1);
   ASSERT_TRUE(disk_.env()->UnlockFile(lock).ok());
+}
+
+// Transactions of two column families of which the one is written out, and the other has its changes in the older log alone.
+class LogsBesideFiles : public Logs {
+ protected:
+  LogsBesideFiles() {
+    Restore("");
+    const auto database = disk_.Open();
+    for (const int row : {0, 1, 2}) {
+      rocksdb::WriteBatch batch;
+      EXPECT_TRUE(batch.Put(database->default_family().handle, KeyOf(row), ValueOf(row)).ok());
+      EXPECT_TRUE(batch.Put(database->system_family().handle, KeyOf(row), "").ok());
+      EXPECT_TRUE(database->rocksdb()->Write(rocksdb::WriteOptions(), &batch).ok());
+      log_ = NewestLog();
+      ends_[static_cast<size_t>(row)] = Size(log_);
+    }
+    EXPECT_TRUE(database->rocksdb()
+                    ->Flush(rocksdb::FlushOptions(), database->default_family().handle)
+                    .ok());
+    EXPECT_NE(NewestLog(), log_);
+    good_ = Read(log_);
+    files_.clear();
+    for (const std::string& name : Children()) files_.emplace_back(name, Read("/memory/" + name));
+  }
+};
+
+TEST_F(LogsBesideFiles, StartWhenTheyAreWhole) {
+  Restore(good_);
+  const auto database = Open(WALRecoveryMode::kAbsoluteConsistency);
+  ASSERT_TRUE(database.ok()) << database.status().ToString();
+  EXPECT_EQ(RowsIn(**database), (std::vector<int>{0, 1, 2}));
+}
+
+// A start would give the one half of a transaction.
+TEST_F(LogsBesideFiles, AreRefusedWhereTheseAreAhead) {
+  std::string zeros = good_;
+  std::fill(zeros.begin() + static_cast<std::ptrdiff_t>(ends_[1]), zeros.end() - 5, '\0');
+  std::string flipped = good_;
+  flipped[ends_[1] + 20] ^= 1;
+  for (const std::string& altered : {good_.substr(0, good_.size() - 3), zeros, flipped}) {
+    for (const auto mode :
+         {WALRecoveryMode::kTolerateCorruptedTailRecords, WALRecoveryMode::kAbsoluteConsistency,
+          WALRecoveryMode::kPointInTimeRecovery}) {
+      Restore(altered);
+      const auto database = Open(mode);
+      ASSERT_FALSE(database.ok());
+      EXPECT_EQ(database.status().code(), StatusCode::kCorruption);
+      EXPECT_THAT(database.status().ToString(), HasSubstr("rocksdb_wal_recovery_mode=3"));
+      EXPECT_EQ(Read(log_), altered);
+    }
+    EXPECT_TRUE(Open(WALRecoveryMode::kSkipAnyCorruptedRecords).ok());
+  }
 }
 
 }  // namespace

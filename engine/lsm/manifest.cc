@@ -1,0 +1,80 @@
+#include "engine/lsm/manifest.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <utility>
+
+#include "engine/lsm/rocksdb_internals.h"
+#include "engine/lsm/rocksdb_status.h"
+#include "rocksdb/file_system.h"
+
+namespace cairn::lsm {
+namespace {
+
+// Keeps the first damage that a reader meets.
+class FirstDamage final : public rocksdb::log::Reader::Reporter {
+ public:
+  void Corruption(size_t /*bytes*/, const rocksdb::Status& status, uint64_t /*log*/) override {
+    if (status_.ok()) status_ = status;
+  }
+  const rocksdb::Status& status() const { return status_; }
+
+ private:
+  rocksdb::Status status_;
+};
+
+// The path of the manifest that CURRENT names.
+Result<std::string> CurrentManifest(rocksdb::Env* env, const std::string& directory) {
+  std::string name;
+  CAIRN_RETURN_IF_ERROR(FromRocksDb(rocksdb::ReadFileToString(env, directory + "/CURRENT", &name)));
+  if (!name.starts_with("MANIFEST-") || !name.ends_with('\n')) {
+    return Status(StatusCode::kCorruption, directory + "/CURRENT does not name a manifest");
+  }
+  name.pop_back();
+  return directory + "/" + name;
+}
+
+Status Apply(const rocksdb::Slice& record, std::map<uint32_t, FamilyFiles>* families) {
+  rocksdb::VersionEdit edit;
+  CAIRN_RETURN_IF_ERROR(FromRocksDb(edit.DecodeFrom(record)));
+  if (edit.IsColumnFamilyDrop()) {
+    families->erase(edit.GetColumnFamily());
+    return Status();
+  }
+  FamilyFiles& family = (*families)[edit.GetColumnFamily()];
+  family.files += edit.GetNewFiles().size();
+  if (family.files < edit.GetDeletedFiles().size()) {
+    return Status(StatusCode::kCorruption, "more files are deleted than there are");
+  }
+  family.files -= edit.GetDeletedFiles().size();
+  if (edit.HasLogNumber()) {
+    family.oldest_needed_log = std::max(family.oldest_needed_log, edit.GetLogNumber());
+  }
+  return Status();
+}
+
+}  // namespace
+
+Result<std::vector<FamilyFiles>> ReadFamilyFiles(rocksdb::Env* env, const std::string& directory) {
+  CAIRN_ASSIGN_OR_RETURN(const std::string path, CurrentManifest(env, directory));
+  std::unique_ptr<rocksdb::FSSequentialFile> file;
+  CAIRN_RETURN_IF_ERROR(FromRocksDb(env->GetFileSystem()->NewSequentialFile(
+      path, rocksdb::FileOptions(), &file, /*dbg=*/nullptr)));
+  FirstDamage damage;
+  rocksdb::log::Reader reader(
+      nullptr, std::make_unique<rocksdb::SequentialFileReader>(std::move(file), path), &damage,
+      /*checksum=*/true, /*log_num=*/0);
+  std::map<uint32_t, FamilyFiles> families;
+  rocksdb::Slice record;
+  std::string scratch;
+  while (damage.status().ok() && reader.ReadRecord(&record, &scratch)) {
+    CAIRN_RETURN_IF_ERROR(Apply(record, &families).WithContext("reading " + path));
+  }
+  CAIRN_RETURN_IF_ERROR(FromRocksDb(damage.status()).WithContext("reading " + path));
+  std::vector<FamilyFiles> found;
+  for (const auto& [number, family] : families) found.push_back(family);
+  return found;
+}
+
+}  // namespace cairn::lsm
