@@ -1,5 +1,5 @@
-// The bulk loads of one session: SET rocksdb_bulk_load=1 begins them, writing to another table, SET and the end
-// of the session finish them.
+// The bulk loads of one session: SET rocksdb_bulk_load=1 begins them, writing to another table, SET
+// and the end of the session finish them.
 #pragma once
 
 #include <atomic>
@@ -19,8 +19,8 @@ namespace cairn {
 // Used by the session's thread.
 class BulkLoads {
  public:
-  // The load that takes the rows of `table`, begun if need be; the partitions of a table have one each. Loads of
-  // other tables are finished first, whose errors are returned.
+  // The load that takes the rows of `table`, begun if need be; the partitions of a table have one
+  // each. Loads of other tables are finished first, whose errors are returned.
   Result<std::shared_ptr<BulkLoad>> For(THD* thd, const std::shared_ptr<const Table>& table);
   // Finishes all; the first error is returned, after all are done.
   Status Finish();
@@ -34,8 +34,8 @@ class BulkLoads {
   std::atomic<uint32_t> table_count_{0};
 };
 
-// Reports what kept a load from being finished, or a row from being added, with the server's error for it.
-// Returns the handler error code.
+// Reports what kept a load from being finished, or a row from being added, with the server's error
+// for it. Returns the handler error code.
 int ReportBulkLoadError(const Status& status);
 
 }  // namespace cairn

@@ -84,7 +84,8 @@ int RefuseCairnFeature(uint32_t features) {
       NameFeatures(features) +
       ": needs cairn_format=cairn; this directory is kept readable by the stock "
       "plug-in (cairn_format=stock)";
-  // For the two that people meet most the stock plug-in has errors of its own, which tools may know.
+  // For the two that people meet most the stock plug-in has errors of its own, which tools may
+  // know.
   if (features == kFeatureNoPadCollation) {
     push_warning(current_thd, Sql_condition::WARN_LEVEL_WARN, ER_NOT_SUPPORTED_YET, text.c_str());
     my_error(ER_MYROCKS_CANT_NOPAD_COLLATION, MYF(0));

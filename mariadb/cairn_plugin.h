@@ -10,7 +10,8 @@ int InitCairn(void*);
 int DeinitCairn(void*);
 extern st_mysql_sys_var* cairn_system_variables[];
 
-// The engine and the variables of CAIRN agree from now on, if both run: each calls it when it has started.
+// The engine and the variables of CAIRN agree from now on, if both run: each calls it when it has
+// started.
 void SettleCairnVariables();
 
 }  // namespace cairn

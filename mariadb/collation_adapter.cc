@@ -19,7 +19,8 @@ constexpr uint32_t kTis620ThaiNoPad = 1042;
 constexpr uint32_t kBig5Chinese = 1;
 constexpr uint32_t kBig5ChineseNoPad = 1025;
 constexpr uint32_t kCp1250Czech = 34;
-// The most bytes of weights that one character has in the server's Unicode tables, on one level: 25 weights.
+// The most bytes of weights that one character has in the server's Unicode tables, on one level: 25
+// weights.
 constexpr size_t kMaxUnicodeWeightBytes = 50;
 
 bool HasLongSegments(uint32_t id) {  // utf8mb4_bin, utf16_bin, utf16le_bin, utf32_bin
@@ -58,7 +59,8 @@ class ServerCollation final : public Collation {
     }
     DescribeLevels(
         std::string_view(reinterpret_cast<const char*>(space), traits_.space_char_bytes));
-    // Where a character's weights never depend on its neighbours, look-ups by a prefix can use them.
+    // Where a character's weights never depend on its neighbours, look-ups by a prefix can use
+    // them.
     traits_.may_contract = HasContractions(*charset);
   }
 
@@ -102,7 +104,8 @@ class ServerCollation final : public Collation {
   }
 
  private:
-  // The server sorts these by strokes but compares them by codes, and an index is to agree with comparisons.
+  // The server sorts these by strokes but compares them by codes, and an index is to agree with
+  // comparisons.
   size_t WriteBig5(std::string_view value, uint8_t* to, size_t capacity) const {
     size_t size = 0;
     while (!value.empty() && size + 2 <= capacity) {

@@ -80,8 +80,8 @@ std::string Text(Number value) {
   return std::to_string(value);
 }
 
-// Variables whose value is that of a RocksDB option. Dynamic ones are carried over by SetDatabaseOption in
-// variables.cc later on.
+// Variables whose value is that of a RocksDB option. Dynamic ones are carried over by
+// SetDatabaseOption in variables.cc later on.
 void AddDatabaseOptions(const GlobalVariables& variables,
                         std::unordered_map<std::string, std::string>* options) {
 #define OPTION(variable) options->emplace(#variable, Text(variables.variable))

@@ -73,10 +73,10 @@ std::string FileName(std::string_view database, std::string_view table) {
   return name.ok() ? *name : std::string();
 }
 
-// The DDL log of MariaDB 10.6 and up (sql/ddl_log.cc): blocks of one size, of which the first is a header.
-// A block of type DDL_LOG_EXECUTE_CODE begins the list of a statement's entries. An entry begins with type,
-// action, phase and the number of the next; names follow at an offset from the header: engine, database and
-// table, the new ones and the old ones.
+// The DDL log of MariaDB 10.6 and up (sql/ddl_log.cc): blocks of one size, of which the first is a
+// header. A block of type DDL_LOG_EXECUTE_CODE begins the list of a statement's entries. An entry
+// begins with type, action, phase and the number of the next; names follow at an offset from the
+// header: engine, database and table, the new ones and the old ones.
 class DdlLog {
  public:
   explicit DdlLog(std::string_view log) : log_(log) {
@@ -137,8 +137,8 @@ class DdlLog {
   size_t block_count_ = 0;
 };
 
-// The server's recovery undoes a RENAME, but not of a partitioned table whose definition had not been moved
-// yet, the last of its files. Such a one we undo before recovery begins.
+// The server's recovery undoes a RENAME, but not of a partitioned table whose definition had not
+// been moved yet, the last of its files. Such a one we undo before recovery begins.
 Status UndoRenames(Engine* engine, const std::string& ddl_log) {
   Dictionary& dictionary = engine->dictionary();
   for (const DdlLogEntry& rename : DdlLog(ddl_log).CutOffEntries()) {
@@ -176,16 +176,18 @@ bool IsLeftOver(const std::string& entry, const std::vector<DdlLogEntry>& ddl_lo
   if (Exists(FileOf(table, kDefinition))) return false;
   // The copy and the backup of an ALTER TABLE go with their files.
   if (table.find(kServerMadeName) != std::string::npos) return true;
-  // The server removes the list of partitions before the partitions. Its recovery then finds none to drop.
-  // Without the log's word that such a statement was cut off, a missing file is no reason to drop data.
+  // The server removes the list of partitions before the partitions. Its recovery then finds none
+  // to drop. Without the log's word that such a statement was cut off, a missing file is no reason
+  // to drop data.
   if (entry.size() == table.size() || Exists(FileOf(table, kPartitionList))) return false;
   return std::any_of(ddl_log.begin(), ddl_log.end(),
                      [&](const DdlLogEntry& cut_off) { return cut_off.dropped == table; });
 }
 
-// A table that an ALTER TABLE had put aside is all that there is of it where the server no longer knows of the statement: a
-// start that fails, as this engine's does for damaged logs, takes the server's DDL log with it. Such a table gets its name
-// back if there is one that can be meant, and stays otherwise. True: it is not to be dropped.
+// A table that an ALTER TABLE had put aside is all that there is of it where the server no longer
+// knows of the statement: a start that fails, as this engine's does for damaged logs, takes the
+// server's DDL log with it. Such a table gets its name back if there is one that can be meant, and
+// stays otherwise. True: it is not to be dropped.
 Result<bool> KeepPutAside(Engine* engine, const std::string& entry) {
   constexpr std::string_view kBackupName = ".#sql-backup-";
   const std::string table(TableOfEntry(entry));
@@ -231,8 +233,8 @@ Status DropLeftOvers(Engine* engine, const std::string& log) {
   return Status();
 }
 
-// The server's recovery of an ALTER TABLE that was done in place removes the new definition and forgets the new list of
-// partitions, whatever the engine.
+// The server's recovery of an ALTER TABLE that was done in place removes the new definition and
+// forgets the new list of partitions, whatever the engine.
 void RemoveForgottenPartitionLists(const std::string& log) {
   constexpr std::string_view kAlterPrefix = "#sql-alter-";
   std::set<std::string> databases;

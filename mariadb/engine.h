@@ -1,5 +1,5 @@
-// The running engine: database, dictionary and upkeep. Made when the plug-in is initialised, gone when it
-// is deinitialised; the one mutable global of the plug-in.
+// The running engine: database, dictionary and upkeep. Made when the plug-in is initialised, gone
+// when it is deinitialised; the one mutable global of the plug-in.
 #pragma once
 
 #include <memory>
@@ -31,8 +31,8 @@ class Engine {
   BackupWatch& backup_watch() { return *backup_watch_; }
   IoWatchdog& io_watchdog() { return *io_watchdog_; }
   PreparedLocks& prepared_locks() { return *prepared_locks_; }
-  // From here on transactions lock ranges; called before any session uses the engine. Errors: kBusy (one does), those of
-  // PreparedLocks::Take; rows are locked one by one then, as before.
+  // From here on transactions lock ranges; called before any session uses the engine. Errors: kBusy
+  // (one does), those of PreparedLocks::Take; rows are locked one by one then, as before.
   Status UseRangeLocks();
   SessionList& sessions() { return sessions_; }
   OpenTables& open_tables() { return open_tables_; }

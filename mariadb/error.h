@@ -9,23 +9,26 @@ class THD;
 
 namespace cairn {
 
-// The handler error code of an outcome, 0 for ok. Only the code: expected outcomes need no message, the
-// server words them.
+// The handler error code of an outcome, 0 for ok. Only the code: expected outcomes need no message,
+// the server words them.
 int ToHandlerCode(StatusCode code);
 
-// The handler error code of `status`. For damage and for refusals with a reason the message is kept for
-// this thread, where handler::get_error_message() finds it, and damage is written to the error log.
+// The handler error code of `status`. For damage and for refusals with a reason the message is kept
+// for this thread, where handler::get_error_message() finds it, and damage is written to the error
+// log.
 enum class During { kStatement, kCommit };
 int HandlerError(const Status& status, During during = During::kStatement);
 
-// Takes the kept message of this thread, if it is about the handler error `error`; else empty. It is gone either way.
+// Takes the kept message of this thread, if it is about the handler error `error`; else empty. It
+// is gone either way.
 std::string TakeErrorMessage(int error);
 
-// Has the statement that runs fail with ER_GET_ERRMSG (1296) and the text of `status`: where no handler is asked for
-// an error, such as SET GLOBAL.
+// Has the statement that runs fail with ER_GET_ERRMSG (1296) and the text of `status`: where no
+// handler is asked for an error, such as SET GLOBAL.
 void PushError(const Status& status);
 
-// As PushError, but the error is ER_XAER_RMERR (1401), and the text of `status` is in a warning before it.
+// As PushError, but the error is ER_XAER_RMERR (1401), and the text of `status` is in a warning
+// before it.
 void PushXaError(const Status& status);
 
 // A text for the engine's own handler error numbers (HA_ERR_ROCKSDB_FIRST and up), else null.

@@ -1,8 +1,8 @@
 // The handler: one open table of one connection, as the server sees it.
 //
-// Declared once, defined by concern: handler_open.cc, handler_read.cc, handler_ranges.cc, handler_write.cc,
-// handler_ddl.cc, handler_alter.cc, handler_load.cc, handler_conflicts.cc, handler_applier.cc,
-// handler_partitions.cc.
+// Declared once, defined by concern: handler_open.cc, handler_read.cc, handler_ranges.cc,
+// handler_write.cc, handler_ddl.cc, handler_alter.cc, handler_load.cc, handler_conflicts.cc,
+// handler_applier.cc, handler_partitions.cc.
 #pragma once
 
 #include <array>
@@ -39,8 +39,9 @@ class SharedTable final : public Handler_share {
   }
   ~SharedTable() override { thr_lock_delete(&lock); }
 
-  // Sizes of the table as a whole, measured again when they are old or much changed. Values, which take longer to count
-  // where many rows lie in memtables, are counted again when the time since is many times as long as that took.
+  // Sizes of the table as a whole, measured again when they are old or much changed. Values, which
+  // take longer to count where many rows lie in memtables, are counted again when the time since is
+  // many times as long as that took.
   struct Sizes {
     IndexSize primary;
     uint64_t secondary_bytes = 0;
@@ -72,16 +73,16 @@ class SharedTable final : public Handler_share {
   std::vector<std::weak_ptr<BulkLoad>> loads_;
 };
 
-// How many parts of `key` a map names. The server's maps have no gaps; one of all ones stands for the
-// parts of the key's definition.
+// How many parts of `key` a map names. The server's maps have no gaps; one of all ones stands for
+// the parts of the key's definition.
 uint32_t CountParts(const KEY& key, key_part_map parts);
 
 // Drops the table at the server's path from the dictionary. Returns a handler error code:
 // HA_ERR_NO_SUCH_TABLE when there is none.
 int DropTableByPath(const char* path);
 
-// Drops what the dictionary still has of a database ("./db/") whose tables have all been dropped: what a statement that
-// failed midway has left, whose name could not be used again.
+// Drops what the dictionary still has of a database ("./db/") whose tables have all been dropped:
+// what a statement that failed midway has left, whose name could not be used again.
 void DropTablesOfDatabase(const char* path);
 
 // Reports with my_error that a table cannot be used and why. Returns a handler error code.
@@ -215,8 +216,8 @@ class ha_rocksdb final : public handler {
     ha_rocksdb* const handler_;
   };
 
-  // Lets the server make the virtual columns of an index in record[0]. `engine_table` has the columns of the
-  // handler's table, and maybe other indexes.
+  // Lets the server make the virtual columns of an index in record[0]. `engine_table` has the
+  // columns of the handler's table, and maybe other indexes.
   class VirtualColumns final : public cairn::VirtualColumns {
    public:
     VirtualColumns(const ha_rocksdb* handler, const cairn::Table* engine_table)
@@ -228,8 +229,8 @@ class ha_rocksdb final : public handler {
     const cairn::Table* const engine_table_;
   };
 
-  // Costs in the unit of the server's optimizer, in which it adds 0.2 for each row that it looks at. Measured
-  // (docs/performance.md): a row of a scan;
+  // Costs in the unit of the server's optimizer, in which it adds 0.2 for each row that it looks
+  // at. Measured (docs/performance.md): a row of a scan;
   static constexpr double kScannedRowCost = 0.05;
   // the row of an index entry, between entries in the order of the rows and entries in any order;
   static constexpr double kFetchCost = 2.5;
@@ -240,7 +241,8 @@ class ha_rocksdb final : public handler {
   static constexpr double kLockingScanStartCost = 10.0;
   double ScannedRowCost() const;
 
-  // What a read gives, within the handler, that found a row which others have locked and did not wait for them.
+  // What a read gives, within the handler, that found a row which others have locked and did not
+  // wait for them.
   static constexpr int kRowIsLocked = -1;
 
   // Bytes behind a row's position that hold the key's length.
@@ -259,7 +261,8 @@ class ha_rocksdb final : public handler {
   int BeginOrEndSequence();
   int PrepareCursor(uint32_t index);
   bool WantVirtualParts(uint32_t index);
-  // Whether this read asks for rows that keep another one out of a key that the server itself checks.
+  // Whether this read asks for rows that keep another one out of a key that the server itself
+  // checks.
   bool ChecksForConflict(const uchar* key) const;
   void NoteRangeEnd(const key_range& end);
   bool MayLogStatements() const;
@@ -285,10 +288,12 @@ class ha_rocksdb final : public handler {
   ha_rows KnownRows(const cairn::SharedTable::Sizes& sizes) const;
   // The number of rows, which is exact when they are few.
   ha_rows CountFewRows(ha_rows estimate);
-  // How the columns of a key in `record` compare with a search key: negative when they come before it.
+  // How the columns of a key in `record` compare with a search key: negative when they come before
+  // it.
   cairn::Result<int> CompareKey(uint32_t index, uchar* record, const uchar* key,
                                 uint key_bytes) const;
-  // Which of the two values of a BLOB field: that of a row that was read, or of one that is being written.
+  // Which of the two values of a BLOB field: that of a row that was read, or of one that is being
+  // written.
   enum class BlobPlace { kReadValue, kValue };
   // Errors: kInvalidArgument (a column cannot be computed); so MakeVirtualParts() and CompareKey().
   cairn::Status ComputeVirtualParts(const cairn::IndexLayout& index,
@@ -353,7 +358,8 @@ class ha_rocksdb final : public handler {
   bool LoadsRows() const;
   int LoadRow(const uchar* record);
   void EndLoad();
-  // To be called after each row that was written: commits what the session wants committed by the piece.
+  // To be called after each row that was written: commits what the session wants committed by the
+  // piece.
   int EndChange();
 
   cairn::SharedTable* shared_ = nullptr;
@@ -363,12 +369,14 @@ class ha_rocksdb final : public handler {
   std::unique_ptr<cairn::Cursor> cursor_;
   std::unique_ptr<cairn::TableWriter> writer_;
   std::shared_ptr<cairn::BulkLoad> bulk_load_;  // The last one that rows of this handler went to.
-  // ALTER TABLE's copy goes to a table that nobody else sees, so that it can be committed piece by piece.
+  // ALTER TABLE's copy goes to a table that nobody else sees, so that it can be committed piece by
+  // piece.
   std::unique_ptr<cairn::Transaction> copy_transaction_;
   uint64_t copied_rows_ = 0;
   uint64_t changed_rows_ = 0;            // By this statement.
   bool counter_is_primary_key_ = false;  // And says all that is unique of a row.
-  // Auto-increment values that the counter has handed out to this handler and that no row has got yet.
+  // Auto-increment values that the counter has handed out to this handler and that no row has got
+  // yet.
   uint64_t first_handed_out_ = 1;
   uint64_t last_handed_out_ = 0;
   // Of a SEQUENCE: each change is committed at once, whatever becomes of the statement.
@@ -384,8 +392,8 @@ class ha_rocksdb final : public handler {
   std::string
       range_prefix_;       // All rows of the range that is read next start with it; empty: unknown.
   std::string range_end_;  // Of the range that is being read first, where rows are to be locked.
-  // Parts of a search key that is a complete primary key; beyond reach when a BLOB part makes search keys
-  // less than that.
+  // Parts of a search key that is a complete primary key; beyond reach when a BLOB part makes
+  // search keys less than that.
   uint32_t whole_key_parts_ = UINT32_MAX;
   // The rows of a list of ranges, some at a time, with the server's names of their ranges.
   cairn::RowBatch listed_rows_;
@@ -418,7 +426,7 @@ class ha_rocksdb final : public handler {
   bool takes_any_order_ = false;  // Of the range that is being read: see cairn::ReadRange.
   bool positions_are_images_ = false;
   bool makes_virtual_parts_ = false;  // Of the index, in each record that is read.
-  // The pushed condition's index gives back all its columns, so that the end of the range can be seen on
-  // the entry too.
+  // The pushed condition's index gives back all its columns, so that the end of the range can be
+  // seen on the entry too.
   bool sees_end_of_range_ = false;
 };

@@ -1,5 +1,5 @@
-// ALTER TABLE in place: indexes come and go, the rows stay where they are. Everything else is done by copying the
-// table.
+// ALTER TABLE in place: indexes come and go, the rows stay where they are. Everything else is done
+// by copying the table.
 #include <algorithm>
 #include <cstring>
 #include <string>
@@ -26,8 +26,8 @@ constexpr alter_table_operations kAddIndex =
 // The server sorts the keys of a table by kind, so that a new one moves others.
 constexpr alter_table_operations kChangeIndexes = kDropIndex | kAddIndex | ALTER_INDEX_ORDER;
 
-// What an ALTER makes of one table or partition; belongs to the statement. Indexes that were begun and did not
-// become part of the table go with it.
+// What an ALTER makes of one table or partition; belongs to the statement. Indexes that were begun
+// and did not become part of the table go with it.
 class InPlaceChange final : public inplace_alter_handler_ctx {
  public:
   explicit InPlaceChange(cairn::Dictionary::IndexChange change) : change_(std::move(change)) {}
@@ -48,8 +48,8 @@ class InPlaceChange final : public inplace_alter_handler_ctx {
   void SetBuiltAt(uint64_t built_at) {
     for (cairn::IndexEntry& index : change_.added) index.built_at = built_at;
   }
-  // The dictionary has the say now: the indexes are the table's or, when it could not be written, are for the next
-  // start to judge.
+  // The dictionary has the say now: the indexes are the table's or, when it could not be written,
+  // are for the next start to judge.
   void HandOver() { change_.added.clear(); }
   void Abandon() {
     if (change_.added.empty()) return;
@@ -78,8 +78,8 @@ bool IsAdded(const Alter_inplace_info& alter_info, uint key) {
   return std::find(begin, end, key) != end;
 }
 
-// Whether the rows stay under the same key: a UNIQUE key without NULL takes the place of a primary key that
-// is not declared, so that adding or dropping it moves them all.
+// Whether the rows stay under the same key: a UNIQUE key without NULL takes the place of a primary
+// key that is not declared, so that adding or dropping it moves them all.
 bool KeepsPrimaryKey(const TABLE& table, const TABLE& altered_table,
                      const Alter_inplace_info& alter_info) {
   const uint old_primary = table.s->primary_key;
@@ -97,8 +97,9 @@ bool HasHashedKey(const TABLE& table) {
                      [](const KEY& key) { return key.algorithm == HA_KEY_ALG_LONG_HASH; });
 }
 
-// Whether no two rows may have the same value of an added key, and the copy of the table decides what becomes of
-// them: the server checks WITHOUT OVERLAPS itself, and with IGNORE all but one of such rows go.
+// Whether no two rows may have the same value of an added key, and the copy of the table decides
+// what becomes of them: the server checks WITHOUT OVERLAPS itself, and with IGNORE all but one of
+// such rows go.
 bool NeedsCopyToBeUnique(const KEY& key, const Alter_inplace_info& alter_info) {
   return key.without_overlaps || (alter_info.ignore && (key.flags & HA_NOSAME));
 }
@@ -172,7 +173,8 @@ enum_alter_inplace_result ha_rocksdb::check_if_supported_inplace_alter(
   if (!CanChangeInPlace(*altered_table, *alter_info)) {
     return handler::check_if_supported_inplace_alter(altered_table, alter_info);
   }
-  // The server takes a shared lock for any algorithm; this answer makes it refuse the one that reads no rows.
+  // The server takes a shared lock for any algorithm; this answer makes it refuse the one that
+  // reads no rows.
   if (alter_info->index_add_count > 0 &&
       alter_info->alter_info->algorithm(ha_thd()) == Alter_info::ALTER_TABLE_ALGORITHM_INSTANT) {
     return HA_ALTER_INPLACE_NOCOPY_LOCK;

@@ -1,9 +1,9 @@
 // Rows that the events of a replica name, where it applies transactions in parallel.
 //
-// A transaction may begin while the one before it commits, which has locked what it changed. A read by the primary key
-// waits for it. A scan does not: it passes over rows that are not committed, and finds others where they were. So before
-// the server hears that there is no such row, which ends the replication, the transactions before this one have committed
-// and the scan has looked again.
+// A transaction may begin while the one before it commits, which has locked what it changed. A read
+// by the primary key waits for it. A scan does not: it passes over rows that are not committed, and
+// finds others where they were. So before the server hears that there is no such row, which ends
+// the replication, the transactions before this one have committed and the scan has looked again.
 #include "mariadb/cairn_range_locks.h"
 #include "mariadb/ha_rocksdb.h"
 #include "rpl_rli.h"

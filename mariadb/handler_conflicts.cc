@@ -1,4 +1,5 @@
-// Rows that are in the way of one that is written: found by the server's own checks, or to be changed in its place.
+// Rows that are in the way of one that is written: found by the server's own checks, or to be
+// changed in its place.
 #include <string>
 
 #include "engine/codec/index_codec.h"
@@ -10,11 +11,12 @@ using cairn::LockWait;
 using cairn::Status;
 using cairn::StatusCode;
 
-// Whether the statement changes the row that is in the way of one which it writes (ON DUPLICATE KEY UPDATE, REPLACE).
+// Whether the statement changes the row that is in the way of one which it writes (ON DUPLICATE KEY
+// UPDATE, REPLACE).
 bool ha_rocksdb::ChangesDuplicates() const { return ha_thd()->lex->duplicates != DUP_ERROR; }
 
-// The server reads a key on a hash for nothing else; for a period, the search key lies where it keeps that of
-// its check.
+// The server reads a key on a hash for nothing else; for a period, the search key lies where it
+// keeps that of its check.
 bool ha_rocksdb::ChecksForConflict(const uchar* key) const {
   const KEY& definition = table->key_info[active_index];
   if (ha_thd()->lex->sql_command == SQLCOM_HA_READ) return false;
@@ -31,8 +33,8 @@ void ha_rocksdb::EncodeConflictKey(const uchar* key) {
   engine_table_->index(active_index).codec->EncodeSearchKey(key, part_count, &search_key_);
 }
 
-// Whoever wants a row with the same hash, or with the same columns before the period, waits until this
-// transaction ends.
+// Whoever wants a row with the same hash, or with the same columns before the period, waits until
+// this transaction ends.
 int ha_rocksdb::LockForConflictCheck(const uchar* key) {
   const cairn::TableIndex& index = engine_table_->index(active_index);
   EncodeConflictKey(key);
@@ -40,8 +42,9 @@ int ha_rocksdb::LockForConflictCheck(const uchar* key) {
   return OperationError(transaction().Lock(index.family(), search_key_, LockMode::kExclusive));
 }
 
-// Reads what keeps another row out. A row that somebody is about to delete or to change may not do so for long: he is
-// waited for. One that is to be changed by this statement stays locked, so that it is there, and as it is, until then.
+// Reads what keeps another row out. A row that somebody is about to delete or to change may not do
+// so for long: he is waited for. One that is to be changed by this statement stays locked, so that
+// it is there, and as it is, until then.
 int ha_rocksdb::ReadConflict(uchar* record, const uchar* key, key_part_map key_parts,
                              ha_rkey_function find_flag) {
   while (true) {
@@ -69,8 +72,8 @@ int ha_rocksdb::AfterConflict(int error, const uchar* record) {
   return OperationError(locked);
 }
 
-// Waits for whoever has locked the row that the cursor has met, without the lock on the key, which he may ask for to put
-// the row back.
+// Waits for whoever has locked the row that the cursor has met, without the lock on the key, which
+// he may ask for to put the row back.
 int ha_rocksdb::WaitForConflict(const uchar* key) {
   const auto found = cursor_->PrimaryKey();
   if (!found.ok()) return OperationError(Status(StatusCode::kLockTimeout));

@@ -25,9 +25,9 @@ int RefuseForgottenTable(const char* path, const std::string& dictionary_name) {
   return HA_ERR_INTERNAL_ERROR;
 }
 
-// The server parses foreign keys and leaves them to the engine; to accept one in silence would promise
-// what is not kept. In other statements, which may make partitions of history, the list is that of an
-// earlier one whose memory is gone.
+// The server parses foreign keys and leaves them to the engine; to accept one in silence would
+// promise what is not kept. In other statements, which may make partitions of history, the list is
+// that of an earlier one whose memory is gone.
 int RefuseForeignKeys(THD* thd) {
   const int command = thd_sql_command(thd);
   if (command != SQLCOM_CREATE_TABLE && command != SQLCOM_ALTER_TABLE) return 0;
@@ -43,7 +43,8 @@ int RefuseForeignKeys(THD* thd) {
 
 bool IsPartition(std::string_view name) { return cairn::TableOfEntry(name).size() < name.size(); }
 
-// The server words a rename that failed by itself, with a number. Where that says nothing, the reason comes first.
+// The server words a rename that failed by itself, with a number. Where that says nothing, the
+// reason comes first.
 int RenameError(const Status& renamed) {
   if (renamed.ok()) return 0;
   if (renamed.code() == StatusCode::kNotFound) return HA_ERR_NO_SUCH_TABLE;
@@ -54,8 +55,8 @@ int RenameError(const Status& renamed) {
   return error;
 }
 
-// Whether the directory of a database that this path leads to is there. The server finds out only after the engine
-// has renamed the table.
+// Whether the directory of a database that this path leads to is there. The server finds out only
+// after the engine has renamed the table.
 bool DatabaseExists(const char* path) {
   char directory[FN_REFLEN];
   size_t bytes;
@@ -142,8 +143,9 @@ int cairn::RefuseQuarantined(const QuarantinedTable& table) {
   return kErrorCorruption;
 }
 
-// Also drops all partitions of a table by the table's own path: the server's recovery of a statement that
-// a crash cut off asks for that, and DROP TABLE of a table that has lost the server's files.
+// Also drops all partitions of a table by the table's own path: the server's recovery of a
+// statement that a crash cut off asks for that, and DROP TABLE of a table that has lost the
+// server's files.
 int cairn::DropTableByPath(const char* path) {
   Engine* const engine = RunningEngine();
   const auto name = DictionaryName(path);
@@ -182,8 +184,8 @@ void cairn::DropTablesOfDatabase(const char* path) {
 
 namespace {
 
-// Whether all partitions of the table go. Not those of one that cannot be created: an entry that stands in its way may
-// hold the rows of another.
+// Whether all partitions of the table go. Not those of one that cannot be created: an entry that
+// stands in its way may hold the rows of another.
 bool DropsAllPartitions(THD* thd, std::string_view table) {
   const int command = thd_sql_command(thd);
   return command == SQLCOM_DROP_TABLE || command == SQLCOM_DROP_DB ||
@@ -192,8 +194,8 @@ bool DropsAllPartitions(THD* thd, std::string_view table) {
 
 }  // namespace
 
-// DROP TABLE reaches each partition in turn. The first drops all of them, so that a failure or a crash leaves all or
-// none; the others find nothing.
+// DROP TABLE reaches each partition in turn. The first drops all of them, so that a failure or a
+// crash leaves all or none; the others find nothing.
 int ha_rocksdb::delete_table(const char* path) {
   if (!IsPartition(path)) return cairn::DropTableByPath(path);
   cairn::Engine* const engine = cairn::RunningEngine();
@@ -204,7 +206,8 @@ int ha_rocksdb::delete_table(const char* path) {
     if (!dropped.ok()) return cairn::HandlerError(dropped);
   }
   const int error = cairn::DropTableByPath(path);
-  // A partition is missing when a crash cut off a statement; what is left of its table can be dropped.
+  // A partition is missing when a crash cut off a statement; what is left of its table can be
+  // dropped.
   return error == HA_ERR_NO_SUCH_TABLE ? 0 : error;
 }
 
@@ -251,8 +254,9 @@ int ha_rocksdb::truncate() {
   return info(HA_STATUS_NO_LOCK | HA_STATUS_VARIABLE | HA_STATUS_CONST);
 }
 
-// TRUNCATE TABLE and TRUNCATE PARTITION reach each partition in turn. The first empties all of them at once, so that
-// a failure or a crash leaves all or none; the others find that they have been emptied.
+// TRUNCATE TABLE and TRUNCATE PARTITION reach each partition in turn. The first empties all of them
+// at once, so that a failure or a crash leaves all or none; the others find that they have been
+// emptied.
 int ha_rocksdb::TruncateEntries() {
   cairn::Engine* const engine = cairn::RunningEngine();
   cairn::Dictionary& dictionary = engine->dictionary();
@@ -273,8 +277,9 @@ int ha_rocksdb::TruncateEntries() {
   return 0;
 }
 
-// EXCHANGE PARTITION and CONVERT TABLE ask whether two tables of equal columns and keys can be taken for
-// each other. Each brings its own index numbers and column families along. Every other change of a definition copies.
+// EXCHANGE PARTITION and CONVERT TABLE ask whether two tables of equal columns and keys can be
+// taken for each other. Each brings its own index numbers and column families along. Every other
+// change of a definition copies.
 bool ha_rocksdb::check_if_incompatible_data(HA_CREATE_INFO*, uint table_changes) {
   constexpr auto kExchanges = ALTER_PARTITION_EXCHANGE | ALTER_PARTITION_CONVERT_IN;
   const bool exchanges = thd_sql_command(ha_thd()) == SQLCOM_ALTER_TABLE &&

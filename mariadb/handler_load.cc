@@ -81,8 +81,8 @@ int ha_rocksdb::FinishLoadsForAlter(THD* thd) {
   }
 }
 
-// A connection that is reset has rocksdb_bulk_load switched off without a word to us: what it loaded is to be seen, and not
-// to be in the way of what it writes next.
+// A connection that is reset has rocksdb_bulk_load switched off without a word to us: what it
+// loaded is to be seen, and not to be in the way of what it writes next.
 int ha_rocksdb::FinishLoadsOfReset(THD* thd) {
   cairn::Session* const session = cairn::Session::Find(thd);
   if (session == nullptr || session->bulk_loads().table_count() == 0 ||

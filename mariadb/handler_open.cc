@@ -51,8 +51,8 @@ bool ha_rocksdb::MayLogStatements() const {
          (!expires && cairn::RangeLocksAllowStatementLog(ha_thd()));
 }
 
-// For a scan of several indexes at once, which reads as the statement does: a row that it finds is locked from then on,
-// so that it is still there when the statement reads it by its position.
+// For a scan of several indexes at once, which reads as the statement does: a row that it finds is
+// locked from then on, so that it is still there when the statement reads it by its position.
 handler* ha_rocksdb::clone(const char* name, MEM_ROOT* mem_root) {
   auto* const copy = static_cast<ha_rocksdb*>(handler::clone(name, mem_root));
   if (copy != nullptr) {
@@ -75,9 +75,10 @@ ulonglong ha_rocksdb::table_flags() const {
          HA_CONCURRENT_OPTIMIZE | HA_ONLINE_ANALYZE | HA_CRASH_SAFE;
 }
 
-// Whether the statement may lock rows of a partitioned table, which come partition after partition then
-// (multi_range_read_info_const()): not in the order of their positions, in which indexes are merged. A partition that is
-// not used by the statement answers for all, so that its own lock mode says nothing.
+// Whether the statement may lock rows of a partitioned table, which come partition after partition
+// then (multi_range_read_info_const()): not in the order of their positions, in which indexes are
+// merged. A partition that is not used by the statement answers for all, so that its own lock mode
+// says nothing.
 bool ha_rocksdb::MayLockPartitions() const {
   if (table == nullptr || table->part_info == nullptr) return false;
   const THD* const thd = ha_thd();
@@ -86,8 +87,8 @@ bool ha_rocksdb::MayLockPartitions() const {
 }
 
 ulong ha_rocksdb::index_flags(uint index, uint part, bool all_parts) const {
-  // Asked before the table is open as well, when only the server's definition is known: it may then promise
-  // columns that the index does not give back. CorrectCoveredColumns() takes those back.
+  // Asked before the table is open as well, when only the server's definition is known: it may then
+  // promise columns that the index does not give back. CorrectCoveredColumns() takes those back.
   const KEY& key = table_share->key_info[index];
   const bool is_primary = index == table_share->primary_key;
   ulong flags = HA_READ_NEXT | HA_READ_PREV | HA_READ_ORDER | HA_READ_RANGE;
@@ -114,8 +115,8 @@ uint ha_rocksdb::max_supported_key_part_length() const {
   return cairn::global_variables.large_prefix || cairn::AllowsCairnFormat() ? 3072 : 767;
 }
 
-// Joins the dictionary's definition with the server's and makes what works on it. Called again when the
-// table's index numbers changed under an open handler.
+// Joins the dictionary's definition with the server's and makes what works on it. Called again when
+// the table's index numbers changed under an open handler.
 int ha_rocksdb::BindTable() {
   ForgetHandedOutValues();
   cairn::Engine* const engine = cairn::RunningEngine();
@@ -182,9 +183,9 @@ int ha_rocksdb::open(const char* name, int, uint) {
   return info(HA_STATUS_NO_LOCK | HA_STATUS_VARIABLE | HA_STATUS_CONST);
 }
 
-// Chooses what identifies a row to the server, of a fixed size: the number of a hidden primary key; the server's
-// image of the primary key, where its stored bytes follow from that; else these bytes, zero-padded, and their
-// length.
+// Chooses what identifies a row to the server, of a fixed size: the number of a hidden primary key;
+// the server's image of the primary key, where its stored bytes follow from that; else these bytes,
+// zero-padded, and their length.
 void ha_rocksdb::ChoosePositions() {
   positions_are_images_ = false;
   if (engine_table_->has_hidden_key()) {
@@ -201,8 +202,8 @@ void ha_rocksdb::ChoosePositions() {
   }
 }
 
-// Whether a record always has the primary key's columns, also one that an index other than the primary filled by
-// itself.
+// Whether a record always has the primary key's columns, also one that an index other than the
+// primary filled by itself.
 bool ha_rocksdb::PrimaryKeyIsInEveryRecord() const {
   const std::vector<cairn::KeyPartLayout>& parts = engine_table_->primary().layout().parts;
   return std::all_of(parts.begin(), parts.end(), [this](const cairn::KeyPartLayout& part) {
@@ -261,7 +262,8 @@ int ha_rocksdb::reset() {
   return 0;
 }
 
-// --- Statements and locks ------------------------------------------------------------------------------
+// --- Statements and locks
+// ------------------------------------------------------------------------------
 
 void ha_rocksdb::BeginStatement(THD* thd) {
   cairn::Session& session = cairn::Session::Of(thd);
@@ -310,7 +312,8 @@ int ha_rocksdb::external_lock(THD* thd, int lock_type) {
   return 0;
 }
 
-// FLUSH TABLES ... FOR EXPORT is going to be refused by the server, in words that leave open what it has locked.
+// FLUSH TABLES ... FOR EXPORT is going to be refused by the server, in words that leave open what
+// it has locked.
 void ha_rocksdb::NoteExport(THD* thd) {
   if (thd_sql_command(thd) != SQLCOM_FLUSH || !(thd->lex->type & REFRESH_FOR_EXPORT)) return;
   if (thd->get_stmt_da()->current_statement_warn_count() != 0) return;  // Of another table.
@@ -319,8 +322,8 @@ void ha_rocksdb::NoteExport(THD* thd) {
                       table->s->table_name.str);
 }
 
-// A sequence takes no part in the session's transaction, and its readers and writers exclude each other in
-// the server.
+// A sequence takes no part in the session's transaction, and its readers and writers exclude each
+// other in the server.
 int ha_rocksdb::BeginOrEndSequence() {
   lock_mode_.reset();
   cursor_->Close();
@@ -352,7 +355,8 @@ cairn::Transaction& ha_rocksdb::transaction() {
   return cairn::Session::Of(ha_thd()).transaction();
 }
 
-// --- Maintenance ---------------------------------------------------------------------------------------
+// --- Maintenance
+// ---------------------------------------------------------------------------------------
 
 // The server says "Operation failed" and asks for no more, so that the reason is told here.
 int ha_rocksdb::AdminError(const Status& status) {
@@ -420,7 +424,8 @@ int ha_rocksdb::check(THD* thd, HA_CHECK_OPT*) {
   return report->problems.empty() ? HA_ADMIN_OK : HA_ADMIN_CORRUPT;
 }
 
-// --- Errors --------------------------------------------------------------------------------------------
+// --- Errors
+// --------------------------------------------------------------------------------------------
 
 bool ha_rocksdb::get_error_message(int error, String* buffer) {
   const std::string kept = cairn::TakeErrorMessage(error);

@@ -1,8 +1,8 @@
 // Statements about some partitions of a table.
 //
-// In EXCHANGE PARTITION, CONVERT TABLE and CONVERT PARTITION, tables and partitions change places with their rows.
-// The entries bring their time to live along, and the stamps that it counts from. A place whose definition says
-// something else would keep rows for ever, or lose them, in silence.
+// In EXCHANGE PARTITION, CONVERT TABLE and CONVERT PARTITION, tables and partitions change places
+// with their rows. The entries bring their time to live along, and the stamps that it counts from.
+// A place whose definition says something else would keep rows for ever, or lose them, in silence.
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,7 +36,8 @@ bool IsOfPartition(std::string_view dictionary_name, const std::string& partitio
   return my_strcasecmp(system_charset_info, own.c_str(), partition.c_str()) == 0;
 }
 
-// The name of a partition, without that of its subpartition, as in the names of the dictionary; empty: it is none.
+// The name of a partition, without that of its subpartition, as in the names of the dictionary;
+// empty: it is none.
 std::string PartitionOf(std::string_view dictionary_name) {
   constexpr std::string_view kSubpartition = "#SP#";
   const std::string_view partition = cairn::SplitDictionaryName(dictionary_name).partition;
@@ -63,8 +64,8 @@ std::vector<std::string> ha_rocksdb::EntriesOfMarkedPartitions() const {
   return entries;
 }
 
-// Reports and refuses a statement that would bring rows to where others expire. Called for each of its handlers, before
-// anything has moved.
+// Reports and refuses a statement that would bring rows to where others expire. Called for each of
+// its handlers, before anything has moved.
 int ha_rocksdb::RefuseOtherExpiry(THD* thd) {
   constexpr auto kMoves =
       ALTER_PARTITION_EXCHANGE | ALTER_PARTITION_CONVERT_IN | ALTER_PARTITION_CONVERT_OUT;

@@ -1,8 +1,9 @@
-// Reading many ranges of one statement, or of a batch of keys of a join: their rows are fetched together.
+// Reading many ranges of one statement, or of a batch of keys of a join: their rows are fetched
+// together.
 //
-// The server hands over the ranges one by one and asks for their rows; they come in the order of the ranges. Of the
-// primary key, whole keys are taken; of a secondary index, any range whose bounds keys can be made of. Once the server
-// names another one, the rest is left to its own way.
+// The server hands over the ranges one by one and asks for their rows; they come in the order of
+// the ranges. Of the primary key, whole keys are taken; of a secondary index, any range whose
+// bounds keys can be made of. Once the server names another one, the rest is left to its own way.
 #include <algorithm>
 #include <utility>
 
@@ -43,8 +44,9 @@ struct CountedRanges {
 
 }  // namespace
 
-// Tells the server what the ranges cost, and that the rows of a locking statement come in no order, where nothing asks
-// for one (need_sorted_output() takes it back). A row that others have moved within its range need not be missed then.
+// Tells the server what the ranges cost, and that the rows of a locking statement come in no order,
+// where nothing asks for one (need_sorted_output() takes it back). A row that others have moved
+// within its range need not be missed then.
 ha_rows ha_rocksdb::multi_range_read_info_const(uint index, RANGE_SEQ_IF* sequence, void* parameter,
                                                 uint ranges, uint* buffer_bytes, uint* mode,
                                                 Cost_estimate* cost) {
@@ -62,8 +64,8 @@ ha_rows ha_rocksdb::multi_range_read_info_const(uint index, RANGE_SEQ_IF* sequen
   return rows;
 }
 
-// Whether the statement is an UPDATE or DELETE of one table with ORDER BY, whose use of an index's order the server does
-// not tell.
+// Whether the statement is an UPDATE or DELETE of one table with ORDER BY, whose use of an index's
+// order the server does not tell.
 bool ha_rocksdb::UpdatesInOrder() const {
   LEX* const lex = ha_thd()->lex;
   return (lex->sql_command == SQLCOM_UPDATE || lex->sql_command == SQLCOM_DELETE) &&
@@ -79,9 +81,10 @@ bool ha_rocksdb::WantsPlainRows() const {
          (select->options & SELECT_DISTINCT) == 0;
 }
 
-// Of a batch of keys that a join has collected (batched key access): this engine's own way, which needs no buffer, if
-// the user wants one. Not of partitions: where none of the rows of a batch has a key, the server reads on from whatever
-// the table was read for last, and gives wrong rows, an error, or crashes.
+// Of a batch of keys that a join has collected (batched key access): this engine's own way, which
+// needs no buffer, if the user wants one. Not of partitions: where none of the rows of a batch has
+// a key, the server reads on from whatever the table was read for last, and gives wrong rows, an
+// error, or crashes.
 ha_rows ha_rocksdb::multi_range_read_info(uint index, uint ranges, uint keys, uint key_parts,
                                           uint* buffer_bytes, uint* mode, Cost_estimate* cost) {
   const ha_rows rows =
@@ -98,7 +101,8 @@ ha_rows ha_rocksdb::multi_range_read_info(uint index, uint ranges, uint keys, ui
 
 // Whether rows of several ranges of the index may be fetched together.
 bool ha_rocksdb::FetchesTogether(uint index) const {
-  // A row that is locked is read as it is then. With writes of its own the transaction reads one by one anyway.
+  // A row that is locked is read as it is then. With writes of its own the transaction reads one by
+  // one anyway.
   if (lock_mode_.has_value() || engine_table_->ttl_seconds() != 0) return false;
   if (index == engine_table_->primary_position()) return true;
   // Filters of prefixes need an iterator for each.
@@ -149,8 +153,8 @@ void ha_rocksdb::TakeListedRows() {
   }
 }
 
-// Makes search_key_ and range_end_ of a range of a secondary index. False: they would not say exactly which entries it
-// has.
+// Makes search_key_ and range_end_ of a range of a secondary index. False: they would not say
+// exactly which entries it has.
 bool ha_rocksdb::EncodeRange(const KEY_MULTI_RANGE& wanted) {
   const KEY& key = table->key_info[active_index];
   const cairn::TableIndex& index = engine_table_->index(active_index);
@@ -192,8 +196,8 @@ Status ha_rocksdb::GatherListedRange(bool begins) {
                              &listed_rows_);
 }
 
-// Takes entries of ranges from a secondary index up to a range that is to be read in the server's way, or until there
-// are enough.
+// Takes entries of ranges from a secondary index up to a range that is to be read in the server's
+// way, or until there are enough.
 int ha_rocksdb::GatherListedRows() {
   cairn::Session& session = cairn::Session::Of(ha_thd());
   if (session.Interrupted()) return OperationError(Status(StatusCode::kInterrupted));
@@ -225,7 +229,8 @@ int ha_rocksdb::GatherListedRows() {
   return 0;
 }
 
-// Fetches the next rows of the ranges. HA_ERR_END_OF_FILE: there are none, unless a range is pending.
+// Fetches the next rows of the ranges. HA_ERR_END_OF_FILE: there are none, unless a range is
+// pending.
 int ha_rocksdb::FetchListedRows() {
   if (!listed_error_.ok()) return OperationError(std::exchange(listed_error_, Status()));
   listed_rows_.Clear();

@@ -119,9 +119,10 @@ bool ha_rocksdb::rowid_filter_push(Rowid_filter* filter) {
   return false;
 }
 
-// Sees to it that a read which the server makes no virtual columns for has those by which the index is sorted: the
-// server compares them with the ends of ranges, and the rows of one partition with those of the others. True: its
-// entries do not give all of them back, and they are to be made from the row.
+// Sees to it that a read which the server makes no virtual columns for has those by which the index
+// is sorted: the server compares them with the ends of ranges, and the rows of one partition with
+// those of the others. True: its entries do not give all of them back, and they are to be made from
+// the row.
 bool ha_rocksdb::WantVirtualParts(uint32_t index) {
   const cairn::TableIndex& engine_index = engine_table_->index(index);
   if (!engine_index.has_virtual_part) return false;
@@ -141,8 +142,8 @@ bool ha_rocksdb::WantVirtualParts(uint32_t index) {
 int ha_rocksdb::PrepareCursor(uint32_t index) {
   const bool rebind = !cursor_->is_open() || cursor_->index() != index;
   if (!rebind && !columns_changed_) return 0;
-  // A row that is locked is needed whole: to see whether it still belongs at its index entry, and, when it
-  // is changed, for its other entries and the binary log.
+  // A row that is locked is needed whole: to see whether it still belongs at its index entry, and,
+  // when it is changed, for its other entries and the binary log.
   const bool whole_row = lock_mode_.has_value();
   const bool index_only = keyread_enabled() && keyread == index;
   const cairn::IndexCodec& codec = *engine_table_->index(index).codec;
@@ -150,15 +151,16 @@ int ha_rocksdb::PrepareCursor(uint32_t index) {
     const bool is_virtual = engine_table_->layout().columns[i].is_virtual;
     columns_[i] = (whole_row && !is_virtual) || bitmap_is_set(table->read_set, i);
     if (index_only) columns_[i] = columns_[i] && (whole_row || codec.Covers(i));
-    // The server makes virtual columns from others, but not while it expects some index to answer alone, which may be
-    // another one than it reads: to merge several indexes it names the first of them only.
+    // The server makes virtual columns from others, but not while it expects some index to answer
+    // alone, which may be another one than it reads: to merge several indexes it names the first of
+    // them only.
     if (is_virtual) columns_[i] = columns_[i] && keyread_enabled() && codec.Covers(i);
   }
   const bool merges_partitions = table->part_info != nullptr;
   makes_virtual_parts_ = (keyread_enabled() || merges_partitions) && WantVirtualParts(index);
   if (index_only) {
-    // The server may expect any part of the index, and of the primary key that its entries end with; one that they do
-    // not give back comes from the row.
+    // The server may expect any part of the index, and of the primary key that its entries end
+    // with; one that they do not give back comes from the row.
     for (const uint32_t expected : {index, engine_table_->primary_position()}) {
       for (const cairn::KeyPartLayout& part : engine_table_->index(expected).layout().parts) {
         if (engine_table_->layout().columns[part.column].is_virtual) continue;
@@ -211,8 +213,8 @@ int ha_rocksdb::ReadWith(uint32_t index, uchar* record, ReadFunction read) {
   return AfterRead(read(), record);
 }
 
-// The next row of a scan that needs none of that: it takes no locks and passes over no expired rows. A kill is looked for
-// once in a while.
+// The next row of a scan that needs none of that: it takes no locks and passes over no expired
+// rows. A kill is looked for once in a while.
 template <typename ReadFunction>
 int ha_rocksdb::MoveWith(uint32_t index, uchar* record, ReadFunction read) {
   constexpr uint64_t kRowsBetweenChecks = 16;
@@ -269,23 +271,23 @@ int ha_rocksdb::OperationError(const Status& status) {
     ha_thd()->mark_transaction_to_rollback(/*all=*/true);
   }
   const int error = cairn::HandlerError(status);
-  // A kill too: a sort takes what was not reported for its own failure (1028), and a replica that is to apply a
-  // transaction again knows by the number that it was killed.
+  // A kill too: a sort takes what was not reported for its own failure (1028), and a replica that
+  // is to apply a transaction again knows by the number that it was killed.
   if (!cairn::IsExpected(status.code())) ReportAtOnce(error);
   return error;
 }
 
-// The server takes an error from some places, such as the beginning of a merge of several indexes, for one that the
-// client has been told of, and goes on to say that all is well. So the client is told here; print_error() is silent
-// when the server asks for the same again.
+// The server takes an error from some places, such as the beginning of a merge of several indexes,
+// for one that the client has been told of, and goes on to say that all is well. So the client is
+// told here; print_error() is silent when the server asks for the same again.
 void ha_rocksdb::ReportAtOnce(int error) {
   if (ha_thd()->is_error()) return;
   print_error(error, MYF(0));
   cairn::Session::Of(ha_thd()).NoteReportedError(ha_thd()->query_id);
 }
 
-// The row that kept out the last one that was written, and that the writer has locked: by its own key, as it may be newer
-// than what the statement sees.
+// The row that kept out the last one that was written, and that the writer has locked: by its own
+// key, as it may be newer than what the statement sees.
 int ha_rocksdb::ReadDuplicate(uchar* record) {
   search_key_.assign(writer_->duplicate_row_key());
   reads_duplicate_ = true;
@@ -329,8 +331,8 @@ int ha_rocksdb::index_end() {
   return 0;
 }
 
-// Fills in the virtual columns of an index where the fields point. BLOBs go where `place` says; the value that a BLOB has
-// in the other record stays where it is.
+// Fills in the virtual columns of an index where the fields point. BLOBs go where `place` says; the
+// value that a BLOB has in the other record stays where it is.
 Status ha_rocksdb::ComputeVirtualParts(const cairn::IndexLayout& index, BlobPlace place) const {
   const cairn::KeptTemporarySet kept(table);
   for (const cairn::KeyPartLayout& part : index.parts) {
@@ -358,8 +360,8 @@ cairn::Result<int> ha_rocksdb::CompareKey(uint32_t index, uchar* record, const u
   return key_cmp(table->key_info[index].key_part, key, key_bytes);
 }
 
-// The cursor gives the rows around the place, in order of the part that could be encoded; those that do not
-// stand to the whole key as the server asked are passed over.
+// The cursor gives the rows around the place, in order of the part that could be encoded; those
+// that do not stand to the whole key as the server asked are passed over.
 int ha_rocksdb::ReadComparing(uchar* record, const uchar* key, uint key_bytes,
                               ha_rkey_function find_flag) {
   const Cursor::Start start = cairn::ToStart(find_flag);
@@ -392,8 +394,8 @@ int ha_rocksdb::ReadComparing(uchar* record, const uchar* key, uint key_bytes,
   return error == HA_ERR_END_OF_FILE ? HA_ERR_KEY_NOT_FOUND : error;
 }
 
-// Whether a DELETE that names rows by the complete primary key needs nothing of them but that key, so that it
-// can do without reading them (rocksdb_blind_delete_primary_key).
+// Whether a DELETE that names rows by the complete primary key needs nothing of them but that key,
+// so that it can do without reading them (rocksdb_blind_delete_primary_key).
 bool ha_rocksdb::DeletesUnread(uint32_t encoded_parts) const {
   const THD* const thd = ha_thd();
   const LEX* const lex = thd->lex;
@@ -430,7 +432,8 @@ int ha_rocksdb::TakeUnread(uchar* record, const uchar* key, key_part_map key_par
                                            cairn::LockMode::kExclusive));
 }
 
-// Whether a read of one row is all that the statement does with the database, so that it needs no snapshot.
+// Whether a read of one row is all that the statement does with the database, so that it needs no
+// snapshot.
 bool ha_rocksdb::ReadsOnce() const {
   const THD* const thd = ha_thd();
   const TABLE_LIST* const tables = thd->lex->query_tables;
@@ -648,7 +651,8 @@ void ha_rocksdb::position(const uchar* record) {
   const auto key = cursor_->PrimaryKey();
   if (key.ok()) return SetPosition(*key);
   if (!engine_table_->has_hidden_key()) {
-    // The server has made the record itself: a replica looks for the row that the binary log describes.
+    // The server has made the record itself: a replica looks for the row that the binary log
+    // describes.
     engine_table_->primary().codec->EncodeKey(record, /*hidden_key=*/0, &search_key_,
                                               &unpack_info_);
     return SetPosition(search_key_);
@@ -668,8 +672,8 @@ void ha_rocksdb::SetPosition(std::string_view primary_key) {
   int4store(ref + ref_length - kPositionLengthBytes, static_cast<uint32>(bytes.size()));
 }
 
-// As the primary key orders its rows, DESC parts included: the server merges scans of several indexes by the positions
-// of their rows, which come in that order.
+// As the primary key orders its rows, DESC parts included: the server merges scans of several
+// indexes by the positions of their rows, which come in that order.
 int ha_rocksdb::cmp_ref(const uchar* position, const uchar* other) {
   if (!positions_are_images_) return memcmp(position, other, ref_length);
   const KEY& key = table->key_info[table->s->primary_key];

@@ -1,5 +1,5 @@
-// What the server is told of a table: how large it is, how many rows a range has, how many share a value, and what it
-// costs to read them.
+// What the server is told of a table: how large it is, how many rows a range has, how many share a
+// value, and what it costs to read them.
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -23,7 +23,8 @@ using cairn::Status;
 namespace cairn {
 namespace {
 
-// Entries of a range that are counted where another index is in the running, and those of a statement and table.
+// Entries of a range that are counted where another index is in the running, and those of a
+// statement and table.
 constexpr uint64_t kComparedEntries = 1000;
 constexpr uint64_t kMostComparedEntries = 4000;
 
@@ -33,16 +34,17 @@ uint64_t NowUs() {
                                    .count());
 }
 
-// Whether values are to be counted again that were counted `age_us` ago in `counting_us`: no more than a fiftieth of the
-// time goes into that.
+// Whether values are to be counted again that were counted `age_us` ago in `counting_us`: no more
+// than a fiftieth of the time goes into that.
 bool CountsValuesAgain(uint64_t age_us, uint64_t counting_us) {
   constexpr uint64_t kQuickUs = 2'000;
   constexpr uint64_t kRests = 50;
   return counting_us <= kQuickUs || age_us >= kRests * counting_us;
 }
 
-// Whether sizes measured `age_us` ago are to be believed after so many changes to a table of `row_count`
-// rows. Young ones are even when a small table changed much, so that its every statement does not measure.
+// Whether sizes measured `age_us` ago are to be believed after so many changes to a table of
+// `row_count` rows. Young ones are even when a small table changed much, so that its every
+// statement does not measure.
 bool AreFresh(uint64_t age_us, uint64_t changes, uint64_t row_count) {
   constexpr uint64_t kYoungUs = 1'000'000;
   constexpr uint64_t kFewChanges = 100;
@@ -142,7 +144,8 @@ std::shared_ptr<const SharedTable::Sizes> SharedTable::Measure(Database* databas
 
 }  // namespace cairn
 
-// --- Costs ---------------------------------------------------------------------------------------------
+// --- Costs
+// ---------------------------------------------------------------------------------------------
 
 // A row that is to be locked is fetched by itself wherever it is found.
 double ha_rocksdb::ScannedRowCost() const {
@@ -150,7 +153,8 @@ double ha_rocksdb::ScannedRowCost() const {
 }
 
 double ha_rocksdb::scan_time() {
-  // A statement that locks keeps to a range even of a small table, as a scan would lock all the rows.
+  // A statement that locks keeps to a range even of a small table, as a scan would lock all the
+  // rows.
   const double start = lock_mode_.has_value() ? kLockingScanStartCost : kScanStartCost;
   return static_cast<double>(stats.records + stats.deleted) * ScannedRowCost() + start;
 }
@@ -165,7 +169,8 @@ double ha_rocksdb::keyread_time(uint index, uint ranges, ha_rows rows) {
   return static_cast<double>(ranges) + static_cast<double>(rows) * kFetchCost;
 }
 
-// --- Figures -------------------------------------------------------------------------------------------
+// --- Figures
+// -------------------------------------------------------------------------------------------
 
 // The number of rows, by those sizes and by what happened since.
 ha_rows ha_rocksdb::KnownRows(const cairn::SharedTable::Sizes& sizes) const {
@@ -177,7 +182,8 @@ int ha_rocksdb::info(uint flag) {
   cairn::Database* const database = &cairn::RunningEngine()->database();
   if (flag & (HA_STATUS_VARIABLE | HA_STATUS_CONST)) {
     const auto sizes = shared_->CurrentSizes(database, /*refresh=*/false);
-    // One row at least: the optimizer takes none for a promise. People, who ask for times too, see the truth.
+    // One row at least: the optimizer takes none for a promise. People, who ask for times too, see
+    // the truth.
     const ha_rows least = flag & HA_STATUS_TIME ? 0 : 1;
     const ha_rows invented = cairn::global_variables.debug_optimizer_n_rows;
     const ha_rows known = KnownRows(*sizes);
@@ -213,8 +219,8 @@ int ha_rocksdb::info(uint flag) {
       }
     }
   }
-  // A partitioned table asks one partition for the first of these times, with HA_STATUS_CONST, and all of them
-  // for the second.
+  // A partitioned table asks one partition for the first of these times, with HA_STATUS_CONST, and
+  // all of them for the second.
   if (flag & (HA_STATUS_TIME | HA_STATUS_CONST)) {
     // The table was made when the server's file was.
     struct stat file;
@@ -235,8 +241,8 @@ int ha_rocksdb::info(uint flag) {
   return 0;
 }
 
-// What the statement will read with as well. One that locks sees rows as they are then, and EXPLAIN sees nothing: neither
-// is to take a snapshot for it.
+// What the statement will read with as well. One that locks sees rows as they are then, and EXPLAIN
+// sees nothing: neither is to take a snapshot for it.
 cairn::OrderedIterator* ha_rocksdb::CountingIterator(uint index) {
   const bool reads = !lock_mode_.has_value() && own_transaction_ == nullptr &&
                      copy_transaction_ == nullptr && !ha_thd()->lex->describe;

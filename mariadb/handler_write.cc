@@ -16,14 +16,16 @@ using cairn::Work;
 
 namespace {
 
-// Rows after which the copy of ALTER TABLE is committed: large enough to cost nothing, small enough to
-// need little memory.
+// Rows after which the copy of ALTER TABLE is committed: large enough to cost nothing, small enough
+// to need little memory.
 constexpr uint64_t kCopyCommitRows = 10'000;
 
-// Changed rows of a statement from which on a look at all locks, instead of a lock for each row, is worth its time.
+// Changed rows of a statement from which on a look at all locks, instead of a lock for each row, is
+// worth its time.
 constexpr uint64_t kManyRows = 1000;
 
-// A table that the server makes in order to replace another one by it, not a temporary one of the user.
+// A table that the server makes in order to replace another one by it, not a temporary one of the
+// user.
 bool IsCopyTarget(const cairn::TableDefinition& table) {
   return !table.temporary && table.name.find("#sql") != std::string::npos;
 }
@@ -92,8 +94,9 @@ bool ha_rocksdb::AreAlike(const uchar* old_record, const uchar* new_record) cons
   return true;
 }
 
-// Whether the server did not ask for all virtual columns of indexes when it read the row that is to be changed: a replica
-// asks for the columns that the binary log has, which may be the primary key's alone.
+// Whether the server did not ask for all virtual columns of indexes when it read the row that is to
+// be changed: a replica asks for the columns that the binary log has, which may be the primary
+// key's alone.
 bool ha_rocksdb::LacksVirtualParts() const {
   if (table->vfield == nullptr) return false;
   for (const cairn::TableIndex& index : engine_table_->indexes()) {
@@ -108,8 +111,8 @@ bool ha_rocksdb::LacksVirtualParts() const {
   return false;
 }
 
-// Makes the virtual columns of all indexes in a record whose stored columns are complete, which they are in a row that
-// was locked.
+// Makes the virtual columns of all indexes in a record whose stored columns are complete, which
+// they are in a row that was locked.
 Status ha_rocksdb::MakeVirtualParts(const uchar* record, BlobPlace place) const {
   uchar* const usual = table->record[0];
   if (record != usual) table->move_fields(table->field, record, usual);
@@ -188,7 +191,8 @@ int ha_rocksdb::CommitSequence() {
   return OperationError(committed);
 }
 
-// --- The copy of ALTER TABLE ---------------------------------------------------------------------------
+// --- The copy of ALTER TABLE
+// ---------------------------------------------------------------------------
 
 void ha_rocksdb::start_bulk_insert(ha_rows, uint) {
   if (!IsCopyTarget(engine_table_->definition()) || copy_transaction_ != nullptr) return;
@@ -212,10 +216,11 @@ int ha_rocksdb::CommitCopiedRows(Durability durability) {
   return OperationError(committed);
 }
 
-// --- Auto-increment ------------------------------------------------------------------------------------
+// --- Auto-increment
+// ------------------------------------------------------------------------------------
 
-// Finds the next value when nobody asked for it since the server started: the stored one or, in a table
-// that has none, the one after the largest.
+// Finds the next value when nobody asked for it since the server started: the stored one or, in a
+// table that has none, the one after the largest.
 int ha_rocksdb::EnsureAutoIncrementLoaded() {
   cairn::TableCounters& counters = *engine_table_->definition().counters;
   if (counters.next_auto_increment.load(std::memory_order_acquire) != 0) return 0;
@@ -230,7 +235,8 @@ int ha_rocksdb::EnsureAutoIncrementLoaded() {
   // A counter that says less than the rows do was left at the type's last value, which is used.
   const uint64_t behind = largest == UINT64_MAX ? largest : largest + 1;
   const uint64_t next = error == 0 ? std::max(*stored, behind) : *stored;
-  // What prepared transactions have written is not read; others may have written what the counter does not know.
+  // What prepared transactions have written is not read; others may have written what the counter
+  // does not know.
   if (error == 0 && !engine->prepared_locks().any_recovered()) {
     counters.largest_given_value.store(largest, std::memory_order_release);
   }
@@ -265,8 +271,8 @@ int ha_rocksdb::ReadLargestAutoIncrement(uint64_t* largest) {
   return read.code() == StatusCode::kEndOfRange ? 0 : cairn::HandlerError(read);
 }
 
-// Then a value that the counter hands out is a primary key that no row has, as long as nobody chose it himself. Rows
-// that have expired may be there unseen.
+// Then a value that the counter hands out is a primary key that no row has, as long as nobody chose
+// it himself. Rows that have expired may be there unseen.
 bool ha_rocksdb::CounterIsPrimaryKey() const {
   if (table->found_next_number_field == nullptr || table->s->primary_key == MAX_KEY) return false;
   const KEY& key = table->key_info[table->s->primary_key];
@@ -276,8 +282,9 @@ bool ha_rocksdb::CounterIsPrimaryKey() const {
          engine_table_->ttl_seconds() == 0;
 }
 
-// The value that update_auto_increment() has put into the record, if it comes from the counter and no row has had it
-// before: not the last one of the type, at which a counter of the stock plug-in stays. Else 0.
+// The value that update_auto_increment() has put into the record, if it comes from the counter and
+// no row has had it before: not the last one of the type, at which a counter of the stock plug-in
+// stays. Else 0.
 uint64_t ha_rocksdb::TakeHandedOutValue() {
   if (!counter_is_primary_key_ || insert_id_for_cur_row == 0) return 0;
   const uint64_t value = insert_id_for_cur_row;
@@ -299,7 +306,8 @@ int ha_rocksdb::NoteGivenValue(const uchar* record) {
   return 0;
 }
 
-// Where the statement itself may go into the binary log, it gets all its values in a row: the log tells the first.
+// Where the statement itself may go into the binary log, it gets all its values in a row: the log
+// tells the first.
 void ha_rocksdb::get_auto_increment(ulonglong offset, ulonglong increment,
                                     ulonglong nb_desired_values, ulonglong* first_value,
                                     ulonglong* nb_reserved_values) {
@@ -312,7 +320,8 @@ void ha_rocksdb::get_auto_increment(ulonglong offset, ulonglong increment,
   }
   if (offset > increment) offset = 1;
   const ulonglong largest = table->next_number_field->get_max_int_value();
-  // The server refuses a value beyond the type with an error, but a FLOAT or DOUBLE would round one away.
+  // The server refuses a value beyond the type with an error, but a FLOAT or DOUBLE would round one
+  // away.
   const bool counts_on =
       largest != ULONGLONG_MAX && table->next_number_field->cmp_type() == INT_RESULT;
   const ulonglong beyond = counts_on ? largest + 1 : ULONGLONG_MAX;

@@ -1,4 +1,5 @@
-// The engine's side of the server's transaction coordinator: commit, rollback, two-phase commit, recovery.
+// The engine's side of the server's transaction coordinator: commit, rollback, two-phase commit,
+// recovery.
 #include "mariadb/handlerton.h"
 
 #include <mutex>
@@ -28,7 +29,8 @@ constexpr int kXaOk = 0;
 constexpr int kXaResourceManagerError = -3;
 constexpr int kXaUnknownId = -4;
 
-// With these XA COMMIT says that the branch can only be rolled back, which the server then has done.
+// With these XA COMMIT says that the branch can only be rolled back, which the server then has
+// done.
 bool IsRollbackOnly(uint error) {
   return error == ER_XA_RBROLLBACK || error == ER_XA_RBTIMEOUT || error == ER_XA_RBDEADLOCK;
 }
@@ -58,15 +60,15 @@ int Commit(handlerton*, THD* thd, bool all) {
   return CommitError(committed);
 }
 
-// Called in the order of the binary log under a lock of the server, once the binary log is durable, and perhaps by
-// another connection's thread.
+// Called in the order of the binary log under a lock of the server, once the binary log is durable,
+// and perhaps by another connection's thread.
 void CommitOrdered(handlerton*, THD* thd, bool) {
   Session* const session = Session::Find(thd);
   if (session != nullptr) session->transaction().CommitOrdered();
 }
 
-// The server asks before it forgets, with a file of its binary log, what it decided. What cannot be confirmed now is
-// tried again when it asks the next time.
+// The server asks before it forgets, with a file of its binary log, what it decided. What cannot be
+// confirmed now is tried again when it asks the next time.
 void CommitCheckpointRequest(void* cookie) {
   static std::mutex mutex;
   static std::vector<void*> unconfirmed;
@@ -122,8 +124,8 @@ int Prepare(handlerton*, THD* thd, bool all) {
   }
   if (!transaction.started() || !transaction.has_writes() || !global_variables.enable_2pc) return 0;
   session->BeginPerf();  // A statement's commit or rollback follows and ends the collection.
-  // XA COMMIT ... ONE PHASE is in the binary log as an ordinary commit, by which recovery finds what it has committed: not
-  // under the user's name.
+  // XA COMMIT ... ONE PHASE is in the binary log as an ordinary commit, by which recovery finds
+  // what it has committed: not under the user's name.
   return CommitError(
       transaction.Prepare(ToTransactionId(thd->transaction->implicit_xid), CommitDurability()));
 }
@@ -148,9 +150,9 @@ int Recover(handlerton*, XID* xids, uint capacity) {
   return static_cast<int>(count);
 }
 
-// XA COMMIT and XA ROLLBACK of what this session has not prepared. The server ignores the answer and looks only at whether
-// the statement has an error: if so it keeps the name, and the client may repeat the statement. Without a client, while
-// the server recovers, the decision stands.
+// XA COMMIT and XA ROLLBACK of what this session has not prepared. The server ignores the answer
+// and looks only at whether the statement has an error: if so it keeps the name, and the client may
+// repeat the statement. Without a client, while the server recovers, the decision stands.
 int DecideByXid(XID* xid, Status (*decide)(Database*, PreparedLocks*, const TransactionId&,
                                            OnFailure, Durability)) {
   Engine* const engine = RunningEngine();
@@ -188,7 +190,8 @@ void KillQuery(handlerton*, THD* thd, enum thd_kill_levels) {
 }
 
 int StartConsistentSnapshot(handlerton*, THD* thd) {
-  // The server asks every engine, so that an error would also keep those from starting who do not use this one.
+  // The server asks every engine, so that an error would also keep those from starting who do not
+  // use this one.
   if (SessionIsolation(thd) == IsolationLevel::kReadCommitted) {
     push_warning(thd, Sql_condition::WARN_LEVEL_WARN, ER_ISOLATION_LEVEL_WITH_CONSISTENT_SNAPSHOT,
                  "RocksDB: WITH CONSISTENT SNAPSHOT has no effect at this isolation level, where "

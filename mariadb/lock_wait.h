@@ -8,7 +8,8 @@ class THD;
 
 namespace cairn {
 
-// What SELECT ... NOWAIT or WAIT n says, and SET STATEMENT lock_wait_timeout; nothing for other statements.
+// What SELECT ... NOWAIT or WAIT n says, and SET STATEMENT lock_wait_timeout; nothing for other
+// statements.
 std::optional<int64_t> StatementLockWaitMs(THD* thd);
 
 // Whether the statement changes data, so that rows which it only reads matter to what it writes.

@@ -33,9 +33,10 @@ Status CheckProcessor() {
   return Status();
 }
 
-// The engine's directory lies in the server's data directory but is no database. The server made its list
-// of such directories before it looked for plug-ins, so that the list is made again. That is safe only
-// while no session reads it: an engine that is installed at run time stays visible until the next start.
+// The engine's directory lies in the server's data directory but is no database. The server made
+// its list of such directories before it looked for plug-ins, so that the list is made again. That
+// is safe only while no session reads it: an engine that is installed at run time stays visible
+// until the next start.
 void HideDirectory() {
   if (mysqld_server_started) return;
   const std::string_view listed = opt_ignore_db_dirs == nullptr ? "" : opt_ignore_db_dirs;

@@ -16,8 +16,8 @@ Savepoint LoadSavepoint(const void* place) {
   return savepoint;
 }
 
-// The server asks only when the engine takes part in the transaction or, inside a function or trigger, in the
-// statement that called it.
+// The server asks only when the engine takes part in the transaction or, inside a function or
+// trigger, in the statement that called it.
 int SetSavepoint(handlerton*, THD* thd, void* place) {
   const Savepoint savepoint = Session::Of(thd).transaction().SetSavepoint();
   memcpy(place, &savepoint, sizeof(savepoint));
@@ -37,8 +37,9 @@ int RollbackToSavepoint(handlerton*, THD* thd, void* place) {
   return HandlerError(transaction.RollbackToSavepoint(savepoint));
 }
 
-// A savepoint that is set again leaves those between its old place and the new one; RELEASE SAVEPOINT and the end
-// of a function or trigger take later ones along, of which the server does not speak.
+// A savepoint that is set again leaves those between its old place and the new one; RELEASE
+// SAVEPOINT and the end of a function or trigger take later ones along, of which the server does
+// not speak.
 int ReleaseSavepoint(handlerton*, THD* thd, void* place) {
   Transaction& transaction = Session::Of(thd).transaction();
   if (!transaction.started()) return 0;

@@ -1,6 +1,6 @@
-// The server's headers, in the one order that works, and the one place for what differs between server
-// versions. Every file of mariadb/ includes the engine's and the standard library's headers first: the
-// server's define macros.
+// The server's headers, in the one order that works, and the one place for what differs between
+// server versions. Every file of mariadb/ includes the engine's and the standard library's headers
+// first: the server's define macros.
 #pragma once
 
 #define MYSQL_SERVER 1

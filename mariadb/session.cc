@@ -143,7 +143,8 @@ void Session::TransactionCommitted() {
     const int64_t now = static_cast<int64_t>(my_time(0));
     for (const auto& table : changed_tables_) {
       table->changed_at.store(now, std::memory_order_relaxed);
-      // CREATE ... SELECT: until now others have seen nothing of the table, and a snapshot of theirs would find it empty.
+      // CREATE ... SELECT: until now others have seen nothing of the table, and a snapshot of
+      // theirs would find it empty.
       if (table->made_by_query.load(std::memory_order_relaxed) ==
           static_cast<uint64_t>(thd_->query_id)) {
         RunningEngine()->dictionary().NoteRedefined(table.get());
@@ -173,8 +174,8 @@ bool Session::in_explicit_transaction() const {
   return thd_test_options(thd_, OPTION_NOT_AUTOCOMMIT | OPTION_BEGIN);
 }
 
-// KILL SOFT and max_statement_time count too: whoever waits can be ended at any time. A replica kills softly what it
-// will apply again.
+// KILL SOFT and max_statement_time count too: whoever waits can be ended at any time. A replica
+// kills softly what it will apply again.
 bool Session::Interrupted() { return thd_kill_level(thd_) != THD_IS_NOT_KILLED; }
 
 // Shown by SHOW PROCESSLIST.
@@ -184,8 +185,9 @@ void Session::WaitBegins() {
   if (thd_need_wait_reports(thd_)) ReportWait();
 }
 
-// The server notes in the binary log that the transaction had to wait. A replica that applies transactions in parallel
-// and must commit this one before the one that holds the lock rolls that one back.
+// The server notes in the binary log that the transaction had to wait. A replica that applies
+// transactions in parallel and must commit this one before the one that holds the lock rolls that
+// one back.
 void Session::ReportWait() {
   thd_rpl_deadlock_check(thd_, nullptr);
   // Nobody else asks who it is.
@@ -214,7 +216,8 @@ void Session::EndPerf() {
 }
 
 void Session::BeginStatement(const std::shared_ptr<OpenTable>& table) {
-  // What the session has prepared is no longer its turn: the server lets no statement run before it is decided or given up.
+  // What the session has prepared is no longer its turn: the server lets no statement run before it
+  // is decided or given up.
   if (branch_.has_value()) ForgetBranch();
   BeginPerf();
   if (perf_.collects() && perf_table_ == nullptr) perf_table_ = table;

@@ -34,13 +34,13 @@ class Session final : public WaitObserver {
 
   Transaction& transaction() { return transaction_; }
 
-  // A statement is about to use tables of the engine: registers with the server's transaction and starts
-  // ours. What the statement costs is added to the sums of its first table, `table` if it is that; null: of
-  // none.
+  // A statement is about to use tables of the engine: registers with the server's transaction and
+  // starts ours. What the statement costs is added to the sums of its first table, `table` if it is
+  // that; null: of none.
   void BeginStatement(const std::shared_ptr<OpenTable>& table);
 
-  // What the session's thread costs from here on is collected, if the user wants that; a statement that has
-  // begun goes on. The end adds it up.
+  // What the session's thread costs from here on is collected, if the user wants that; a statement
+  // that has begun goes on. The end adds it up.
   void BeginPerf();
   void EndPerf();
   // A row of this table was written; the table counts as changed once the transaction is committed.
@@ -48,8 +48,8 @@ class Session final : public WaitObserver {
 
   BulkLoads& bulk_loads() { return bulk_loads_; }
 
-  // A temporary table of this connection is gone: its entries go when the transaction that may have written
-  // some of them has ended.
+  // A temporary table of this connection is gone: its entries go when the transaction that may have
+  // written some of them has ended.
   void DropTemporaryTable(std::shared_ptr<const TableDefinition> table);
   void TransactionCommitted();
   void TransactionEnded();
@@ -59,8 +59,9 @@ class Session final : public WaitObserver {
   void WaitBegins() override;
   void WaitEnds() override;
 
-  // XA PREPARE: the transaction is prepared under this name and no longer the session's, since the server may give the
-  // name to others without a word (the end of a connection, its reset, a replica). Errors: those of Transaction::Prepare().
+  // XA PREPARE: the transaction is prepared under this name and no longer the session's, since the
+  // server may give the name to others without a word (the end of a connection, its reset, a
+  // replica). Errors: those of Transaction::Prepare().
   Status PrepareBranch(const TransactionId& id, Durability durability);
   // The name of the branch that the session has prepared, if the server's transaction is that one.
   std::optional<TransactionId> branch_to_decide() const;
@@ -70,7 +71,8 @@ class Session final : public WaitObserver {
   // For any thread, while the session is in its list.
   SessionDescription Describe() const;
 
-  // The client has been told of an error by the statement with this number, and is not to be told again by it.
+  // The client has been told of an error by the statement with this number, and is not to be told
+  // again by it.
   void NoteReportedError(uint64_t query) { reported_in_query_ = query; }
   bool HasReportedError(uint64_t query) const { return reported_in_query_ == query; }
 

@@ -26,15 +26,15 @@ struct SessionDescription {
   uint32_t bulk_loads = 0;             // Tables that it is loading in bulk.
 };
 
-// Thread-safe. Mutex: mutex_, held while all sessions are described: a session that is listed lives, and so does
-// its connection.
+// Thread-safe. Mutex: mutex_, held while all sessions are described: a session that is listed
+// lives, and so does its connection.
 class SessionList {
  public:
   void Add(Session* session);
   void Remove(Session* session);
   std::vector<SessionDescription> Describe() const;
-  // Calls `tell` with the session that runs the transaction of this id, if one does; it lives meanwhile. `tell` must
-  // not wait for anything.
+  // Calls `tell` with the session that runs the transaction of this id, if one does; it lives
+  // meanwhile. `tell` must not wait for anything.
   void With(uint64_t transaction_id, const std::function<void(Session&)>& tell) const;
 
  private:

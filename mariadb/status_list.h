@@ -8,8 +8,8 @@
 
 namespace cairn {
 
-// The body of a SHOW_FUNC: gives the server names and values that live as long as the statement. The names outlive
-// it. Nonzero without memory.
+// The body of a SHOW_FUNC: gives the server names and values that live as long as the statement.
+// The names outlive it. Nonzero without memory.
 int ListCounters(THD* thd, const std::vector<Counter>& counters, st_mysql_show_var* list);
 
 }  // namespace cairn

@@ -64,7 +64,8 @@ Result<ColumnType> TypeOf(const Field& field) {
     case MYSQL_TYPE_SET:
       return ColumnType::kEnum;
     case MYSQL_TYPE_STRING:
-      // UUID, INET4 and INET6 call themselves strings too. A CHAR with a JSON_VALID constraint has a handler of its own.
+      // UUID, INET4 and INET6 call themselves strings too. A CHAR with a JSON_VALID constraint has
+      // a handler of its own.
       return field.type_handler()->type_handler_base_or_self() == &type_handler_string
                  ? ColumnType::kChar
                  : ColumnType::kOpaqueFixed;
@@ -114,8 +115,8 @@ Result<ColumnLayout> DescribeColumn(const TABLE& table, const Field& field) {
   return column;
 }
 
-// What the server compares a NULL with: the column's bytes in the record of defaults. All zeros is what a layout without
-// them means.
+// What the server compares a NULL with: the column's bytes in the record of defaults. All zeros is
+// what a layout without them means.
 std::shared_ptr<const std::string> NullImageOf(const TABLE& table, const ColumnLayout& column) {
   if (!column.nullable() || column.is_virtual || column.type == ColumnType::kBlob) return nullptr;
   const uchar* const image = table.s->default_values + column.offset;
@@ -145,8 +146,8 @@ IndexLayout DescribeIndex(const KEY& key, bool is_primary) {
   return index;
 }
 
-// Whether a comment without an option names a column family, as every comment does for the stock plug-in. One that
-// exists is meant also in a table of the stock plug-in that is altered here.
+// Whether a comment without an option names a column family, as every comment does for the stock
+// plug-in. One that exists is meant also in a table of the stock plug-in that is altered here.
 bool NamesFamily(std::string_view comment) {
   return !AllowsCairnFormat() || comment.starts_with(lsm::kReverseColumnFamilyPrefix) ||
          RunningEngine()->database().FindFamily(comment) != nullptr;
@@ -172,7 +173,8 @@ NewIndex ChooseFamily(std::string_view comment, std::string_view dictionary_name
   return index;
 }
 
-// The column family and the kind of one index. Reports what is refused; returns 0 or a handler error code.
+// The column family and the kind of one index. Reports what is refused; returns 0 or a handler
+// error code.
 int DescribeNewIndex(const TABLE& table, uint position, std::string_view dictionary_name,
                      NewIndex* index) {
   const KEY& key = table.key_info[position];
@@ -189,7 +191,8 @@ int DescribeNewIndex(const TABLE& table, uint position, std::string_view diction
   return 0;
 }
 
-// Gives all indexes of a new table the Cairn format if one of them gains by it, else the stock format.
+// Gives all indexes of a new table the Cairn format if one of them gains by it, else the stock
+// format.
 int ChooseFormat(const TableDescription& description, uint32_t table_features,
                  std::vector<NewIndex>* indexes) {
   uint32_t all = table_features;

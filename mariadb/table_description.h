@@ -22,8 +22,8 @@ struct TableDescription {
 // Errors: kNotSupported for a column type that the engine cannot store.
 Result<TableDescription> DescribeTable(const TABLE& table, std::string_view name);
 
-// Whether a column might be read back from this key part, asked before any table is open. The index's format
-// decides.
+// Whether a column might be read back from this key part, asked before any table is open. The
+// index's format decides.
 bool PartMayBeRestorable(const st_key_part_info& key_part);
 
 // "db.table[#P#part]" of the server's path "./db/table[#P#part]". Errors: kInvalidArgument.
@@ -35,13 +35,14 @@ struct TableOptions {
   uint64_t ttl_seconds = 0;  // As in NewIndex.
 };
 
-// The column families, kinds and formats of the indexes of a new table. Checks what the engine does not support
-// and reports it with my_error. Returns 0 or a handler error code.
+// The column families, kinds and formats of the indexes of a new table. Checks what the engine does
+// not support and reports it with my_error. Returns 0 or a handler error code.
 int DescribeNewIndexes(const TABLE& table, const TableDescription& description,
                        const TableOptions& options, std::vector<NewIndex>* indexes);
 
-// The format of an index that is added to a table: the one of its primary key, or the Cairn format if only that
-// expresses the index. False when such an index needs that the whole table is written anew, or is refused.
+// The format of an index that is added to a table: the one of its primary key, or the Cairn format
+// if only that expresses the index. False when such an index needs that the whole table is written
+// anew, or is refused.
 bool ChooseAddedFormat(const TableDescription& description, const IndexInfo& primary, uint position,
                        NewIndex* index);
 

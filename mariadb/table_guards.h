@@ -8,8 +8,8 @@
 
 namespace cairn {
 
-// Gives back a table's set for temporary use, which the server clears while it makes a virtual column: filesort has the
-// columns that are read in it.
+// Gives back a table's set for temporary use, which the server clears while it makes a virtual
+// column: filesort has the columns that are read in it.
 class KeptTemporarySet {
  public:
   explicit KeptTemporarySet(TABLE* table) : set_(table->tmp_set) {

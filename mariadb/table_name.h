@@ -6,7 +6,8 @@
 
 namespace cairn {
 
-// The parts of "db.table[#P#part]", file-name encoded as they are; an empty partition when it has none.
+// The parts of "db.table[#P#part]", file-name encoded as they are; an empty partition when it has
+// none.
 struct DictionaryNameParts {
   std::string_view database;
   std::string_view table;
@@ -20,8 +21,8 @@ struct TableName {
   std::string partition;  // "p0" or "p0/p0sp1"; empty: the table has none.
 };
 
-// Splits "db.table[#P#part[#SP#subpart]]" and decodes its parts from the encoding of file names. What
-// cannot be decoded stays as it is.
+// Splits "db.table[#P#part[#SP#subpart]]" and decodes its parts from the encoding of file names.
+// What cannot be decoded stays as it is.
 TableName DecodeTableName(std::string_view dictionary_name);
 
 // "db.table", and " partition p0" where it has one: for messages.

@@ -10,8 +10,8 @@
 namespace cairn {
 namespace {
 
-// The partition's own value, else that of the table. While partitions are reorganised, the new ones bear
-// names with a mark at the end.
+// The partition's own value, else that of the table. While partitions are reorganised, the new ones
+// bear names with a mark at the end.
 std::optional<std::string> FindQualifier(const TABLE& table, std::string_view name,
                                          const char* qualifier) {
   const std::string_view comment(table.s->comment.str, table.s->comment.length);

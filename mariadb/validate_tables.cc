@@ -34,8 +34,8 @@ uint32_t LittleEndian(const std::string& bytes, size_t at, size_t count) {
   return number;
 }
 
-// The name of the engine in a binary .frm image, empty for a view or where there is none: it follows the
-// default record and the connect string.
+// The name of the engine in a binary .frm image, empty for a view or where there is none: it
+// follows the default record and the connect string.
 std::string EngineOf(const std::string& frm) {
   if (frm.size() < kHeaderBytes || frm[0] != '\xfe' || frm[1] != '\x01') return std::string();
   const uint32_t short_key_bytes = LittleEndian(frm, 14, 2);
@@ -67,8 +67,8 @@ std::set<std::string> Registered(const Dictionary& dictionary) {
   return registered;
 }
 
-// The encoded names "db.table" of the .frm files in one database's directory; those of this engine are put
-// into `*own` too.
+// The encoded names "db.table" of the .frm files in one database's directory; those of this engine
+// are put into `*own` too.
 void ReadDatabase(const fs::path& directory, std::set<std::string>* all, std::set<std::string>* own,
                   std::vector<std::string>* problems) {
   std::error_code error;

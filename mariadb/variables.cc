@@ -21,7 +21,8 @@ GlobalVariables global_variables;
 
 namespace {
 
-// --- What SET GLOBAL does ----------------------------------------------------------------------------
+// --- What SET GLOBAL does
+// ----------------------------------------------------------------------------
 
 using SysVar = st_mysql_sys_var;
 
@@ -171,8 +172,8 @@ void ResetStatisticsNow(THD*, SysVar*, void* variable, const void* value) {
   if (!reset.ok()) PushError(reset);
 }
 
-// The server holds its mutex of the global variables while one changes. What takes long lets it go, so that
-// other sessions can start and set theirs.
+// The server holds its mutex of the global variables while one changes. What takes long lets it go,
+// so that other sessions can start and set theirs.
 class WithoutVariablesLock {
  public:
   WithoutVariablesLock() {
@@ -325,7 +326,8 @@ void SetBulkLoad(THD* thd, SysVar*, void* variable, const void* value) {
   *static_cast<char*>(variable) = 0;
 }
 
-// --- Declarations ------------------------------------------------------------------------------------
+// --- Declarations
+// ------------------------------------------------------------------------------------
 
 constexpr int FIXED = PLUGIN_VAR_RQCMDARG | PLUGIN_VAR_READONLY;
 constexpr int HIDDEN = PLUGIN_VAR_RQCMDARG | PLUGIN_VAR_READONLY | PLUGIN_VAR_NOSYSVAR;
@@ -405,7 +407,8 @@ class EnumNames {
 
 #include "mariadb/variables.def"
 
-// Waits as rocksdb_debug_manual_compaction_delay says; false when the statement is killed meanwhile.
+// Waits as rocksdb_debug_manual_compaction_delay says; false when the statement is killed
+// meanwhile.
 bool WaitBeforeCompaction(THD* thd) {
   for (unsigned int ms = 0; ms / 1000 < global_variables.debug_manual_compaction_delay; ms += 100) {
     if (thd_killed(thd)) return false;

@@ -12,7 +12,8 @@ class THD;
 
 namespace cairn {
 
-// Global variables. Written by SET GLOBAL under the server's lock, read without: each is one machine word.
+// Global variables. Written by SET GLOBAL under the server's lock, read without: each is one
+// machine word.
 struct GlobalVariables {
 #define GLOBAL_BOOL(name, ...) char name;
 #define GLOBAL_INT(name, ...) int name;
@@ -26,8 +27,8 @@ struct GlobalVariables {
 };
 extern GlobalVariables global_variables;
 
-// What the session's variables say about a transaction that starts now; isolation and autocommit are
-// the caller's to fill in.
+// What the session's variables say about a transaction that starts now; isolation and autocommit
+// are the caller's to fill in.
 TransactionSettings SessionTransactionSettings(THD* thd);
 // How durable a commit is, by rocksdb_flush_log_at_trx_commit.
 Durability CommitDurability();

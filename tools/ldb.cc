@@ -1,4 +1,5 @@
-// RocksDB's ldb, which opens a directory of the engine without further options, and does not repair one.
+// RocksDB's ldb, which opens a directory of the engine without further options, and does not repair
+// one.
 #include <algorithm>
 #include <cstdio>
 #include <string>
@@ -20,9 +21,9 @@ std::string Directory(int argc, char** argv) {
   return {};
 }
 
-// RocksDB's repair puts every table file that it finds into level 0, obsolete ones included, so that deleted rows come back;
-// names the order of keys of all families after its own default, which the engine refuses; and loses families that have
-// no file.
+// RocksDB's repair puts every table file that it finds into level 0, obsolete ones included, so
+// that deleted rows come back; names the order of keys of all families after its own default, which
+// the engine refuses; and loses families that have no file.
 bool WantsRepair(int argc, char** argv) {
   return std::any_of(argv + 1, argv + argc,
                      [](const char* argument) { return std::string_view(argument) == "repair"; });

@@ -1,8 +1,8 @@
-// CAIRN_ASSERT states what we believe about our own code. It never judges input: bytes from disk and
-// values from SQL are checked with ordinary branches in every build.
+// CAIRN_ASSERT states what we believe about our own code. It never judges input: bytes from disk
+// and values from SQL are checked with ordinary branches in every build.
 //
-// A build has it or has it not as a whole (CAIRN_ASSERTIONS, set in cmake/CairnTargets.cmake), whatever NDEBUG is: an
-// inline function is the same in every object file.
+// A build has it or has it not as a whole (CAIRN_ASSERTIONS, set in cmake/CairnTargets.cmake),
+// whatever NDEBUG is: an inline function is the same in every object file.
 #pragma once
 
 #ifdef CAIRN_ASSERTIONS

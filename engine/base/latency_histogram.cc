@@ -6,8 +6,8 @@
 
 namespace cairn {
 
-// A number of n bits lies in the doubling n - kExactBits, and there in the bucket that the bits behind its first
-// one choose.
+// A number of n bits lies in the doubling n - kExactBits, and there in the bucket that the bits
+// behind its first one choose.
 size_t LatencyHistogram::BucketOf(uint64_t microseconds) {
   const auto bits = static_cast<size_t>(std::bit_width(microseconds));
   if (bits <= kExactBits) return static_cast<size_t>(microseconds);

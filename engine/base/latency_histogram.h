@@ -1,4 +1,5 @@
-// How long something took, many times over: percentiles at most 7 % above the truth, the maximum exactly.
+// How long something took, many times over: percentiles at most 7 % above the truth, the maximum
+// exactly.
 #pragma once
 
 #include <array>

@@ -1,8 +1,8 @@
 // Status and Result: how fallible functions of the engine report what happened.
 //
-// Expected outcomes (not found, duplicate key, lock timeout, ...) are codes that callers branch on and
-// cost no allocation. Damage carries a message that says which table, index, file or key it concerns.
-// mariadb/error.cc alone turns a Status into a server error.
+// Expected outcomes (not found, duplicate key, lock timeout, ...) are codes that callers branch on
+// and cost no allocation. Damage carries a message that says which table, index, file or key it
+// concerns. mariadb/error.cc alone turns a Status into a server error.
 #pragma once
 
 #include <memory>
@@ -57,8 +57,8 @@ class [[nodiscard]] Status {
  public:
   Status() = default;
   explicit Status(StatusCode code) : code_(code) {}
-  // Cold, as is all that has to do with messages: the compiler then lays the way to an error, with all that makes up its
-  // text, apart from the code that runs.
+  // Cold, as is all that has to do with messages: the compiler then lays the way to an error, with
+  // all that makes up its text, apart from the code that runs.
   [[gnu::cold]] Status(StatusCode code, std::string message);
   Status(const Status& other) : code_(other.code_), message_(Copy(other.message_)) {}
   Status(Status&&) noexcept = default;

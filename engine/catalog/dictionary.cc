@@ -72,8 +72,9 @@ void Dictionary::NotePartitionLeft(std::string_view entry) const {
   }
 }
 
-// Rows that a snapshot saw cannot have been in a partition that came later: what an old snapshot finds in it is right,
-// unless another partition of the table has gone meanwhile, perhaps one of the same name.
+// Rows that a snapshot saw cannot have been in a partition that came later: what an old snapshot
+// finds in it is right, unless another partition of the table has gone meanwhile, perhaps one of
+// the same name.
 uint64_t Dictionary::DefinedAtOfNewEntry(std::string_view entry) const {
   const std::string_view table = TableOfEntry(entry);
   uint64_t latest = 0;
@@ -157,8 +158,8 @@ Result<std::optional<std::string>> Dictionary::Read(std::string_view key) const 
 }
 
 // Returns the first of `count` consecutive numbers. They are recorded before anybody uses them, so
-// that no number is ever handed out twice; those of a failed CREATE are lost. Without a sync a crash takes
-// the record away together with all that was written under the numbers.
+// that no number is ever handed out twice; those of a failed CREATE are lost. Without a sync a
+// crash takes the record away together with all that was written under the numbers.
 Result<uint32_t> Dictionary::AllocateIndexNumbers(uint32_t count, Sync sync) {
   uint32_t last = max_index_number_.load(std::memory_order_relaxed);
   for (auto taken = reserved_numbers_.upper_bound(last);
@@ -292,7 +293,8 @@ Status Dictionary::PutDropMarks(const TableDefinition& table, rocksdb::WriteBatc
     CAIRN_RETURN_IF_ERROR(FromRocksDb(batch->Put(
         system, IndexKey(DictionaryRecordType::kIndexDropOngoing, index.id), EncodeOngoingMark())));
     if (index.info.format_version == kCairnFormatVersion) {
-      // The entries go by their number alone, and the stock plug-in is to be able to go on with that.
+      // The entries go by their number alone, and the stock plug-in is to be able to go on with
+      // that.
       const IndexInfo readable{.kind = index.info.kind};
       CAIRN_RETURN_IF_ERROR(FromRocksDb(batch->Put(
           system, IndexKey(DictionaryRecordType::kIndex, index.id), EncodeIndexInfo(readable))));
@@ -334,8 +336,9 @@ Status Dictionary::DropTables(const std::vector<std::string>& names) {
   return Status();
 }
 
-// Its indexes are marked as dropped where nothing else can be meant. The stock plug-in wants a readable
-// record for every mark: the data of an index without one goes by its number alone, so that any will do.
+// Its indexes are marked as dropped where nothing else can be meant. The stock plug-in wants a
+// readable record for every mark: the data of an index without one goes by its number alone, so
+// that any will do.
 Status Dictionary::DropQuarantined(const QuarantinedTable& table) {
   std::set<uint32_t> others;  // Index numbers that another table claims.
   for (const auto& other : Tables()) {

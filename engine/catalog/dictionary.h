@@ -1,8 +1,8 @@
 // The data dictionary: which tables and indexes exist, and where their entries lie.
 //
-// The records lie in the column family `__system__` (docs/stock-format.md, 11); this class keeps them
-// in memory as well and is the only one that writes them. Every change is one synced write batch, so a
-// crash leaves the state before or after it.
+// The records lie in the column family `__system__` (docs/stock-format.md, 11); this class keeps
+// them in memory as well and is the only one that writes them. Every change is one synced write
+// batch, so a crash leaves the state before or after it.
 #pragma once
 
 #include <atomic>
@@ -27,26 +27,29 @@ struct IndexEntry {
   IndexId id;
   IndexInfo info;
   const ColumnFamily* family = nullptr;
-  // An index that was added to a table with rows, since the start of this process: Transaction::SnapshotNumber() of
-  // the rows that it was built of. It knows nothing of rows as older snapshots see them.
+  // An index that was added to a table with rows, since the start of this process:
+  // Transaction::SnapshotNumber() of the rows that it was built of. It knows nothing of rows as
+  // older snapshots see them.
   uint64_t built_at = 0;
 };
 
-// Counters that outlive open handlers: they go with the table's name through RENAME and vanish with DROP and
-// TRUNCATE. The next value to hand out is 0 while it must be found in the data first.
+// Counters that outlive open handlers: they go with the table's name through RENAME and vanish with
+// DROP and TRUNCATE. The next value to hand out is 0 while it must be found in the data first.
 struct TableCounters {
   std::atomic<uint64_t> next_auto_increment{0};
-  // Rows with larger auto-increment values have them from next_auto_increment, which hands out each value once. Others
-  // are told here before they are locked, whoever locks a value then knows whether a row may have it already. The
-  // largest number while nothing is known.
+  // Rows with larger auto-increment values have them from next_auto_increment, which hands out each
+  // value once. Others are told here before they are locked, whoever locks a value then knows
+  // whether a row may have it already. The largest number while nothing is known.
   std::atomic<uint64_t> largest_given_value{UINT64_MAX};
   std::atomic<uint64_t> next_hidden_key{0};
-  // When a transaction that changed rows was committed last, in seconds since the epoch; 0: never since the start.
+  // When a transaction that changed rows was committed last, in seconds since the epoch; 0: never
+  // since the start.
   std::atomic<int64_t> changed_at{0};
   std::atomic<int64_t> analysed_us{0};  // When ANALYZE TABLE ran last, since the epoch.
-  // Dictionary::StateNumber() when the table last came to its name, was emptied or lost a partition, since the start of
-  // this process; 0: not since. A snapshot of an earlier state (Transaction::SnapshotNumber()) saw other rows under
-  // the name, or none, whatever it finds there now.
+  // Dictionary::StateNumber() when the table last came to its name, was emptied or lost a
+  // partition, since the start of this process; 0: not since. A snapshot of an earlier state
+  // (Transaction::SnapshotNumber()) saw other rows under the name, or none, whatever it finds there
+  // now.
   std::atomic<uint64_t> defined_at{0};
   // The number that the server gave to the statement that made the table; 0: not known.
   std::atomic<uint64_t> made_by_query{0};
@@ -68,8 +71,9 @@ struct TableDefinition {
   bool temporary = false;
 };
 
-// A temporary table is known to this process alone: no record names it, and each of its indexes bears the
-// mark of an index whose creation goes on, so that the next start after a crash removes the entries.
+// A temporary table is known to this process alone: no record names it, and each of its indexes
+// bears the mark of an index whose creation goes on, so that the next start after a crash removes
+// the entries.
 enum class TableLifetime : uint8_t { kPermanent, kTemporary };
 
 struct NewIndex {
@@ -82,22 +86,24 @@ struct NewIndex {
       0;  // Rows expire after as long; 0: never. The same for all indexes of a table.
 };
 
-// A table that cannot be used because its own records are damaged or of a version that this release does not
-// know. It keeps its name and its index numbers until it is dropped; the other tables are not affected.
+// A table that cannot be used because its own records are damaged or of a version that this release
+// does not know. It keeps its name and its index numbers until it is dropped; the other tables are
+// not affected.
 struct QuarantinedTable {
   std::string name;
   std::string reason;
   std::vector<IndexId> indexes;  // As far as its entry tells.
 };
 
-// Thread-safe. Mutexes: change_mutex_ serialises changes and is taken first; map_mutex_ guards the maps
-// and is never held during I/O.
+// Thread-safe. Mutexes: change_mutex_ serialises changes and is taken first; map_mutex_ guards the
+// maps and is never held during I/O.
 class Dictionary {
  public:
-  // Reads and checks all records, and writes those that must exist. A record that cannot be used quarantines
-  // the tables that it concerns, with a message to the log. `database` outlives the result.
-  // Errors: kNotSupported when a newer release wrote what concerns every table (the directory's format, the
-  // largest index number, the families `default` and `__system__`); those of RocksDB.
+  // Reads and checks all records, and writes those that must exist. A record that cannot be used
+  // quarantines the tables that it concerns, with a message to the log. `database` outlives the
+  // result. Errors: kNotSupported when a newer release wrote what concerns every table (the
+  // directory's format, the largest index number, the families `default` and `__system__`); those
+  // of RocksDB.
   static Result<std::unique_ptr<Dictionary>> Load(Database* database);
 
   // Null when there is none.
@@ -107,27 +113,28 @@ class Dictionary {
   std::optional<QuarantinedTable> FindQuarantined(std::string_view name) const;
   std::vector<QuarantinedTable> QuarantinedTables() const;
 
-  // Whether new indexes may need the Cairn format. A directory whose first start was under Cairn has
-  // kCairn, one that the stock plug-in made has kStock, until somebody sets it.
+  // Whether new indexes may need the Cairn format. A directory whose first start was under Cairn
+  // has kCairn, one that the stock plug-in made has kStock, until somebody sets it.
   DirectoryFormat format() const { return format_.load(std::memory_order_relaxed); }
   // Remembers it in the directory. Existing tables stay as they are. Errors: those of RocksDB.
   Status SetFormat(DirectoryFormat format);
 
   // Makes a table with fresh index numbers. `next_auto_increment` is the first value to hand out.
-  // Errors: kAlreadyExists; kQuarantined (the name, or a column family's record); kInvalidArgument (the
-  // family `__system__`); those of RocksDB.
+  // Errors: kAlreadyExists; kQuarantined (the name, or a column family's record); kInvalidArgument
+  // (the family `__system__`); those of RocksDB.
   Result<std::shared_ptr<const TableDefinition>> CreateTable(
       std::string_view name, const std::vector<NewIndex>& indexes,
       std::optional<uint64_t> next_auto_increment,
       TableLifetime lifetime = TableLifetime::kPermanent);
-  // The table is gone at once; its entries are removed behind (DroppedIndexes). A quarantined table goes
-  // with what is known of it, and the numbers of its indexes are never used again. Errors: kNotFound; it does
-  // not know temporary tables.
+  // The table is gone at once; its entries are removed behind (DroppedIndexes). A quarantined table
+  // goes with what is known of it, and the numbers of its indexes are never used again. Errors:
+  // kNotFound; it does not know temporary tables.
   Status DropTable(std::string_view name) { return DropTables({std::string(name)}); }
   // All of them or none. Errors: kNotFound.
   Status DropTables(const std::vector<std::string>& names);
-  // A temporary table goes in two steps, because the transaction that wrote its rows may outlive it: first
-  // the name (null when there is none), then, when that transaction has ended, the entries.
+  // A temporary table goes in two steps, because the transaction that wrote its rows may outlive
+  // it: first the name (null when there is none), then, when that transaction has ended, the
+  // entries.
   std::shared_ptr<const TableDefinition> ForgetTemporaryTable(std::string_view name);
   Status DropForgottenTable(const TableDefinition& table);
   // The same indexes with fresh numbers and no entries, counters at their start. Errors: kNotFound.
@@ -138,16 +145,19 @@ class Dictionary {
   // changes.
   Status RenameTable(std::string_view from, std::string_view to);
 
-  // Gives indexes that are to be added to tables their numbers, and marks them as not yet built: a crash before
-  // ChangeIndexes() makes them part of a table has their entries removed at the next start. Errors: as CreateTable.
+  // Gives indexes that are to be added to tables their numbers, and marks them as not yet built: a
+  // crash before ChangeIndexes() makes them part of a table has their entries removed at the next
+  // start. Errors: as CreateTable.
   Result<std::vector<IndexEntry>> BeginIndexes(const std::vector<NewIndex>& indexes);
-  // They will not be part of a table; their entries are removed behind. Writes nothing, and so cannot fail.
+  // They will not be part of a table; their entries are removed behind. Writes nothing, and so
+  // cannot fail.
   void AbandonIndexes(const std::vector<IndexEntry>& begun);
 
-  // Gives tables other indexes: those named here, in the order of the server's keys. Such as a table has already
-  // stay as they are, `added` are of BeginIndexes() and are built. The others are gone at once, their entries are
-  // removed behind. All tables change together or none does; each table's version rises by one. Errors: kNotFound,
-  // also of temporary tables; kQuarantined; kInvalidArgument (an index that is neither the table's nor added).
+  // Gives tables other indexes: those named here, in the order of the server's keys. Such as a
+  // table has already stay as they are, `added` are of BeginIndexes() and are built. The others are
+  // gone at once, their entries are removed behind. All tables change together or none does; each
+  // table's version rises by one. Errors: kNotFound, also of temporary tables; kQuarantined;
+  // kInvalidArgument (an index that is neither the table's nor added).
   struct IndexChange {
     std::string table_name;
     std::vector<IndexId> indexes;
@@ -163,7 +173,8 @@ class Dictionary {
 
   // RocksDB's number of the state that a snapshot taken now would show.
   uint64_t StateNumber() const;
-  // What snapshots older than now would read in the table is not what it was: gives them an error instead.
+  // What snapshots older than now would read in the table is not what it was: gives them an error
+  // instead.
   void NoteRedefined(TableCounters* counters) const;
 
   // The stored next auto-increment value of a table; 0 when none is stored.
@@ -173,11 +184,12 @@ class Dictionary {
   // Key and value of the merge that a transaction adds to its batch to raise the stored value.
   static std::string AutoIncrementKey(const TableDefinition& table);
 
-  // The version that the server's DDL recovery compares; 0 when none is stored. `path` is "./db/table".
+  // The version that the server's DDL recovery compares; 0 when none is stored. `path` is
+  // "./db/table".
   Result<uint64_t> LoadTableVersion(std::string_view path) const;
 
-  // Writes the statistics that changed since the last call, of indexes that exist. Not synced: what a crash
-  // loses is counted again.
+  // Writes the statistics that changed since the last call, of indexes that exist. Not synced: what
+  // a crash loses is counted again.
   Status SaveStatistics();
 
   uint32_t max_index_number() const { return max_index_number_.load(std::memory_order_relaxed); }
@@ -195,7 +207,8 @@ class Dictionary {
   class Loader;  // dictionary_load.cc
 
   Status DropQuarantined(const QuarantinedTable& table);
-  // Whether the number may be an index's and its family one of indexes: damaged records say anything.
+  // Whether the number may be an index's and its family one of indexes: damaged records say
+  // anything.
   bool CanHoldIndex(IndexId id) const;
   // Of a name; ok when no table of it is quarantined.
   Status CheckNotQuarantined(std::string_view name) const;
@@ -221,7 +234,8 @@ class Dictionary {
   Result<uint32_t> AllocateIndexNumbers(uint32_t count, Sync sync);
   // Checks new indexes, finds or makes their families and gives them numbers.
   Result<std::vector<IndexEntry>> MakeIndexes(const std::vector<NewIndex>& indexes, Sync sync);
-  // Adds the records of their column families that have none yet, and returns these families' flags.
+  // Adds the records of their column families that have none yet, and returns these families'
+  // flags.
   Result<std::map<uint32_t, uint32_t>> PutNewFamilies(const std::vector<NewIndex>& indexes,
                                                       const std::vector<IndexEntry>& entries,
                                                       rocksdb::WriteBatch* batch) const;

@@ -39,7 +39,8 @@ Status ForEachRecord(const Database& database, DictionaryRecordType type, Visit 
 
 }  // namespace
 
-// Reads everything first and judges the tables then: what is wrong with one often shows in another's records.
+// Reads everything first and judges the tables then: what is wrong with one often shows in
+// another's records.
 class Dictionary::Loader {
  public:
   explicit Loader(Dictionary* dictionary)
@@ -224,9 +225,9 @@ class Dictionary::Loader {
     }
   }
 
-  // A number used twice would mix the rows of two tables. Where the record of the largest is lost, every
-  // record that names an index counts, and the last key of every family; where it is there, numbers above it
-  // are damage, and are left out when numbers are handed out.
+  // A number used twice would mix the rows of two tables. Where the record of the largest is lost,
+  // every record that names an index counts, and the last key of every family; where it is there,
+  // numbers above it are damage, and are left out when numbers are handed out.
   Status DecideMaxIndexNumber() {
     limit_ = std::max(kFirstUserIndexNumber - 1, stored_max_.value_or(0));
     if (!stored_max_.has_value() && !seen_.empty()) {

@@ -1,7 +1,7 @@
 // Renaming: one entry, or all partitions of a table at once.
 //
-// The server renames a partitioned table partition by partition, and its recovery knows only tables. All
-// partitions therefore go in one batch.
+// The server renames a partitioned table partition by partition, and its recovery knows only
+// tables. All partitions therefore go in one batch.
 #include <algorithm>
 #include <utility>
 

@@ -16,11 +16,12 @@ struct StoredRows {
   std::optional<uint64_t> counted;  // Exact; stands in for the rest.
 };
 
-// Begins with what the storage says and is carried on by what transactions change, because the storage is vague
-// until entries and tombstones have met in a compaction. Thread-safe.
+// Begins with what the storage says and is carried on by what transactions change, because the
+// storage is vague until entries and tombstones have met in a compaction. Thread-safe.
 class RowCount {
  public:
-  // A statement added so many rows, or took them away. They are pending until their transaction ends.
+  // A statement added so many rows, or took them away. They are pending until their transaction
+  // ends.
   void Add(int64_t rows);
   // A transaction committed whose steps make `moves` when their signs are left away.
   void Keep(uint64_t moves);

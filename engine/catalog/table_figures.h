@@ -1,5 +1,5 @@
-// How large a table is, on disk and in memory, and what its files hold beside rows: from counts that RocksDB and the
-// engine keep anyway, without reading a row.
+// How large a table is, on disk and in memory, and what its files hold beside rows: from counts
+// that RocksDB and the engine keep anyway, without reading a row.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,8 @@ struct TableFigures {
   uint64_t tombstones = 0;  // Deletions in files that no compaction took away yet.
   // The table's share, by size, of what waits to be compacted in its column families.
   uint64_t pending_compaction_bytes = 0;
-  // When the statistics were counted last, microseconds since the epoch; none since the start of the server.
+  // When the statistics were counted last, microseconds since the epoch; none since the start of
+  // the server.
   std::optional<int64_t> analysed_us;
 };
 

@@ -48,7 +48,8 @@ class Collation {
 
     // What the Cairn format looks at (docs/on-disk-format.md); the stock format does not.
     TrailingSpaces trailing_spaces = TrailingSpaces::kPad;
-    // kPad: dropping trailing spaces before weighing changes the order (tis620_thai_ci moves marks behind them).
+    // kPad: dropping trailing spaces before weighing changes the order (tis620_thai_ci moves marks
+    // behind them).
     bool weighs_trailing_spaces = false;
     // Strings compare as their bytes do, and a space is the byte 0x20.
     bool byte_order = false;
@@ -66,8 +67,8 @@ class Collation {
   virtual size_t WriteWeights(std::string_view value, size_t max_weights, Padding padding,
                               uint8_t* to, size_t capacity) const = 0;
 
-  // Writes all weights of `value` on one level, without padding, and returns the bytes written. `to` has room
-  // for MaxLevelBytes() of its characters.
+  // Writes all weights of `value` on one level, without padding, and returns the bytes written.
+  // `to` has room for MaxLevelBytes() of its characters.
   virtual size_t WriteLevel(std::string_view value, uint32_t level, uint8_t* to,
                             size_t capacity) const = 0;
 

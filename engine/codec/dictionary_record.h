@@ -45,8 +45,8 @@ inline constexpr uint32_t kColumnFamilyReverse = 1;
 inline constexpr uint32_t kColumnFamilyAuto = 2;  // Obsolete.
 inline constexpr uint32_t kColumnFamilyPerPartition = 4;
 
-// What an index of the Cairn format needs that the stock format cannot express; bits of a set. Persisted.
-// A primary key carries the features of the table as a whole.
+// What an index of the Cairn format needs that the stock format cannot express; bits of a set.
+// Persisted. A primary key carries the features of the table as a whole.
 enum IndexFeature : uint32_t {
   kFeatureRestorableKey = 1,   // A part whose value the stock format cannot give back from the key.
   kFeatureNoPadCollation = 2,  // A collation for which trailing spaces count.

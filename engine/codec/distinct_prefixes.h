@@ -1,4 +1,5 @@
-// Counts the distinct values that the first parts of an index's keys have, of keys that come in order.
+// Counts the distinct values that the first parts of an index's keys have, of keys that come in
+// order.
 #pragma once
 
 #include <cstdint>
@@ -12,16 +13,16 @@
 
 namespace cairn {
 
-// A key begins a new value of its first parts up to i when it differs from the key before it within them. Up to which
-// part two keys agree is known from the bytes that they share and the parts of the first of them, which is all that is
-// looked at.
+// A key begins a new value of its first parts up to i when it differs from the key before it within
+// them. Up to which part two keys agree is known from the bytes that they share and the parts of
+// the first of them, which is all that is looked at.
 class DistinctPrefixes {
  public:
   enum class Samples : uint8_t { kNone, kKept };
   DistinctPrefixes(const IndexCodec& codec, Samples samples);  // Borrows the codec.
 
-  // Counts a key. The keys of the index come one after the other, forward or backward. False when a key's bytes are
-  // no key: nothing more can be counted.
+  // Counts a key. The keys of the index come one after the other, forward or backward. False when a
+  // key's bytes are no key: nothing more can be counted.
   [[nodiscard]] bool Add(std::string_view key);
   // A key that is not counted but comes before the next.
   void Pass(std::string_view key);
@@ -30,7 +31,8 @@ class DistinctPrefixes {
 
   // Element i: distinct values of the first i+1 parts of the stored key.
   std::vector<int64_t> Counts() const;
-  // Element i: of the values of the first i+1 parts, for each own part but a last one that has no value twice.
+  // Element i: of the values of the first i+1 parts, for each own part but a last one that has no
+  // value twice.
   const std::vector<ValueSample>& samples() const { return samples_; }
   std::vector<ValueSample> TakeSamples() { return std::move(samples_); }
 

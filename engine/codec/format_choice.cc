@@ -37,8 +37,8 @@ uint32_t CharacterFeatures(const ColumnLayout& column, bool is_prefix, bool in_r
   return features;
 }
 
-// Whether a row has a CHAR column that it could have without trailing spaces: not one that the stock format, too, gives
-// back from the primary key.
+// Whether a row has a CHAR column that it could have without trailing spaces: not one that the
+// stock format, too, gives back from the primary key.
 bool TrimsAnyChar(const TableLayout& table, const IndexLayout& primary) {
   ColumnSet in_key(table.columns.size());
   for (const KeyPartLayout& part : primary.parts) {
@@ -56,7 +56,8 @@ bool TrimsAnyChar(const TableLayout& table, const IndexLayout& primary) {
 }  // namespace
 
 uint32_t IndexFeaturesOf(const TableLayout& table, const IndexLayout& index) {
-  // A row holds the columns that its key does not give back: only those that could be left out count.
+  // A row holds the columns that its key does not give back: only those that could be left out
+  // count.
   const bool in_row = index.kind != IndexKind::kSecondary;
   uint32_t features = 0;
   if (in_row && TrimsAnyChar(table, index)) features |= kFeatureTrimmedChar;

@@ -7,12 +7,12 @@
 
 namespace cairn {
 
-// The IndexFeature bits (dictionary_record.h) that the own parts of `index` and, for a primary key, the columns of the
-// row ask for. 0: the stock format gives all that the Cairn format could.
+// The IndexFeature bits (dictionary_record.h) that the own parts of `index` and, for a primary key,
+// the columns of the row ask for. 0: the stock format gives all that the Cairn format could.
 uint32_t IndexFeaturesOf(const TableLayout& table, const IndexLayout& index);
 
-// The features without which an index would be wrong: an index that asks for others may have the stock format,
-// and then orders or covers as the stock plug-in does.
+// The features without which an index would be wrong: an index that asks for others may have the
+// stock format, and then orders or covers as the stock plug-in does.
 inline constexpr uint32_t kIndispensableFeatures = 2 | 8 | 16 | 32 | 64;
 
 }  // namespace cairn

@@ -104,14 +104,17 @@ class IndexCodec {
   // whose collation gives a character several weights. After such a part no bound is exclusive:
   // entries that start with `*prefix` may lie on either side of the search key.
   // Returns the number of parts encoded, the one at which encoding stopped included.
-  // The order of parts beyond the own ones is that of the stored suffix (section 3.1), without columns that the own
-  // ones have in the same length, which the suffix repeats where their bytes differ.
+  // The order of parts beyond the own ones is that of the stored suffix (section 3.1), without
+  // columns that the own ones have in the same length, which the suffix repeats where their bytes
+  // differ.
   uint32_t EncodeSearchKey(const uint8_t* search_key, uint32_t part_count,
                            std::string* prefix) const;
-  // How many keys there can be in [first, end), both as EncodeSearchKey or PrefixSuccessor gave them, in a unique index:
-  // no more than there are integers, where they differ in the last part alone and that is one. Nothing: any number.
+  // How many keys there can be in [first, end), both as EncodeSearchKey or PrefixSuccessor gave
+  // them, in a unique index: no more than there are integers, where they differ in the last part
+  // alone and that is one. Nothing: any number.
   std::optional<uint64_t> MostKeysBetween(std::string_view first, std::string_view end) const;
-  // Whether encoding may stop at a part as said above, so that entries found by a search key are candidates only.
+  // Whether encoding may stop at a part as said above, so that entries found by a search key are
+  // candidates only.
   bool SearchKeysEndEarly() const;
 
   // --- Reading ----------------------------------------
@@ -146,7 +149,8 @@ class IndexCodec {
   // Used for distinct-prefix statistics and CHECK. Errors: kCorruption.
   Status SplitKey(std::string_view key, std::vector<uint32_t>* part_ends) const;
 
-  // The end offset of one part of a stored key, which starts at `start`; 0 when the bytes there are no such part.
+  // The end offset of one part of a stored key, which starts at `start`; 0 when the bytes there are
+  // no such part.
   uint32_t PartEnd(std::string_view key, size_t part, uint32_t start) const;
 
   // The stamp in front of a value, and whether the value is long enough. Only with has_ttl_stamp.

@@ -21,7 +21,8 @@ bool HasSameBytes(const KeyPart& part, const KeyPart& primary_part) {
          part.cuts_chars == primary_part.cuts_chars;
 }
 
-// The position among `own` of the part that has the same values as a part of the primary key, or kNoPart.
+// The position among `own` of the part that has the same values as a part of the primary key, or
+// kNoPart.
 uint32_t FindSameValues(const std::vector<KeyPart>& own, const KeyPart& primary_part) {
   const auto found = std::find_if(own.begin(), own.end(), [&](const KeyPart& part) {
     return part.column == primary_part.column && part.length_bytes == primary_part.length_bytes;
@@ -90,8 +91,8 @@ std::vector<KeyStep> CompileSkips(const std::vector<KeyPart>& parts, size_t firs
   return steps;
 }
 
-// Decides which part restores which column. unpack_info holds a column's data only once, only where no key
-// part gives it back by itself, and never in a row, which holds it anyway.
+// Decides which part restores which column. unpack_info holds a column's data only once, only where
+// no key part gives it back by itself, and never in a row, which holds it anyway.
 void IndexCodec::Compiled::AssignColumns(size_t column_count) {
   part_of_column.assign(column_count, kNoPart);
   for (const bool whole_in_info : {false, true}) {

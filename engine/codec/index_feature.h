@@ -6,8 +6,8 @@
 
 namespace cairn {
 
-// "descending key part, NO PAD collation": the set bits of IndexFeature, in their order. A bit without a
-// name, which only a newer Cairn sets, is "feature 64".
+// "descending key part, NO PAD collation": the set bits of IndexFeature, in their order. A bit
+// without a name, which only a newer Cairn sets, is "feature 64".
 std::string NameFeatures(uint32_t features);
 
 }  // namespace cairn

@@ -32,7 +32,8 @@ std::string_view WithoutTrailingSpaces(const Collation& collation, std::string_v
   return value.substr(0, size);
 }
 
-// Appends a column's data, length first. A CHAR goes without the spaces that fill it up, where these are bytes.
+// Appends a column's data, length first. A CHAR goes without the spaces that fill it up, where
+// these are bytes.
 void AppendWhole(const KeyPart& part, std::string_view data, std::string* unpack_info) {
   if (!part.variable_length && part.collation->traits().space_char_bytes == 1) {
     data = WithoutTrailingSpaces(*part.collation, data);
@@ -126,7 +127,8 @@ Damage DropPadding(const KeyPart& part, const SpaceCounter& counter, PaddedSegme
   return Damage::kNone;
 }
 
-// A CHAR in space-padded segments: whatever spaces are missing or too many, the column is filled up with them.
+// A CHAR in space-padded segments: whatever spaces are missing or too many, the column is filled up
+// with them.
 Damage DecodePaddedChar(const KeyPart& part, ByteReader* key, uint8_t* image) {
   size_t size = 0;
   PaddedSegment segment;
@@ -369,8 +371,8 @@ void ComplementBytes(uint8_t* begin, const uint8_t* end) {
 
 namespace {
 
-// Calls `read` with the key's next bytes as an ascending part would have them, and takes off `*key` what it
-// takes.
+// Calls `read` with the key's next bytes as an ascending part would have them, and takes off `*key`
+// what it takes.
 template <typename Read>
 Damage ReadDescending(const KeyPart& part, ByteReader* key, Read read) {
   thread_local std::string ascending;  // As long as the longest part so far.

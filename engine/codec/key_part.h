@@ -108,8 +108,8 @@ struct KeyPart {
 // Compiles the part in a kv format. Errors: kInvalidArgument, with the column named.
 Result<KeyPart> MakeKeyPart(const TableLayout& table, const KeyPartLayout& layout,
                             uint16_t format_version);
-// Lets a part of the stock format that holds a whole column give it back in an index of the Cairn format: by
-// the key's bytes where they suffice, else by the column's data in unpack_info.
+// Lets a part of the stock format that holds a whole column give it back in an index of the Cairn
+// format: by the key's bytes where they suffice, else by the column's data in unpack_info.
 void MakeRestorable(const ColumnLayout& column, KeyPart* part);
 KeyPart MakeHiddenKeyPart();
 
@@ -117,7 +117,8 @@ KeyPart MakeHiddenKeyPart();
 std::string_view DataInRecord(const KeyPart& part, const uint8_t* record);
 
 // --- Writing. `to` has room for max_key_bytes, `scratch` for weight_capacity. All return the end.
-// Nothing here is complemented for descending parts: ComplementBytes() does that to the finished part.
+// Nothing here is complemented for descending parts: ComplementBytes() does that to the finished
+// part.
 
 // Writes the part, without NULL byte, and appends what unpack_info needs unless `unpack_info` is
 // null.
@@ -132,7 +133,8 @@ uint8_t* EncodeMatchingBytes(const KeyPart& part, std::string_view data, uint8_t
 // UNIQUE index. `data` is the whole value.
 uint8_t* EncodeUniqueBytes(const KeyPart& part, std::string_view data, uint8_t* to);
 
-// Turns the bytes of an ascending part, NULL byte included, into those of a descending one, and back.
+// Turns the bytes of an ascending part, NULL byte included, into those of a descending one, and
+// back.
 void ComplementBytes(uint8_t* begin, const uint8_t* end);
 
 // --- Reading. A failed read may have consumed bytes.

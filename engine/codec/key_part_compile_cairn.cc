@@ -1,5 +1,5 @@
-// Compiling key parts of the Cairn format (docs/on-disk-format.md): every collation in its own order, every
-// whole column restorable.
+// Compiling key parts of the Cairn format (docs/on-disk-format.md): every collation in its own
+// order, every whole column restorable.
 #include <string>
 
 #include "engine/codec/key_part.h"

@@ -1,6 +1,6 @@
-// Which columns can be read back from a key part that holds them in full: for callers who have to know
-// before there is an IndexCodec (docs/stock-format.md, 3.3 and 3.4). IndexCodec::PartIsRestorable says
-// the same of a compiled index.
+// Which columns can be read back from a key part that holds them in full: for callers who have to
+// know before there is an IndexCodec (docs/stock-format.md, 3.3 and 3.4).
+// IndexCodec::PartIsRestorable says the same of a compiled index.
 #pragma once
 
 #include "engine/codec/table_layout.h"

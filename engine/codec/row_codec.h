@@ -40,16 +40,17 @@ struct ColumnStep {
   const std::string* null_image = nullptr;  // ColumnLayout::null_image.
 };
 
-// Whether a row with IndexLayout::trims_chars has this column without its trailing spaces: CHAR of a character set in
-// which a character may take several bytes, so that the image is larger than the text, or of more than 32 bytes. Not
-// where a space itself takes several bytes. Persisted, with kFeatureTrimmedChar.
+// Whether a row with IndexLayout::trims_chars has this column without its trailing spaces: CHAR of
+// a character set in which a character may take several bytes, so that the image is larger than the
+// text, or of more than 32 bytes. Not where a space itself takes several bytes. Persisted, with
+// kFeatureTrimmedChar.
 bool TrimsInRow(const ColumnLayout& column);
 
 class RowCodec {
  public:
   RowCodec() = default;
-  // `in_key`: the columns that the key restores, which the row leaves out. It leaves out virtual ones too.
-  // `trims_chars`: IndexLayout::trims_chars.
+  // `in_key`: the columns that the key restores, which the row leaves out. It leaves out virtual
+  // ones too. `trims_chars`: IndexLayout::trims_chars.
   RowCodec(const TableLayout& table, const ColumnSet& in_key, bool trims_chars);
 
   size_t null_bytes() const { return null_bytes_; }

@@ -48,8 +48,8 @@ struct ColumnLayout {
   const Collation* collation = nullptr;
   // A virtual generated column: never stored in the row, but key parts may have it.
   bool is_virtual = false;
-  // What the image's first bytes are in a record where the column is NULL, as the server compares records with the
-  // bytes behind NULLs: at most image_bytes; null: zeros. BLOBs have zeros.
+  // What the image's first bytes are in a record where the column is NULL, as the server compares
+  // records with the bytes behind NULLs: at most image_bytes; null: zeros. BLOBs have zeros.
   std::shared_ptr<const std::string> null_image;
 
   bool nullable() const { return null_mask != 0; }

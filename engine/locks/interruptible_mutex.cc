@@ -29,8 +29,8 @@ class Mutex final : public rocksdb::TransactionDBMutex {
   }
 
   rocksdb::Status TryLockFor(int64_t timeout_us) override {
-    // The mutex is held for moments only; row locks themselves are waited for on a condition. Who does not want to
-    // wait for those must not be refused a row that nobody has locked.
+    // The mutex is held for moments only; row locks themselves are waited for on a condition. Who
+    // does not want to wait for those must not be refused a row that nobody has locked.
     if (timeout_us <= 0) return Lock();
     return mutex_.try_lock_for(microseconds(timeout_us)) ? rocksdb::Status::OK() : TimedOut();
   }

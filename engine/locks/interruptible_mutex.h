@@ -1,4 +1,5 @@
-// Mutexes and condition variables for RocksDB's row locks whose waits end when the statement is killed.
+// Mutexes and condition variables for RocksDB's row locks whose waits end when the statement is
+// killed.
 #pragma once
 
 #include <memory>
@@ -14,8 +15,8 @@ class WaitObserver {
   virtual ~WaitObserver() = default;
   // Whether the wait must end now.
   virtual bool Interrupted() = 0;
-  // A wait begins and ends. Called under a mutex of the lock table, so that who holds the lock keeps it meanwhile:
-  // must not wait for anything.
+  // A wait begins and ends. Called under a mutex of the lock table, so that who holds the lock
+  // keeps it meanwhile: must not wait for anything.
   virtual void WaitBegins() = 0;
   virtual void WaitEnds() = 0;
 

@@ -123,8 +123,8 @@ bool RangeLockTable::IsHeld(Segments* segments, const Owner& owner, const KeySpa
   return false;
 }
 
-// Those whose locks are in the way, and, for one that queues, whose wishes are. `waiter`: that of the owner, if it
-// waits already.
+// Those whose locks are in the way, and, for one that queues, whose wishes are. `waiter`: that of
+// the owner, if it waits already.
 std::vector<RangeLockTable::Owner*> RangeLockTable::Blockers(const Owner& owner,
                                                              const KeySpan& range, LockMode mode,
                                                              const Waiter* waiter) {
@@ -209,7 +209,8 @@ Status RangeLockTable::Lock(Owner* owner, const KeySpan& range, LockMode mode,
     waiters_.push_back(&waiter);
     owner->waiter_ = &waiter;
     const Status waited = Wait(&waiter, wait);
-    // First the lock, then the end of the wait: those who queue behind it go on waiting without being woken up.
+    // First the lock, then the end of the wait: those who queue behind it go on waiting without
+    // being woken up.
     if (waited.ok()) Grant(owner, range, mode);
     Forget(&waiter);
     CAIRN_RETURN_IF_ERROR(waited);
@@ -262,7 +263,8 @@ bool RangeLockTable::StandsInTheWay(const Owner& owner, const Waiter& waiter) {
   return false;
 }
 
-// Those who wait for it within the range do so no longer, unless its locks are in their way. It may be gone soon.
+// Those who wait for it within the range do so no longer, unless its locks are in their way. It may
+// be gone soon.
 void RangeLockTable::NoLongerWaitFor(const Owner* owner, const KeySpan& range) {
   for (Waiter* waiter : waiters_) {
     if (!Overlap(*waiter->range, range) || StandsInTheWay(*owner, *waiter)) continue;

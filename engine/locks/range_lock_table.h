@@ -1,11 +1,14 @@
-// Locks on ranges of keys, so that nobody puts a row where a transaction has looked (cairn_range_locks).
+// Locks on ranges of keys, so that nobody puts a row where a transaction has looked
+// (cairn_range_locks).
 //
-// A lock covers all keys of a column family from one key up to another, whether or not entries stand there; a single
-// key is a range of its own. Shared locks overlap as they like, an exclusive one overlaps none of another owner.
+// A lock covers all keys of a column family from one key up to another, whether or not entries
+// stand there; a single key is a range of its own. Shared locks overlap as they like, an exclusive
+// one overlaps none of another owner.
 //
-// RocksDB has a range lock manager as well. It is not used because two shared ranges exclude each other there unless
-// they are the same, because a deadlock over two column families ends by time-out, because a single key cannot be
-// unlocked, and because a check that fails within it aborts the process.
+// RocksDB has a range lock manager as well. It is not used because two shared ranges exclude each
+// other there unless they are the same, because a deadlock over two column families ends by
+// time-out, because a single key cannot be unlocked, and because a check that fails within it
+// aborts the process.
 #pragma once
 
 #include <compare>
@@ -53,11 +56,12 @@ struct LockDescription {
   std::vector<uint64_t> owners;
 };
 
-// Thread-safe. Mutex: mutex_ guards everything, is held for moments, and is what waiting threads sleep on: its
-// conditions are those of the factory (locks/interruptible_mutex.h).
+// Thread-safe. Mutex: mutex_ guards everything, is held for moments, and is what waiting threads
+// sleep on: its conditions are those of the factory (locks/interruptible_mutex.h).
 class RangeLockTable {
  public:
-  // Somebody who holds locks: a transaction. Used by one thread at a time. Not destroyed while it holds any.
+  // Somebody who holds locks: a transaction. Used by one thread at a time. Not destroyed while it
+  // holds any.
   class Owner {
    public:
     // `id`: the number of the transaction, which others see.
@@ -87,23 +91,27 @@ class RangeLockTable {
   RangeLockTable(const RangeLockTable&) = delete;
   RangeLockTable& operator=(const RangeLockTable&) = delete;
 
-  // Locks a range, or what of it the owner has not locked yet; an exclusive lock takes the place of a shared one.
-  // Whoever holds no lock yet queues behind those that wait already. Errors: kLockTimeout (also when the wait was
-  // interrupted), kDeadlock, kLockLimit; nothing was locked then.
+  // Locks a range, or what of it the owner has not locked yet; an exclusive lock takes the place of
+  // a shared one. Whoever holds no lock yet queues behind those that wait already. Errors:
+  // kLockTimeout (also when the wait was interrupted), kDeadlock, kLockLimit; nothing was locked
+  // then.
   Status Lock(Owner* owner, const KeySpan& range, LockMode mode, const LockWaitSettings& wait);
-  // Locks without a look at others: for locks that were held together before a crash, some of which may have been
-  // released meanwhile.
+  // Locks without a look at others: for locks that were held together before a crash, some of which
+  // may have been released meanwhile.
   void Restore(Owner* owner, const KeySpan& range, LockMode mode);
-  // Undoes one Lock() of a single key; the last one releases it. Nothing happens if the owner has locked wider ranges.
+  // Undoes one Lock() of a single key; the last one releases it. Nothing happens if the owner has
+  // locked wider ranges.
   void UnlockKey(Owner* owner, const KeySpan& range);
   void UnlockAll(Owner* owner);
 
-  // Keeps what an owner has locked under a name, until ReleaseKept(): for prepared transactions that nobody runs.
+  // Keeps what an owner has locked under a name, until ReleaseKept(): for prepared transactions
+  // that nobody runs.
   void Keep(const std::string& name, std::unique_ptr<Owner> owner);
   void ReleaseKept(const std::string& name);
 
   std::vector<LockDescription> Locks() const;
-  // The latest deadlocks, the newest first: as RocksDB describes its own. The last waiter of each was refused.
+  // The latest deadlocks, the newest first: as RocksDB describes its own. The last waiter of each
+  // was refused.
   std::vector<rocksdb::DeadlockPath> Deadlocks() const;
   void SetRememberedDeadlocks(uint32_t count);
 

@@ -1,13 +1,15 @@
-// Tables that one transaction fills alone, so that its rows need no locks as long as nobody else wants any there.
+// Tables that one transaction fills alone, so that its rows need no locks as long as nobody else
+// wants any there.
 //
-// A transaction that loads a table would lock each row, which takes longer than the row does. It claims the table
-// instead, and merely notes what it would have locked. Whoever locks a key looks afterwards whether somebody else has
-// claimed its table; if so, he has what that one noted locked for it (Revoke()), and tries again. Nobody waits for a
-// claim to end: a claimant whose client sends nothing for an hour is in nobody's way.
+// A transaction that loads a table would lock each row, which takes longer than the row does. It
+// claims the table instead, and merely notes what it would have locked. Whoever locks a key looks
+// afterwards whether somebody else has claimed its table; if so, he has what that one noted locked
+// for it (Revoke()), and tries again. Nobody waits for a claim to end: a claimant whose client
+// sends nothing for an hour is in nobody's way.
 //
-// That no lock slips through: a claimant looks for locks of others after its claim can be seen, everybody else looks
-// for claims after its lock can be seen. Both go through the mutexes of RocksDB's lock table, so one of them sees the
-// other.
+// That no lock slips through: a claimant looks for locks of others after its claim can be seen,
+// everybody else looks for claims after its lock can be seen. Both go through the mutexes of
+// RocksDB's lock table, so one of them sees the other.
 #pragma once
 
 #include <atomic>
@@ -24,14 +26,15 @@
 
 namespace cairn {
 
-// Thread-safe. Mutexes: that of a claimant is taken first; mutex_ guards the map and is held for moments.
+// Thread-safe. Mutexes: that of a claimant is taken first; mutex_ guards the map and is held for
+// moments.
 class TableClaims {
  public:
   // A transaction, as it is seen by those who want a lock in what it has claimed. Shared with them.
   class Claimant {
    public:
-    // `lock_noted` locks what was noted, whichever thread calls it, with mutex() held, and waits for nothing but locks
-    // that are about to be given back.
+    // `lock_noted` locks what was noted, whichever thread calls it, with mutex() held, and waits
+    // for nothing but locks that are about to be given back.
     explicit Claimant(std::function<void()> lock_noted) : lock_noted_(std::move(lock_noted)) {}
 
     // The transaction holds it while it uses what `lock_noted` uses.
@@ -46,23 +49,27 @@ class TableClaims {
 
   // Costs a read of memory that hardly ever changes.
   bool any() const { return claims_.load(std::memory_order_acquire) != 0; }
-  // How many have ended. Who reads what he locks asks before: a claim may have ended, and its changes may have been
-  // committed, between his read and his look for claims.
+  // How many have ended. Who reads what he locks asks before: a claim may have ended, and its
+  // changes may have been committed, between his read and his look for claims.
   uint64_t ended() const { return ended_.load(std::memory_order_acquire); }
-  // That a key begins with (docs/stock-format.md, 2); 0, which no table has, for one that is too short.
+  // That a key begins with (docs/stock-format.md, 2); 0, which no table has, for one that is too
+  // short.
   static uint32_t IndexNumberOf(std::string_view key) {
     return key.size() < sizeof(uint32_t) ? 0 : LoadBigEndian<uint32_t>(key.data());
   }
   // Null when nobody has claimed the index of this number.
   std::shared_ptr<Claimant> ClaimantOf(uint32_t index_number) const;
 
-  // Claims all of these indexes, or none when another one has claimed any of them. The claimant's mutex is held.
+  // Claims all of these indexes, or none when another one has claimed any of them. The claimant's
+  // mutex is held.
   bool Claim(const std::shared_ptr<Claimant>& claimant, const std::vector<uint32_t>& index_numbers);
   // Whether the claims stand. The claimant's mutex is held.
   static bool Stands(const Claimant& claimant) { return !claimant.indexes_.empty(); }
-  // Ends the claims without locking anything: the transaction is over. The claimant's mutex is held.
+  // Ends the claims without locking anything: the transaction is over. The claimant's mutex is
+  // held.
   void Drop(Claimant* claimant);
-  // Has what was noted locked and ends the claims, if they stand. The claimant's mutex is held, or taken.
+  // Has what was noted locked and ends the claims, if they stand. The claimant's mutex is held, or
+  // taken.
   void Exchange(Claimant* claimant);
   void Revoke(const std::shared_ptr<Claimant>& claimant);
   // The same for whoever has claimed an index, and for all.

@@ -1,5 +1,5 @@
-// How RocksDB lays out the bytes of a block, for those that read them as they lie: the restarts at its end, and what an
-// entry begins with.
+// How RocksDB lays out the bytes of a block, for those that read them as they lie: the restarts at
+// its end, and what an entry begins with.
 #pragma once
 
 #include <bit>
@@ -12,7 +12,8 @@
 
 namespace cairn::lsm {
 
-// The number at the end of a block is that of its restarts; of the bits above it, this one does not change the layout.
+// The number at the end of a block is that of its restarts; of the bits above it, this one does not
+// change the layout.
 inline constexpr uint32_t kUniformKeys = 1u << 29;
 inline constexpr uint32_t kMostRestarts = (1u << 28) - 1;
 
@@ -80,8 +81,8 @@ struct EntryHead {
   return head;
 }
 
-// Of an entry that begins before `end`. False when it does not end there, the value included. Two words more lie behind
-// `end`: restarts and their number.
+// Of an entry that begins before `end`. False when it does not end there, the value included. Two
+// words more lie behind `end`: restarts and their number.
 template <bool values_have_sizes>
 inline bool ReadHead(const char* at, const char* end, EntryHead* head) {
   constexpr uint32_t kMore = 0x80;  // Another byte follows.

@@ -18,7 +18,8 @@ using rocksdb::Slice;
 using IndexIterator = rocksdb::InternalIteratorBase<IndexValue>;
 
 constexpr size_t kCacheLine = 64;
-// Where a block begins; the processor follows a longer run of rows by itself: 4 or 16 KiB made scans no faster.
+// Where a block begins; the processor follows a longer run of rows by itself: 4 or 16 KiB made
+// scans no faster.
 constexpr size_t kMostFetchedBytes = 512;
 
 // The entries of a file's index, read one ahead.
@@ -140,8 +141,8 @@ void LookAheadIndexIterator::FetchBlock(const rocksdb::BlockHandle& handle) cons
   cache.Release(entry, /*useful=*/false, /*erase_if_last_ref=*/false);
 }
 
-// An LRU cache would take a look-up for a use, and has a mutex for each. In an index of two levels the next entry may lie
-// in a block that would have to be read.
+// An LRU cache would take a look-up for a use, and has a mutex for each. In an index of two levels
+// the next entry may lie in a block that would have to be read.
 bool IsWorthwhile(const BlockBasedTable::Rep& table) {
   const rocksdb::Cache* const cache = table.table_options.block_cache.get();
   return cache != nullptr && std::string_view(cache->Name()).ends_with("HyperClockCache") &&
@@ -153,8 +154,8 @@ bool HashesPrefixes(const BlockBasedTable::Rep& table) {
   return table.index_type == rocksdb::BlockBasedTableOptions::kHashSearch;
 }
 
-// In the place of a table's own index reader, which it asks: looks ahead where that helps, keeps what reads of ours know
-// of the table, and leaves hashes alone.
+// In the place of a table's own index reader, which it asks: looks ahead where that helps, keeps
+// what reads of ours know of the table, and leaves hashes alone.
 class LookAheadIndexReader final : public BlockBasedTable::IndexReader {
  public:
   LookAheadIndexReader(const BlockBasedTable& table,

@@ -101,8 +101,8 @@ class KeySteps {
   }
 
  private:
-  // How many of the first `size` bytes are the same as those of the wanted key behind `from`. A word of `bytes` may be
-  // read in any case: behind the entries lie their restarts.
+  // How many of the first `size` bytes are the same as those of the wanted key behind `from`. A
+  // word of `bytes` may be read in any case: behind the entries lie their restarts.
   size_t CommonWithWanted(const char* bytes, size_t from, size_t size) const {
     const size_t left = wanted_.size() - from;
     if (size == 0 || wanted_.size() < kWordBytes) {

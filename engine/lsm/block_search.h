@@ -1,12 +1,13 @@
 // Looks for one key in the bytes of an index or data block as they lie in the block cache.
 //
-// RocksDB's iterators over blocks can go anywhere; this finds one key, makes no copy of any, and steps from entry to
-// entry by what they share with the key that is looked for. It knows the layout that is written by default: keys
-// without hash index beside them, and each with its value. Whatever else a block has, and whatever does not fit
-// together, is kUnknown: RocksDB is to be asked then, which knows the rest and reports damage.
+// RocksDB's iterators over blocks can go anywhere; this finds one key, makes no copy of any, and
+// steps from entry to entry by what they share with the key that is looked for. It knows the layout
+// that is written by default: keys without hash index beside them, and each with its value.
+// Whatever else a block has, and whatever does not fit together, is kUnknown: RocksDB is to be
+// asked then, which knows the rest and reports damage.
 //
-// Knows no RocksDB. The layout is that of RocksDB's table/block_based/block_builder.cc: entries, the offsets of those
-// that begin with a whole key (restarts), and how many of these there are.
+// Knows no RocksDB. The layout is that of RocksDB's table/block_based/block_builder.cc: entries,
+// the offsets of those that begin with a whole key (restarts), and how many of these there are.
 #pragma once
 
 #include <cstddef>
@@ -46,8 +47,8 @@ struct IndexLayout {
       false;  // In each entry; else that is found out where it matters, and kUnknown without.
 };
 
-// The block that has the key's newest version up to `key.sequence`, if the file has one. kAbsent: no block reaches so
-// far.
+// The block that has the key's newest version up to `key.sequence`, if the file has one. kAbsent:
+// no block reaches so far.
 BlockSearch FindBlock(std::string_view index, const IndexLayout& layout, const BlockKey& key,
                       BlockPlace* place);
 
@@ -57,7 +58,8 @@ struct IndexEntry {
   BlockPlace place;
 };
 
-// The index's entry of that number, from 0, where its layout is known to have whole keys. kAbsent: it has no more.
+// The index's entry of that number, from 0, where its layout is known to have whole keys. kAbsent:
+// it has no more.
 BlockSearch ReadIndexEntry(std::string_view index, const IndexLayout& layout, uint32_t number,
                            IndexEntry* entry);
 
@@ -67,8 +69,9 @@ struct BlockEntry {
   std::string_view value;  // In the block.
 };
 
-// The newest version of the key up to `key.sequence`. With `file_sequence` all entries have that number instead of
-// their own. kUnknown also at the end of the block, as what is behind may belong to the next one.
+// The newest version of the key up to `key.sequence`. With `file_sequence` all entries have that
+// number instead of their own. kUnknown also at the end of the block, as what is behind may belong
+// to the next one.
 BlockSearch FindVersion(std::string_view block, const uint64_t* file_sequence, const BlockKey& key,
                         BlockEntry* entry);
 

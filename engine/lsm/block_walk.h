@@ -1,8 +1,9 @@
-// Walks through the entries of a data block as they lie in the block cache, from the first one or from a key on.
+// Walks through the entries of a data block as they lie in the block cache, from the first one or
+// from a key on.
 //
-// A step takes 84 instructions, half of what one of RocksDB's own iterator over a block takes, which goes backward as well
-// and reports damage. This one stops at what does not fit together: RocksDB is to be asked then. It knows the layout that block_search.h knows.
-// Knows no RocksDB.
+// A step takes 84 instructions, half of what one of RocksDB's own iterator over a block takes,
+// which goes backward as well and reports damage. This one stops at what does not fit together:
+// RocksDB is to be asked then. It knows the layout that block_search.h knows. Knows no RocksDB.
 #pragma once
 
 #include <cstddef>
@@ -28,9 +29,9 @@ class BlockWalk {
   BlockWalk(const BlockWalk&) = delete;
   BlockWalk& operator=(const BlockWalk&) = delete;
 
-  // Stands before the first entry. `block` stays as it is for as long as entries of it are looked at. With
-  // `file_sequence` all entries have that number instead of their own. False: not a block that this knows; it stands
-  // where it stood.
+  // Stands before the first entry. `block` stays as it is for as long as entries of it are looked
+  // at. With `file_sequence` all entries have that number instead of their own. False: not a block
+  // that this knows; it stands where it stood.
   bool Open(std::string_view block, const uint64_t* file_sequence) {
     BlockView view;
     if (!OpenBlock(block, &view)) return false;
@@ -43,8 +44,8 @@ class BlockWalk {
     return true;
   }
 
-  // To the first entry that is not before the version of `key.user_key` with that footer, which begins with
-  // `key.sequence`.
+  // To the first entry that is not before the version of `key.user_key` with that footer, which
+  // begins with `key.sequence`.
   Step Seek(const BlockKey& key, uint64_t footer);
 
   Step Next() {
@@ -68,13 +69,14 @@ class BlockWalk {
     return Step::kEntry;
   }
 
-  // Of the entry where it stands: with the footer, until the next step or another block, and in the block.
+  // Of the entry where it stands: with the footer, until the next step or another block, and in the
+  // block.
   std::string_view key() const { return {shown_key_, key_bytes_}; }
   std::string_view value() const { return value_; }
 
  private:
-  // A few bytes, some of which are past the end: behind the last entry of a block lie two words of four bytes, and behind
-  // a key of ours as many.
+  // A few bytes, some of which are past the end: behind the last entry of a block lie two words of
+  // four bytes, and behind a key of ours as many.
   static void CopyWords(const char* from, size_t bytes, char* to) {
     for (size_t i = 0; i < bytes; i += kWordBytes) {
       std::memcpy(to + i, from + i, kWordBytes);

@@ -80,7 +80,8 @@ struct CacheHits {
   }
 };
 
-// The block of that key, which `held` keeps then. Null: it is not in the cache. `hits` is what of `all` counts such blocks.
+// The block of that key, which `held` keeps then. Null: it is not in the cache. `hits` is what of
+// `all` counts such blocks.
 template <typename Block>
 const Block* FindCached(rocksdb::Cache* cache, const rocksdb::Slice& key, CachedBlock* held,
                         CacheHits* all, uint64_t CacheHits::*hits) {

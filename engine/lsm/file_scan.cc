@@ -134,7 +134,8 @@ FileScan::Outcome FileScan::SeekInFile(const BlockKey& key, uint64_t footer) {
     case BlockWalk::Step::kEntry:
       return Outcome::kEntry;
     case BlockWalk::Step::kEnd:
-      // It would lie between the last key of the block and where the index says that the next one begins.
+      // It would lie between the last key of the block and where the index says that the next one
+      // begins.
       return GoToNextBlock();
     case BlockWalk::Step::kDamage:
       break;
@@ -142,8 +143,9 @@ FileScan::Outcome FileScan::SeekInFile(const BlockKey& key, uint64_t footer) {
   return Outcome::kUnknown;
 }
 
-// Where the block holds the bound, the next one of the file is behind it. Of a file's last block nothing follows from that:
-// what the index has behind its last key may be behind the begin of the next file.
+// Where the block holds the bound, the next one of the file is behind it. Of a file's last block
+// nothing follows from that: what the index has behind its last key may be behind the begin of the
+// next file.
 FileScan::Outcome FileScan::GoToNextBlock() {
   const uint32_t number = block_entry_.place.number + 1;
   if (is_before_bound_) return GoToBlock(number);
@@ -195,7 +197,8 @@ bool FileScan::OpenBlock(const IndexEntry& entry) {
   return true;
 }
 
-// Who has moved on to a block will move on to the next, whereas most searches end in the block where they began.
+// Who has moved on to a block will move on to the next, whereas most searches end in the block
+// where they began.
 void FileScan::LookAhead() {
   IndexEntry next;
   if (!is_before_bound_ ||

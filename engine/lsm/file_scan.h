@@ -1,12 +1,15 @@
-// The entries of table files one behind the other, for scans that go forward through what the block cache has.
+// The entries of table files one behind the other, for scans that go forward through what the block
+// cache has.
 //
-// RocksDB's iterators over a file decide anew at each entry whether they go forward or backward, read ahead, or have
-// been told to stop, and search the index of the file by an iterator of its own. This one steps through the bytes of a
-// block (block_walk.h), and goes to the next block by the bytes of the index. While the rows of one block are read, the
-// next is on its way to the processor, as in block_look_ahead.h.
+// RocksDB's iterators over a file decide anew at each entry whether they go forward or backward,
+// read ahead, or have been told to stop, and search the index of the file by an iterator of its
+// own. This one steps through the bytes of a block (block_walk.h), and goes to the next block by
+// the bytes of the index. While the rows of one block are read, the next is on its way to the
+// processor, as in block_look_ahead.h.
 //
-// It reads no blocks from files. Where a block is not in the cache, or is not laid out as it knows, it goes on with RocksDB's
-// own iterator over the file, which reads ahead and reports damage, until the next search or file.
+// It reads no blocks from files. Where a block is not in the cache, or is not laid out as it knows,
+// it goes on with RocksDB's own iterator over the file, which reads ahead and reports damage, until
+// the next search or file.
 //
 // file_scan.cc depends on RocksDB's internal headers, and so on the pinned version.
 #pragma once
@@ -35,8 +38,9 @@ struct FileRun {
   int level = 0;
 };
 
-// Of the methods that move, Seek() and the two that go to the next entry are all that may be called. Deletions of ranges
-// are not looked at. All that the constructor takes outlives it; the bounds that `options` points at stay as they are. `order` is that of the family.
+// Of the methods that move, Seek() and the two that go to the next entry are all that may be
+// called. Deletions of ranges are not looked at. All that the constructor takes outlives it; the
+// bounds that `options` points at stay as they are. `order` is that of the family.
 class FileScan final : public rocksdb::InternalIterator {
  public:
   FileScan(rocksdb::ColumnFamilyData* family, const rocksdb::SuperVersion& version,
@@ -87,8 +91,9 @@ class FileScan final : public rocksdb::InternalIterator {
   const rocksdb::ReadOptions& options_;
   const FileRun run_;
   const KeyOrder order_;
-  // Whether it is one of those from which RocksDB estimates how much files are read. In level 0 none is: what is read there
-  // is counted otherwise (level_zero_reads.h), where the estimate stands for look-ups.
+  // Whether it is one of those from which RocksDB estimates how much files are read. In level 0
+  // none is: what is read there is counted otherwise (level_zero_reads.h), where the estimate
+  // stands for look-ups.
   const bool is_sampled_;
   BlockWalk walk_;
   bool valid_ = false;

@@ -7,8 +7,8 @@
 
 namespace cairn::lsm {
 
-// A number that changes with every flush, compaction and ingestion of files of a family, and with its options; 1 at the
-// least. Costs one load, takes no lock; any thread.
+// A number that changes with every flush, compaction and ingestion of files of a family, and with
+// its options; 1 at the least. Costs one load, takes no lock; any thread.
 uint64_t FilesVersion(const rocksdb::ColumnFamilyHandle* family);
 
 }  // namespace cairn::lsm

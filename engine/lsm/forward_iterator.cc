@@ -21,8 +21,8 @@ namespace {
 using rocksdb::SequenceNumber;
 using rocksdb::Slice;
 
-// Versions of one key that are passed one by one in a memtable that is a skip list, where a search costs about as much as
-// so many steps.
+// Versions of one key that are passed one by one in a memtable that is a skip list, where a search
+// costs about as much as so many steps.
 constexpr uint64_t kMostMemtableVersions = 3;
 constexpr uint64_t kSeekInMemtable = 4;
 
@@ -90,8 +90,8 @@ class ForwardIterator final : public rocksdb::Iterator {
   const SequenceNumber memtable_start_;  // What is newer lies in the active memtable.
   const bool memtable_is_tree_;
   rocksdb::Arena arena_;  // Of the two sources.
-  // The active memtable, which alone gets new versions, and all else. Where both have versions of a key, those of the
-  // former are newer.
+  // The active memtable, which alone gets new versions, and all else. Where both have versions of a
+  // key, those of the former are newer.
   rocksdb::IteratorWrapper memtable_;
   rocksdb::IteratorWrapper older_;
   rocksdb::IteratorWrapper* source_ = &older_;  // That has the next version.
@@ -193,8 +193,8 @@ rocksdb::InternalIterator* ForwardIterator::NewFileScan(const FileRun& run) {
       FileScan(family_->cfd(), *version_, options_, *order_, run);
 }
 
-// Adds the files that have keys between the bounds, which stay as they are for as long as this lives: a file of level 0
-// that has none would be searched in vain each time.
+// Adds the files that have keys between the bounds, which stay as they are for as long as this
+// lives: a file of level 0 that has none would be searched in vain each time.
 void ForwardIterator::AddFiles(Runs* runs) {
   const rocksdb::VersionStorageInfo& levels = *version_->current->storage_info();
   const Slice* const lower = options_.iterate_lower_bound;
@@ -310,7 +310,8 @@ bool ForwardIterator::IsBehindEnd(const Slice& user_key) {
          Compare(user_key, *options_.iterate_upper_bound) >= 0;
 }
 
-// The source that has the next version, if any of them has one. With an error of either nobody knows what comes next.
+// The source that has the next version, if any of them has one. With an error of either nobody
+// knows what comes next.
 bool ForwardIterator::ChooseSource() {
   if (!older_.Valid()) {
     status_ = older_.status();
@@ -338,7 +339,8 @@ bool ForwardIterator::ChooseSource() {
   return true;
 }
 
-// Goes on behind a version that is not wanted; when there are many of one key, straight to the version that may be.
+// Goes on behind a version that is not wanted; when there are many of one key, straight to the
+// version that may be.
 void ForwardIterator::PassVersion(bool same_key, SequenceNumber sequence, rocksdb::ValueType type) {
   ++counts_.skipped;
   const bool in_memtable = source_ == &memtable_;
@@ -355,8 +357,8 @@ void ForwardIterator::PassVersion(bool same_key, SequenceNumber sequence, rocksd
   source_->Seek(target_);
 }
 
-// Stands on the newest visible version of the key where the sources are, or of the first behind it that has one. With
-// `pass_key` the versions of passed_key_ are none.
+// Stands on the newest visible version of the key where the sources are, or of the first behind it
+// that has one. With `pass_key` the versions of passed_key_ are none.
 void ForwardIterator::FindVisible(bool pass_key) {
   valid_ = false;
   passed_versions_ = 0;

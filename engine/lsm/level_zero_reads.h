@@ -1,15 +1,19 @@
-// What reads pay because files of level 0 lie beside one another, so that they are merged early when that pays.
+// What reads pay because files of level 0 lie beside one another, so that they are merged early
+// when that pays.
 //
-// A read asks every file of level 0 whose range of keys it meets, where one file would do, and a scan passes the older
-// versions of a row that lie in each of them. RocksDB merges them when there are level0_file_num_compaction_trigger of
-// them, and until then, which is forever if nobody writes, every read pays. They can be merged
+// A read asks every file of level 0 whose range of keys it meets, where one file would do, and a
+// scan passes the older versions of a row that lie in each of them. RocksDB merges them when there
+// are level0_file_num_compaction_trigger of them, and until then, which is forever if nobody
+// writes, every read pays. They can be merged
 // - with one another: that costs their own size, and one of them is left;
-// - with the level below: that costs as much of that level as if there were more of them, so what is lost is what would
+// - with the level below: that costs as much of that level as if there were more of them, so what
+// is lost is what would
 //   have been shared with those that are not there yet.
-// Either is done once reads have wasted about as much: whatever is read and written later, that is about twice the
-// better of the two choices at most.
+// Either is done once reads have wasted about as much: whatever is read and written later, that is
+// about twice the better of the two choices at most.
 //
-// All functions may be called from any thread; what iterators that end at the same time have wasted may get lost.
+// All functions may be called from any thread; what iterators that end at the same time have wasted
+// may get lost.
 #pragma once
 
 #include <atomic>
@@ -50,8 +54,8 @@ class LevelZeroReads {
         std::memory_order_relaxed);
   }
 
-  // Whether it may pay to merge files of which `oldest` is the oldest one and which were asked so often, whatever their
-  // sizes are.
+  // Whether it may pay to merge files of which `oldest` is the oldest one and which were asked so
+  // often, whatever their sizes are.
   bool MayPay(uint64_t oldest, uint64_t asked) const { return WasteNs(oldest, asked) >= kMergeNs; }
 
   // What it pays to do with `files` now.
@@ -76,8 +80,8 @@ class LevelZeroReads {
     return (same ? waste_ns_.load(std::memory_order_relaxed) : 0) + kGetNs * asked;
   }
 
-  // Nanoseconds of a processor, measured on an AMD EPYC. For each file: to ask its filter, to search it, to compare its
-  // next key with those of the others.
+  // Nanoseconds of a processor, measured on an AMD EPYC. For each file: to ask its filter, to
+  // search it, to compare its next key with those of the others.
   static constexpr uint64_t kGetNs = 400;
   static constexpr uint64_t kSeekNs = 1300;
   static constexpr uint64_t kMoveNs = 20;

@@ -9,13 +9,14 @@ namespace {
 constexpr size_t kMostPieceBytes = 1 << 20;
 constexpr size_t kPieces = 8;
 
-// What is asked for here, so odd that it is nobody's huge page; filters of memtables take multiples of it.
+// What is asked for here, so odd that it is nobody's huge page; filters of memtables take multiples
+// of it.
 constexpr size_t kPieceBytes = kMostPieceBytes + 4096;
 
 }  // namespace
 
-// What the linker makes of rocksdb::MemMapping::AllocateHuge with --wrap (CMakeLists.txt): RocksDB's own, and what its arenas
-// call.
+// What the linker makes of rocksdb::MemMapping::AllocateHuge with --wrap (CMakeLists.txt):
+// RocksDB's own, and what its arenas call.
 rocksdb::MemMapping AllocateHuge(size_t bytes) asm(
     "__real__ZN7rocksdb10MemMapping12AllocateHugeEm");
 rocksdb::MemMapping MapPiece(size_t bytes) asm("__wrap__ZN7rocksdb10MemMapping12AllocateHugeEm");

@@ -56,8 +56,8 @@ class TreeIterator final : public rocksdb::MemTableRep::Iterator {
   void SeekToFirst() override { place_.SeekToFirst(); }
   void SeekToLast() override { place_.SeekToLast(); }
 
-  // With paranoid_memory_checks or memtable_verify_per_key_checksum_on_seek. Nodes are not looked at again: what is
-  // compared is the entry with the one before, or with what was looked for.
+  // With paranoid_memory_checks or memtable_verify_per_key_checksum_on_seek. Nodes are not looked
+  // at again: what is compared is the entry with the one before, or with what was looked for.
   Status NextAndValidate(bool allow_data_in_errors) override {
     const char* const before = key();
     Next();
@@ -150,13 +150,14 @@ class MemtableTree final : public rocksdb::MemTableRep {
     return status;
   }
 
-  // Keys rather than entries: rows are what the optimizer wants to know, and what would be left of them in a file.
+  // Keys rather than entries: rows are what the optimizer wants to know, and what would be left of
+  // them in a file.
   uint64_t ApproximateNumEntries(const Slice& begin, const Slice& end) override {
     return tree_.EstimateKeys(VersionTree::ParseInternalKey(begin.ToStringView()).key,
                               VersionTree::ParseInternalKey(end.ToStringView()).key);
   }
-  // Each entry is as likely to be taken as any other; RocksDB asks for it where it may spare itself a flush
-  // (experimental_mempurge_threshold).
+  // Each entry is as likely to be taken as any other; RocksDB asks for it where it may spare itself
+  // a flush (experimental_mempurge_threshold).
   void UniqueRandomSample(uint64_t entries, uint64_t wanted,
                           std::unordered_set<const char*>* sample) override {
     sample->clear();

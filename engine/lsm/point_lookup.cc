@@ -66,7 +66,8 @@ struct OpenFile {
 
 enum class Answer { kValue, kNothing, kUnknown };
 
-// One key, or several: these keep what they have opened, and leave to others what is not in the cache.
+// One key, or several: these keep what they have opened, and leave to others what is not in the
+// cache.
 enum class Extent { kOne, kMany };
 
 // The look-ups of one call. All see the same state.
@@ -78,7 +79,8 @@ class Reader {
   Reader& operator=(const Reader&) = delete;
   ~Reader();
 
-  // With kValue, fills `*value`, which is empty. kUnknown: RocksDB is to be asked; nothing of this counts.
+  // With kValue, fills `*value`, which is empty. kUnknown: RocksDB is to be asked; nothing of this
+  // counts.
   Answer Find(const Slice& key, PinnableSlice* value);
 
   const Counts& counts() const { return counts_; }

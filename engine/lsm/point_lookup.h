@@ -1,14 +1,15 @@
 // Reads of single keys at a fraction of the instructions that RocksDB's DB::Get takes.
 //
-// RocksDB walks to a row through layers that keep what few callers need: merge operands, blobs, wide columns, times of
-// writing, figures of the thread, caches of rows. This goes straight there: the memtables, then in each file that may
-// have the key its filter, its index and one block, all of them looked up in the block cache and searched as they lie
-// there (block_search.h). It answers what is a plain value or a deletion, in a block that is in the cache or that one
-// read brings there. As soon as it meets anything else (another kind of entry, another layout, damage, an error), it
-// forgets what it has and RocksDB's own answers, errors included.
+// RocksDB walks to a row through layers that keep what few callers need: merge operands, blobs,
+// wide columns, times of writing, figures of the thread, caches of rows. This goes straight there:
+// the memtables, then in each file that may have the key its filter, its index and one block, all
+// of them looked up in the block cache and searched as they lie there (block_search.h). It answers
+// what is a plain value or a deletion, in a block that is in the cache or that one read brings
+// there. As soon as it meets anything else (another kind of entry, another layout, damage, an
+// error), it forgets what it has and RocksDB's own answers, errors included.
 //
-// The statistics of the database count as if RocksDB had answered; its traces of queries and of the block cache, which
-// nothing here starts, would miss what is answered.
+// The statistics of the database count as if RocksDB had answered; its traces of queries and of the
+// block cache, which nothing here starts, would miss what is answered.
 //
 // It depends on RocksDB's internal headers, and so on the pinned version.
 #pragma once
@@ -21,13 +22,14 @@
 
 namespace cairn::lsm {
 
-// As DB::Get. `database` is a DB that reads with no other visibility than sequence numbers: not one of the policies
-// write-prepared and write-unprepared.
+// As DB::Get. `database` is a DB that reads with no other visibility than sequence numbers: not one
+// of the policies write-prepared and write-unprepared.
 rocksdb::Status LookUp(rocksdb::DB* database, rocksdb::ColumnFamilyHandle* family,
                        const rocksdb::ReadOptions& options, const rocksdb::Slice& key,
                        rocksdb::PinnableSlice* value);
 
-// As DB::MultiGet, for the same databases. What is not in memory is read by MultiGet, all of it together.
+// As DB::MultiGet, for the same databases. What is not in memory is read by MultiGet, all of it
+// together.
 void LookUpMany(rocksdb::DB* database, rocksdb::ColumnFamilyHandle* family,
                 const rocksdb::ReadOptions& options, size_t count, const rocksdb::Slice* keys,
                 rocksdb::PinnableSlice* values, rocksdb::Status* outcomes);

@@ -12,7 +12,8 @@ namespace {
 using rocksdb::BlockBasedTable;
 using FilterReader = rocksdb::FilterBlockReaderCommon<rocksdb::ParsedFullFilterBlock>;
 
-// The readers keep to themselves which blocks they hold: an explicit instantiation may name their members all the same.
+// The readers keep to themselves which blocks they hold: an explicit instantiation may name their
+// members all the same.
 template <typename Tag, typename Tag::Member member>
 struct MemberAccess {
   friend typename Tag::Member MemberOf(Tag) { return member; }
@@ -30,8 +31,8 @@ struct FilterBlockTag {
 };
 template struct MemberAccess<FilterBlockTag, &FilterReader::filter_block_>;
 
-// Caches whose look-up by a key alone finds whole blocks or nothing. What lies in a secondary cache behind one of them is
-// not found, and RocksDB's own reader then looks there.
+// Caches whose look-up by a key alone finds whole blocks or nothing. What lies in a secondary cache
+// behind one of them is not found, and RocksDB's own reader then looks there.
 bool IsPlainCache(const rocksdb::Cache* cache) {
   if (cache == nullptr) return false;
   const std::string_view name = cache->Name();
@@ -41,7 +42,8 @@ bool IsPlainCache(const rocksdb::Cache* cache) {
 // The formats of block-based tables that FindBlock() and FindVersion() were written for.
 bool IsKnownFormat(uint32_t version) { return version >= 2 && version <= 7; }
 
-// Whether blocks of the file hold what FindBlock() and FindVersion() know, and nothing else has a say.
+// Whether blocks of the file hold what FindBlock() and FindVersion() know, and nothing else has a
+// say.
 bool HasPlainBlocks(const BlockBasedTable::Rep& table) {
   return IsKnownFormat(table.footer.format_version()) &&
          OrderOf(*table.internal_comparator.user_comparator()).has_value() &&

@@ -3,14 +3,15 @@
 
 #include "rocksdb/version.h"
 
-// These headers promise nothing from one version to the next, and what we read by their layouts would be wrong without a
-// word.
+// These headers promise nothing from one version to the next, and what we read by their layouts
+// would be wrong without a word.
 static_assert(ROCKSDB_MAJOR == 11 && ROCKSDB_MINOR == 8 && ROCKSDB_PATCH == 1,
               "engine/lsm was read against RocksDB 11.8.1: go through the checklist of "
               "engine/lsm/README.md, and then name the new version here");
 
-// The library is compiled with NDEBUG in every build, and the layout of its classes depends on it. Our own assertions do
-// not: <cassert> means again what it meant before once it is included behind these.
+// The library is compiled with NDEBUG in every build, and the layout of its classes depends on it.
+// Our own assertions do not: <cassert> means again what it meant before once it is included behind
+// these.
 // clang-format off
 #pragma push_macro("NDEBUG")
 #undef NDEBUG

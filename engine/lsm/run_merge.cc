@@ -22,7 +22,8 @@ inline void RunMerge::Run::NoteKey() {
   first_bytes = user_bytes < kWordBytes ? 0 : __builtin_bswap64(LoadNumber<uint64_t>(key.data()));
 }
 
-// The first bytes decide mostly; those of small BIGINTs do not, which come behind the number of their index.
+// The first bytes decide mostly; those of small BIGINTs do not, which come behind the number of
+// their index.
 inline bool RunMerge::IsBefore(const Run& a, const Run& b) const {
   if (a.user_bytes >= kWordBytes && b.user_bytes >= kWordBytes && a.first_bytes != b.first_bytes) {
     return (a.first_bytes < b.first_bytes) == (key_order_ == KeyOrder::kAscending);

@@ -1,8 +1,9 @@
 // Several sorted runs as one, for scans that go forward.
 //
-// RocksDB's merging iterator keeps a heap, and looks after deletions of ranges at each step. A scan has few runs, and mostly
-// stays for a while in one of them: these are kept in order, so that a step there costs one comparison, and a binary search
-// where it changes between them. The first bytes of the keys decide most comparisons.
+// RocksDB's merging iterator keeps a heap, and looks after deletions of ranges at each step. A scan
+// has few runs, and mostly stays for a while in one of them: these are kept in order, so that a
+// step there costs one comparison, and a binary search where it changes between them. The first
+// bytes of the keys decide most comparisons.
 //
 // It depends on RocksDB's internal headers, and so on the pinned version.
 #pragma once
@@ -16,11 +17,12 @@
 
 namespace cairn::lsm {
 
-// Of the methods that move, Seek() and the two that go to the next entry are all that may be called, as of FileScan.
+// Of the methods that move, Seek() and the two that go to the next entry are all that may be
+// called, as of FileScan.
 class RunMerge final : public rocksdb::InternalIterator {
  public:
-  // Keys of all runs are in that order, their versions from the newest to the oldest. The runs lie in an arena, which
-  // outlives this: they are destroyed with it, and not freed.
+  // Keys of all runs are in that order, their versions from the newest to the oldest. The runs lie
+  // in an arena, which outlives this: they are destroyed with it, and not freed.
   RunMerge(KeyOrder order, const std::vector<rocksdb::InternalIterator*>& runs);
   ~RunMerge() override;
 

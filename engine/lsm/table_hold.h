@@ -26,8 +26,9 @@ class TableHold {
     if (handle_ != nullptr) cache_->get_cache().Release(handle_);
   }
 
-  // Holds the reader of a file of `version`, which is one of the family's, instead of what it holds. False: an error;
-  // RocksDB's own reading of the file tells which. `activity` is what RocksDB counts the opening for.
+  // Holds the reader of a file of `version`, which is one of the family's, instead of what it
+  // holds. False: an error; RocksDB's own reading of the file tells which. `activity` is what
+  // RocksDB counts the opening for.
   bool Open(rocksdb::ColumnFamilyData* family, const rocksdb::SuperVersion& version,
             const rocksdb::ReadOptions& options, rocksdb::Env::IOActivity activity,
             const rocksdb::FileMetaData& file, int level);

@@ -1,7 +1,8 @@
 // Adds to RocksDB's tickers, several at a time.
 //
-// RocksDB finds out anew for each figure on which processor it is, as each has figures of its own. A look-up by key has
-// a dozen of them to count, which takes as long as to find the row in its block.
+// RocksDB finds out anew for each figure on which processor it is, as each has figures of its own.
+// A look-up by key has a dozen of them to count, which takes as long as to find the row in its
+// block.
 //
 // ticker.cc depends on RocksDB's internal headers, and so on the pinned version.
 #pragma once

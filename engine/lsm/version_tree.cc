@@ -45,14 +45,14 @@ struct VersionTree::Version {
   uint64_t number;
   const char* record;
   std::atomic<Link> older;
-  // To a version further down, or itself in the lowest one: twice as far in some as in others, so that any is found in the
-  // logarithm of their number (as in E. Myers' random-access stack).
+  // To a version further down, or itself in the lowest one: twice as far in some as in others, so
+  // that any is found in the logarithm of their number (as in E. Myers' random-access stack).
   const Version* jump;
   uint32_t depth;  // Versions from here down that have older ones, but for those that came late.
 };
 
-// Fields are read while they change, hence the atomics; what was read counts once the node's counter turns out to be the
-// same as before. Written by who has locked the node.
+// Fields are read while they change, hence the atomics; what was read counts once the node's
+// counter turns out to be the same as before. Written by who has locked the node.
 struct alignas(kCacheLine) VersionTree::Node {
   explicit Node(uint8_t node_level) : level(node_level) {
     for (auto& slot : slots) slot.store(0, std::memory_order_relaxed);
@@ -66,7 +66,8 @@ struct alignas(kCacheLine) VersionTree::Node {
   std::atomic<uint64_t> prefix[kPrefixWords];  // Those bytes.
   std::atomic<uint32_t>
       heads[kSlots];  // The bytes behind them, in an order that is always ascending.
-  // In a leaf the keys, each its newest version; else a record for each child but the first: that of its first key.
+  // In a leaf the keys, each its newest version; else a record for each child but the first: that
+  // of its first key.
   std::atomic<Link> slots[kSlots];
 };
 
@@ -79,7 +80,8 @@ struct VersionTree::Inner : Node {
 
 namespace {
 
-// Of what is read while it may change. Acquiring keeps the order of reads, and shows what lies behind a pointer.
+// Of what is read while it may change. Acquiring keeps the order of reads, and shows what lies
+// behind a pointer.
 template <typename T>
 T Load(const std::atomic<T>& field) {
   return field.load(std::memory_order_acquire);
@@ -156,7 +158,8 @@ VersionTree::Link VersionTree::LastAtLeast(Link link, uint64_t version) {
 
 // The newest of those that are at most `version`; 0 if there is none.
 VersionTree::Link VersionTree::FirstAtMost(Link link, uint64_t version) {
-  // What is behind the last of the newer ones may be newer as well by the time that it is looked at.
+  // What is behind the last of the newer ones may be newer as well by the time that it is looked
+  // at.
   while (link != 0 && NumberOf(link) > version) link = OlderThan(LastAtLeast(link, version + 1));
   return link;
 }
@@ -177,7 +180,8 @@ VersionTree::Link VersionTree::NewVersion(const char* record, uint64_t number, L
   return reinterpret_cast<Link>(version) | kIsVersion;
 }
 
-// Puts a version among those of its key, whose leaf is locked. Readers follow the list meanwhile, so each step leaves it whole.
+// Puts a version among those of its key, whose leaf is locked. Readers follow the list meanwhile,
+// so each step leaves it whole.
 VersionTree::Outcome VersionTree::AddVersion(std::atomic<Link>* newest, const char* record,
                                              uint64_t number) {
   std::atomic<Link>* place = newest;
@@ -243,7 +247,8 @@ void VersionTree::FetchKeys(const Node& node) {
   }
 }
 
-// Four bytes behind those that are skipped, with zeros where the key has ended, which leaves equality open.
+// Four bytes behind those that are skipped, with zeros where the key has ended, which leaves
+// equality open.
 uint32_t VersionTree::HeadOf(std::string_view key, size_t skipped) const {
   uint32_t head = 0;
   if (key.size() >= skipped + sizeof head) {
@@ -395,7 +400,8 @@ void VersionTree::TrySplit(Inner* parent, uint64_t parent_changes, Node* node, u
   if (parent != nullptr) Unlock(parent);
 }
 
-// Leaves the lower part of a full node in it and moves the rest to a new one, the record of whose first key it gives.
+// Leaves the lower part of a full node in it and moves the rest to a new one, the record of whose
+// first key it gives.
 const char* VersionTree::MoveUpperPart(Node* node, Node* to, std::string_view key) const {
   // Who writes in order, or in reverse order, leaves full nodes behind.
   unsigned split = kSlots / 2;
@@ -479,8 +485,8 @@ void VersionTree::AddSlot(Node* node, unsigned index, const char* record,
 
 // Estimates.
 
-// The share of the tree's keys that is before `key`, as if all nodes had as many keys below each of their children, but for
-// what the children themselves have.
+// The share of the tree's keys that is before `key`, as if all nodes had as many keys below each of
+// their children, but for what the children themselves have.
 double VersionTree::ShareBefore(std::string_view key) const {
   double share = 0;
   double width = 1;

@@ -1,19 +1,23 @@
-// An ordered map of records in memory, made for memtables: a B+-tree of keys, each with all its versions.
+// An ordered map of records in memory, made for memtables: a B+-tree of keys, each with all its
+// versions.
 //
-// A search in a skip list waits for memory at each of its twenty steps. Here it is once or twice for each of four levels:
-// the first bytes in which the keys of a node differ lie side by side, and the records themselves are looked at
-// where those are equal. Versions of a key are a list behind its newest one, so that whoever wants the next key passes them
-// in one step; pointers that jump further and further let an old version be found in the logarithm of their number.
+// A search in a skip list waits for memory at each of its twenty steps. Here it is once or twice
+// for each of four levels: the first bytes in which the keys of a node differ lie side by side, and
+// the records themselves are looked at where those are equal. Versions of a key are a list behind
+// its newest one, so that whoever wants the next key passes them in one step; pointers that jump
+// further and further let an old version be found in the logarithm of their number.
 //
-// A record is what RocksDB keeps in a memtable: the length of the internal key (varint32), the internal key, and whatever
-// else. An internal key is a key and 8 bytes little-endian: the type of the record in the lowest 8 bits, which counts for
-// nothing here, and its version above, not 0 and the greater the newer it is. Entries are in order of
-// their keys, those of one key from the newest version to the oldest.
+// A record is what RocksDB keeps in a memtable: the length of the internal key (varint32), the
+// internal key, and whatever else. An internal key is a key and 8 bytes little-endian: the type of
+// the record in the lowest 8 bits, which counts for nothing here, and its version above, not 0 and
+// the greater the newer it is. Entries are in order of their keys, those of one key from the newest
+// version to the oldest.
 //
-// Insert may be called by many threads at once, and any number of others may read meanwhile, without waiting for
-// more than a node that is being changed: a node has a counter of its changes, odd while there is one, and a
-// reader who finds it changed reads again. What was inserted before a read began is found by it. Nothing is ever removed;
-// all memory is the owner's, who takes it back at once.
+// Insert may be called by many threads at once, and any number of others may read meanwhile,
+// without waiting for more than a node that is being changed: a node has a counter of its changes,
+// odd while there is one, and a reader who finds it changed reads again. What was inserted before a
+// read began is found by it. Nothing is ever removed; all memory is the owner's, who takes it back
+// at once.
 #pragma once
 
 #include <atomic>
@@ -30,7 +34,8 @@ class VersionTree {
   // Where nodes come from. Called by whoever inserts, at the same time too.
   class Memory {
    public:
-    // `bytes` aligned to 8, which stay until the tree is gone. A failure ends the process: nodes are locked.
+    // `bytes` aligned to 8, which stay until the tree is gone. A failure ends the process: nodes
+    // are locked.
     virtual char* Allocate(size_t bytes) noexcept = 0;
 
    protected:
@@ -49,12 +54,12 @@ class VersionTree {
   VersionTree(const VersionTree&) = delete;
   VersionTree& operator=(const VersionTree&) = delete;
 
-  // Adds a record, aligned to 2 bytes at least, which stays as it is for as long as the tree does. False: there is one of
-  // its key and version already, and the tree is unchanged.
+  // Adds a record, aligned to 2 bytes at least, which stays as it is for as long as the tree does.
+  // False: there is one of its key and version already, and the tree is unchanged.
   bool Insert(const char* record);
 
-  // How many keys lie between two, the first included, the second not: exact where there are hundreds, a guess from the
-  // shape of the tree where there are more.
+  // How many keys lie between two, the first included, the second not: exact where there are
+  // hundreds, a guess from the shape of the tree where there are more.
   uint64_t EstimateKeys(std::string_view begin, std::string_view end) const;
 
   // What an internal key or a record says.
@@ -72,8 +77,8 @@ class VersionTree {
     bool is_equal = false;
   };
   enum class Outcome { kDone, kExists, kAgain };
-  // Which leaf a search ends in: that of the first key at or behind the one given, if any of its leaf's, or of the last one
-  // before it.
+  // Which leaf a search ends in: that of the first key at or behind the one given, if any of its
+  // leaf's, or of the last one before it.
   enum class Side { kAtOrBehind, kBefore };
   // A leaf as it was when its counter had this value.
   struct Leaf {

@@ -39,8 +39,8 @@ class MemoryCharge {
   MemoryCharge(const MemoryCharge&) = delete;
   MemoryCharge& operator=(const MemoryCharge&) = delete;
 
-  // May be called for every row: a step smaller than kStep is not told, so that threads do not meet at the
-  // common counter. Zero always is.
+  // May be called for every row: a step smaller than kStep is not told, so that threads do not meet
+  // at the common counter. Zero always is.
   void Set(uint64_t bytes) {
     const int64_t step = static_cast<int64_t>(bytes) - told_;
     if (step == 0 || (bytes != 0 && step < kStep && step > -kStep)) return;

@@ -1,4 +1,5 @@
-// What RocksDB did for a statement, counted and timed by the thread that runs it, and the sums of that.
+// What RocksDB did for a statement, counted and timed by the thread that runs it, and the sums of
+// that.
 #pragma once
 
 #include <array>
@@ -40,8 +41,8 @@ enum class PerfLevel : uint8_t {
   kMutexTimes = 5  // All there is.
 };
 
-// One collection at a time, begun and ended on the same thread. A level of kOff costs nothing, and keeps RocksDB
-// from counting for the thread at all.
+// One collection at a time, begun and ended on the same thread. A level of kOff costs nothing, and
+// keeps RocksDB from counting for the thread at all.
 class PerfCollection {
  public:
   // Begins to collect for the calling thread, from zero; goes on when it has begun already.

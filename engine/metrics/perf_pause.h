@@ -1,4 +1,5 @@
-// Work that a thread does for the engine in the middle of a statement, and that is not to count as the statement's.
+// Work that a thread does for the engine in the middle of a statement, and that is not to count as
+// the statement's.
 #pragma once
 
 #include "rocksdb/perf_level.h"

@@ -1,4 +1,5 @@
-// What the engine and the adapter count themselves, beside RocksDB: rows, reads, refused locks (counters.def).
+// What the engine and the adapter count themselves, beside RocksDB: rows, reads, refused locks
+// (counters.def).
 #pragma once
 
 #include <array>
@@ -19,8 +20,8 @@ inline constexpr size_t kWorkKinds = 0
 #include "engine/metrics/counters.def"
     ;
 
-// Thread-safe. Threads count in shards of their own as far as these go, so that they seldom touch the same
-// cache line.
+// Thread-safe. Threads count in shards of their own as far as these go, so that they seldom touch
+// the same cache line.
 class WorkCounters {
  public:
   WorkCounters() = default;

@@ -1,5 +1,5 @@
-// The condition that the store is in now, and what it has done because reads asked for it, as figures that monitoring
-// asks for: SHOW STATUS LIKE 'cairn%'.
+// The condition that the store is in now, and what it has done because reads asked for it, as
+// figures that monitoring asks for: SHOW STATUS LIKE 'cairn%'.
 #pragma once
 
 #include <vector>

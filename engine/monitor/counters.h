@@ -1,4 +1,5 @@
-// The figures that RocksDB and the store count, under the names that SHOW STATUS gives them (counters.def).
+// The figures that RocksDB and the store count, under the names that SHOW STATUS gives them
+// (counters.def).
 #pragma once
 
 #include <cstdint>

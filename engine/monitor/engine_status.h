@@ -14,8 +14,9 @@ struct StatusSection {
   std::string text;
 };
 
-// The sections in the order in which they are shown: counts and distributions, the database, each column family
-// by name, memory, each background thread, snapshots made by name (of which there are none).
+// The sections in the order in which they are shown: counts and distributions, the database, each
+// column family by name, memory, each background thread, snapshots made by name (of which there are
+// none).
 std::vector<StatusSection> DescribeEngineStatus(const Database& database);
 
 }  // namespace cairn

@@ -43,8 +43,8 @@ struct Reads {
   double average_us = 0;
 };
 
-// RocksDB prints a histogram for each level: "** Level 2 read latency histogram (micros):", and in the next line
-// "Count: 12 Average: 3.4567  StdDev: 1.00".
+// RocksDB prints a histogram for each level: "** Level 2 read latency histogram (micros):", and in
+// the next line "Count: 12 Average: 3.4567  StdDev: 1.00".
 std::map<int, Reads> ReadsOfLevels(const Database& database, const ColumnFamily& family) {
   std::map<int, Reads> reads;
   std::string text;
@@ -63,7 +63,8 @@ std::map<int, Reads> ReadsOfLevels(const Database& database, const ColumnFamily&
   return reads;
 }
 
-// RocksDB collects what it knows of files under its mutex: one level at a time, so that writers get their turn.
+// RocksDB collects what it knows of files under its mutex: one level at a time, so that writers get
+// their turn.
 void CountFiles(const Database& database, const ColumnFamily& family, LevelFigures* figures) {
   rocksdb::GetColumnFamilyMetaDataOptions options;
   options.level = figures->level;

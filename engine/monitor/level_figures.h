@@ -1,4 +1,5 @@
-// What each level of a column family holds, and what the family's flushes and compactions did since the start.
+// What each level of a column family holds, and what the family's flushes and compactions did since
+// the start.
 #pragma once
 
 #include <cstdint>

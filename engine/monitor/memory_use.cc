@@ -89,8 +89,9 @@ void AppendMemtables(rocksdb::DB* db, std::vector<MemoryFigure>* figures) {
                       "(max_write_buffer_size_to_maintain)"});
 }
 
-// RocksDB does not say what flushes and compactions hold. Each has a block and its compressed image in work,
-// the buffer of the file that it writes, the filter of that file and what it reads ahead of each input file.
+// RocksDB does not say what flushes and compactions hold. Each has a block and its compressed image
+// in work, the buffer of the file that it writes, the filter of that file and what it reads ahead
+// of each input file.
 uint64_t BackgroundBytes(const Database& database, uint64_t flushes, uint64_t compactions) {
   const rocksdb::DBOptions options = database.rocksdb()->GetDBOptions();
   const uint64_t writes = options.writable_file_max_buffer_size;

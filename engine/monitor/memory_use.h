@@ -15,8 +15,8 @@ struct MemoryFigure {
   std::string detail;  // For people.
 };
 
-// Every role, also those that hold nothing now. The kinds of the block cache are counted by walking through it,
-// at most once in ten seconds; what changed since stands under "block cache: other".
+// Every role, also those that hold nothing now. The kinds of the block cache are counted by walking
+// through it, at most once in ten seconds; what changed since stands under "block cache: other".
 std::vector<MemoryFigure> ListMemory(const Database& database);
 
 }  // namespace cairn

@@ -1,4 +1,5 @@
-// Sorts more entries than memory holds: sorted runs go to table files in a temporary directory and are merged.
+// Sorts more entries than memory holds: sorted runs go to table files in a temporary directory and
+// are merged.
 #pragma once
 
 #include <cstdint>
@@ -31,14 +32,16 @@ class ExternalSorter {
  public:
   using Sink = std::function<Status(std::string_view key, std::string_view value)>;
 
-  // `name` begins the names of the runs and is unique among them. `env` and `comparator` outlive the sorter.
+  // `name` begins the names of the runs and is unique among them. `env` and `comparator` outlive
+  // the sorter.
   ExternalSorter(rocksdb::Env* env, const rocksdb::Comparator* comparator, std::string name,
                  SortSettings settings);
   ~ExternalSorter();
   ExternalSorter(const ExternalSorter&) = delete;
   ExternalSorter& operator=(const ExternalSorter&) = delete;
 
-  // Errors: kDuplicateKey when the key is still in memory, and nothing was added; kIoError, kNoSpace.
+  // Errors: kDuplicateKey when the key is still in memory, and nothing was added; kIoError,
+  // kNoSpace.
   Status Add(std::string_view key, std::string_view value);
   // Gives every entry to `sink` in the comparator's order, then is empty.
   // Errors: kDuplicateKey, kIoError, kNoSpace, kCorruption, those of `sink`.

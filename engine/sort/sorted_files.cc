@@ -17,7 +17,8 @@ rocksdb::Slice ToSlice(std::string_view bytes) {
   return rocksdb::Slice(bytes.data(), bytes.size());
 }
 
-// Names of tables and indexes may have any bytes; what no file name should have becomes an underscore.
+// Names of tables and indexes may have any bytes; what no file name should have becomes an
+// underscore.
 std::string FileNamePart(std::string_view name) {
   std::string part(name.substr(0, kMaxNameBytes));
   for (char& byte : part) {

@@ -1,5 +1,5 @@
-// Writes the entries of one index into table files that RocksDB then takes over as they are: no log, no
-// memtable, no compaction (docs/stock-format.md, 15).
+// Writes the entries of one index into table files that RocksDB then takes over as they are: no
+// log, no memtable, no compaction (docs/stock-format.md, 15).
 #pragma once
 
 #include <cstdint>
@@ -17,20 +17,20 @@
 
 namespace cairn {
 
-// Entries come in key order, the family's or its reverse: the first two of each file decide. Used by one
-// thread at a time; files that were not taken over are removed when it ends.
+// Entries come in key order, the family's or its reverse: the first two of each file decide. Used
+// by one thread at a time; files that were not taken over are removed when it ends.
 class SortedFiles {
  public:
-  // `family` belongs to `database`, which outlives this. The names of the files begin with `name`, whatever
-  // bytes it has. With `trace` each step is written to the log.
+  // `family` belongs to `database`, which outlives this. The names of the files begin with `name`,
+  // whatever bytes it has. With `trace` each step is written to the log.
   SortedFiles(Database* database, const ColumnFamily& family, std::string_view name, bool trace);
   ~SortedFiles();
   SortedFiles(const SortedFiles&) = delete;
   SortedFiles& operator=(const SortedFiles&) = delete;
 
-  // Errors: kOutOfOrder (the entry is left out, nothing else is lost), kIoError, kNoSpace. Entries that come
-  // in the reverse of the family's order are kept until the file is full, and their order is checked then:
-  // what kOutOfOrder says of them, and every other error, Finish() says again.
+  // Errors: kOutOfOrder (the entry is left out, nothing else is lost), kIoError, kNoSpace. Entries
+  // that come in the reverse of the family's order are kept until the file is full, and their order
+  // is checked then: what kOutOfOrder says of them, and every other error, Finish() says again.
   Status Add(std::string_view key, std::string_view value);
   // No more entries follow. Errors as Add.
   Status Finish();
@@ -40,9 +40,9 @@ class SortedFiles {
   uint64_t buffered_bytes() const { return buffered_bytes_; }
   const ColumnFamily& family() const { return family_; }
 
-  // Makes the files of all that have finished part of the database, all or none, and empties them. Keys that
-  // the database has already are overwritten: the caller has made sure that there are none where that matters.
-  // Errors: kIoError, kNoSpace, kInternal.
+  // Makes the files of all that have finished part of the database, all or none, and empties them.
+  // Keys that the database has already are overwritten: the caller has made sure that there are
+  // none where that matters. Errors: kIoError, kNoSpace, kInternal.
   static Status Ingest(Database* database, const std::vector<SortedFiles*>& sets);
 
   // The smallest and the largest key, in the order of keys; meaningful when not empty().
@@ -77,7 +77,8 @@ class SortedFiles {
   std::vector<rocksdb::ExternalSstFileInfo> files_;
 };
 
-// A sorter of entries of the index of that number, which `family` will hold. `database` outlives it.
+// A sorter of entries of the index of that number, which `family` will hold. `database` outlives
+// it.
 std::unique_ptr<ExternalSorter> MakeSorter(Database* database, const ColumnFamily& family,
                                            uint32_t index_number, SortSettings settings);
 

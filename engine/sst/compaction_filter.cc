@@ -43,8 +43,8 @@ class CompactionFilter final : public rocksdb::CompactionFilter {
     if (is_dropped_) return Decision::kRemove;
     if (!rule_.has_value() || !HasExpired(key, value)) return Decision::kKeep;
     ++removed_;
-    // Entries of secondary indexes are written once and removed by SingleDelete. The tombstone must be of
-    // the same kind: one that a session wrote may lie above this entry.
+    // Entries of secondary indexes are written once and removed by SingleDelete. The tombstone must
+    // be of the same kind: one that a session wrote may lie above this entry.
     return rule_->kind == IndexKind::kSecondary ? Decision::kPurge : Decision::kRemove;
   }
 

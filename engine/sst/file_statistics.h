@@ -26,8 +26,9 @@ struct IndexInFiles {
   uint64_t disk_bytes = 0;  // With its share of the blocks that belong to the whole file.
 };
 
-// Thread-safe. A flush, a compaction or an ingestion makes a column family stale; Refresh() sums up its files
-// again, so that no sequence of events can make the sums drift. Mutex: mutex_ guards everything.
+// Thread-safe. A flush, a compaction or an ingestion makes a column family stale; Refresh() sums up
+// its files again, so that no sequence of events can make the sums drift. Mutex: mutex_ guards
+// everything.
 class FileStatistics {
  public:
   FileStatistics(std::shared_ptr<const KeyLayouts> layouts, Log* log)
@@ -42,18 +43,20 @@ class FileStatistics {
   // Sums up the files of a family. Unreadable statistics are logged and count as missing.
   Status Refresh(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family);
 
-  // Whether a file of a family had a deletion of a range of keys when they were last counted, or was not counted yet.
+  // Whether a file of a family had a deletion of a range of keys when they were last counted, or
+  // was not counted yet.
   bool MayHaveRangeDeletions(uint32_t column_family) const;
 
-  // The sums of an index, while they are those of all its files: not when files have changed since, and not
-  // while files without the property are among them.
+  // The sums of an index, while they are those of all its files: not when files have changed since,
+  // and not while files without the property are among them.
   std::optional<IndexStatistics> Find(IndexId id) const;
   // The same, with the values; without them when the files were not looked at since the start.
   std::optional<IndexSums> FindSums(IndexId id) const;
 
   // The last sums of an index, also when files have changed since; zeros when none are known.
   IndexInFiles FindLast(IndexId id) const;
-  // When the files of a family were counted last, in microseconds since the epoch; none since the start.
+  // When the files of a family were counted last, in microseconds since the epoch; none since the
+  // start.
   std::optional<int64_t> CountedAt(uint32_t column_family) const;
 
   // The indexes whose sums changed since the last call.

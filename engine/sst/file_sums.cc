@@ -23,8 +23,8 @@ struct Piece {
   std::string smallest;
 };
 
-// A file's blocks by index: those that were finished while an index was written are its own, the others
-// are shared by the amount of data.
+// A file's blocks by index: those that were finished while an index was written are its own, the
+// others are shared by the amount of data.
 void AddDiskBytes(uint32_t family_id, const rocksdb::TableProperties& properties,
                   const std::vector<IndexStatistics>& entries,
                   std::map<IndexId, uint64_t>* disk_bytes) {

@@ -1,4 +1,5 @@
-// What the statistics in the table files of a column family say of each of its indexes when they are put together.
+// What the statistics in the table files of a column family say of each of its indexes when they
+// are put together.
 #pragma once
 
 #include <cstdint>
@@ -21,9 +22,9 @@ namespace cairn {
 // Element i: the values of the first i+1 parts of an index's keys, in all files.
 using ValuesOfPrefixes = std::vector<SharedValues>;
 
-// Distinct values are counted once within a sorted run, such as a level below 0, also those that begin in one file and
-// end in the next; values that several runs share are told by samples. Entries that a deletion in another file hides
-// count until both are merged.
+// Distinct values are counted once within a sorted run, such as a level below 0, also those that
+// begin in one file and end in the next; values that several runs share are told by samples.
+// Entries that a deletion in another file hides count until both are merged.
 struct IndexSums {
   // The distinct counts are empty unless files that have them hold most of the entries.
   IndexStatistics sums;
@@ -43,7 +44,8 @@ FileSums SumFiles(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family,
                   const rocksdb::TablePropertiesCollection& files, const KeyLayouts& layouts,
                   Log* log);
 
-// The statistics in a file's properties; nothing when it has none. Errors: those of DecodeIndexStatistics.
+// The statistics in a file's properties; nothing when it has none. Errors: those of
+// DecodeIndexStatistics.
 Result<std::optional<std::vector<IndexStatistics>>> ReadFileStatistics(
     const rocksdb::TableProperties& properties);
 

@@ -1,7 +1,8 @@
 // Copies of the database, and the one that mariadb-backup has made in the database's own directory.
 //
-// The tool removes it again when it has copied it; killed, or with its target full, it does not. Then the copy keeps every
-// table file on the disk that it names, also those that compactions have replaced long ago.
+// The tool removes it again when it has copied it; killed, or with its target full, it does not.
+// Then the copy keeps every table file on the disk that it names, also those that compactions have
+// replaced long ago.
 #pragma once
 
 #include <atomic>
@@ -18,12 +19,13 @@ namespace cairn {
 
 inline constexpr std::string_view kBackupCheckpointName = "mariabackup-checkpoint";
 
-// Where a copy of the database in `directory` may be made: anywhere by an absolute path; by a relative one only in
-// `directory`, as any other would lie among the databases and be taken for one. Errors: kInvalidArgument.
+// Where a copy of the database in `directory` may be made: anywhere by an absolute path; by a
+// relative one only in `directory`, as any other would lie among the databases and be taken for
+// one. Errors: kInvalidArgument.
 Status CheckCheckpointPath(const std::string& directory, const std::string& path);
 
-// Makes a copy that RocksDB has made in `path` complete and durable: with the mark of the format of `directory`, and
-// synced with its name. Errors: kIoError, kNoSpace; the copy is removed then.
+// Makes a copy that RocksDB has made in `path` complete and durable: with the mark of the format of
+// `directory`, and synced with its name. Errors: kIoError, kNoSpace; the copy is removed then.
 Status FinishCheckpoint(rocksdb::Env* env, const std::string& directory, const std::string& path);
 
 // mariadb-backup's copy in a database's directory. Thread-safe; mutex_ guards made_seconds_.

@@ -25,10 +25,10 @@ Result<std::vector<std::pair<std::string, std::string>>> SplitFamilyOptions(std:
 // Immutable after construction, so any thread may ask.
 class ColumnFamilyOptionSource {
  public:
-  // `base` holds the table factory and what else the caller decided; `default_text` is a list of RocksDB
-  // options for every family ("write_buffer_size=64m;compression=kLZ4Compression"), `override_text`
-  // one for single families ("cf1={write_buffer_size=8m};cf2={...}").
-  // Errors: kInvalidArgument, naming the option or the family.
+  // `base` holds the table factory and what else the caller decided; `default_text` is a list of
+  // RocksDB options for every family ("write_buffer_size=64m;compression=kLZ4Compression"),
+  // `override_text` one for single families ("cf1={write_buffer_size=8m};cf2={...}"). Errors:
+  // kInvalidArgument, naming the option or the family.
   static Result<ColumnFamilyOptionSource> Parse(
       rocksdb::ColumnFamilyOptions base, std::string_view default_text,
       std::string_view override_text,

@@ -1,9 +1,10 @@
 // Table files that a compaction could not read, and what keeps them from stopping all writes.
 //
-// RocksDB takes damage that a compaction meets for a reason to refuse every write to every table until a restart. But such a
-// compaction changes nothing: its files stay as they are, and RocksDB tries it again a second later, while others go on. So
-// exactly this is taken back: damage, or a file that is missing, met by a compaction or by the opening of files in the
-// background. Errors of flushes, of the log and of the MANIFEST stop writes as ever.
+// RocksDB takes damage that a compaction meets for a reason to refuse every write to every table
+// until a restart. But such a compaction changes nothing: its files stay as they are, and RocksDB
+// tries it again a second later, while others go on. So exactly this is taken back: damage, or a
+// file that is missing, met by a compaction or by the opening of files in the background. Errors of
+// flushes, of the log and of the MANIFEST stop writes as ever.
 #pragma once
 
 #include <cstdint>
@@ -46,8 +47,8 @@ class DamagedFiles {
 // The name of the table file that a text of RocksDB's mentions; empty when it mentions none.
 std::string TableFileIn(std::string_view text);
 
-// Goes before every other listener: it turns the errors that are no reason to stop writes into Ok. `log` is told once of
-// each file.
+// Goes before every other listener: it turns the errors that are no reason to stop writes into Ok.
+// `log` is told once of each file.
 std::shared_ptr<rocksdb::EventListener> MakeDamageListener(std::shared_ptr<DamagedFiles> files,
                                                            std::function<int64_t()> now_us,
                                                            Log* log);

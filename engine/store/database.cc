@@ -117,10 +117,11 @@ Status CheckLogs(const DatabaseOptions& options, Log* log) {
   });
 }
 
-// RocksDB keeps max_write_buffer_number memtables that are in files already, where its locks look whether a row was changed
-// since a snapshot that is older than the memtables after them. Files, where they look otherwise, are read for the row itself
-// anyway; our own locks (cairn_range_locks) compare values. Those of the bypass it would take for empty, and keep all. With 1
-// the last one goes with the next writes; 0 means its default.
+// RocksDB keeps max_write_buffer_number memtables that are in files already, where its locks look
+// whether a row was changed since a snapshot that is older than the memtables after them. Files,
+// where they look otherwise, are read for the row itself anyway; our own locks (cairn_range_locks)
+// compare values. Those of the bypass it would take for empty, and keep all. With 1 the last one
+// goes with the next writes; 0 means its default.
 void KeepNoFlushedMemtables(rocksdb::ColumnFamilyOptions* options) {
   options->max_write_buffer_size_to_maintain = 1;
 }
@@ -136,9 +137,10 @@ void SettleBypass(DatabaseOptions* options) {
 
 constexpr long kZfs = 0x2FC12FC1;  // What statfs() gives for it.
 
-// What a compaction writes would else pile up in the page cache, where it takes the place of blocks that are read, until
-// its file ends and is synced: then every commit waits for all of it. Waited for piece by piece, it can be rested for. On ZFS
-// RocksDB would sync the file for each piece, and with wal_bytes_per_sync commits would wait for pieces of the log.
+// What a compaction writes would else pile up in the page cache, where it takes the place of blocks
+// that are read, until its file ends and is synced: then every commit waits for all of it. Waited
+// for piece by piece, it can be rested for. On ZFS RocksDB would sync the file for each piece, and
+// with wal_bytes_per_sync commits would wait for pieces of the log.
 void SettlePace(DatabaseOptions* options) {
   if (options->db.rate_limiter != nullptr) options->pace = nullptr;
   if (options->pace == nullptr) return;
@@ -198,8 +200,9 @@ Result<std::unique_ptr<Database>> Database::Open(DatabaseOptions options, Log* l
   options.db.listeners.push_back(MakeStallListener(write_stalls));
   options.db.listeners.push_back(MakeBackgroundErrorListener(log, options.pace));
   options.db.listeners.push_back(MakeLogFailureListener(log_failure));
-  // A filter turns the entry of a dropped index into a Delete although a SingleDelete of a session may lie
-  // above it, and the stock plug-in's does that with expired entries too. Such pairs are no damage.
+  // A filter turns the entry of a dropped index into a Delete although a SingleDelete of a session
+  // may lie above it, and the stock plug-in's does that with expired entries too. Such pairs are no
+  // damage.
   options.db.enforce_single_del_contracts = false;
   KeepNoFlushedMemtables(&options.column_family);
   SettleBypass(&options);
@@ -538,7 +541,8 @@ Status Database::WriteLog() {
 }
 
 Status Database::MakeCommitsDurable() {
-  // RocksDB adds what it writes for a commit to what it wrote for the last try, which nothing could take by now.
+  // RocksDB adds what it writes for a commit to what it wrote for the last try, which nothing could
+  // take by now.
   CAIRN_RETURN_IF_ERROR(log_failure_->Check());
   // One that waits for the next start keeps nothing else from the disk.
   Status finished = unfinished_decisions_.Retry(db_.get(), range_locks_.get());

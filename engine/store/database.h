@@ -1,7 +1,8 @@
 // The one RocksDB instance: opened with every column family, closed with nothing left in memory.
 //
-// RocksDB itself is not hidden: callers use rocksdb() directly. This class owns what has to be right
-// once: which options a directory is opened with, which column families exist, durability and shutdown.
+// RocksDB itself is not hidden: callers use rocksdb() directly. This class owns what has to be
+// right once: which options a directory is opened with, which column families exist, durability and
+// shutdown.
 #pragma once
 
 #include <atomic>
@@ -50,7 +51,8 @@ struct ColumnFamily {
   mutable lsm::PrefixExtractor prefix_extractor;
   mutable lsm::MemtableReads memtable_reads;
   mutable lsm::LevelZeroReads level_zero_reads;
-  // Nobody here deletes ranges of keys, and to look for such deletions costs every read; but another program may have.
+  // Nobody here deletes ranges of keys, and to look for such deletions costs every read; but
+  // another program may have.
   bool opened_without_memtable = false;  // All that others have written was in files.
   mutable std::atomic<bool> may_have_range_deletions{true};
 };
@@ -71,9 +73,9 @@ struct DatabaseOptions {
   std::shared_ptr<CollectorControl> collector = std::make_shared<CollectorControl>();
 };
 
-// Thread-safe, but for Close(). Mutexes: families_mutex_ guards families_ and is held while a family is
-// created; options_mutex_ is held while options of a family change; merge_mutex_ guards background_work_paused_ and is
-// held while files are merged for reads.
+// Thread-safe, but for Close(). Mutexes: families_mutex_ guards families_ and is held while a
+// family is created; options_mutex_ is held while options of a family change; merge_mutex_ guards
+// background_work_paused_ and is held while files are merged for reads.
 class Database {
  public:
   // Opens or creates the database. `log` outlives the result.
@@ -104,9 +106,11 @@ class Database {
   LatencyHistogram& commit_latency() { return commit_latency_; }
   const LatencyHistogram& commit_latency() const { return commit_latency_; }
   UnfinishedDecisions& unfinished_decisions() { return unfinished_decisions_; }
-  // From here on transactions lock with `table`, and not with RocksDB's locks. Called once, while there is none.
+  // From here on transactions lock with `table`, and not with RocksDB's locks. Called once, while
+  // there is none.
   void UseRangeLocks(std::unique_ptr<RangeLockTable> table);
-  // From what size on the batch of a prepared transaction becomes a memtable as it is (txn/memtable_bypass.h); 0: none.
+  // From what size on the batch of a prepared transaction becomes a memtable as it is
+  // (txn/memtable_bypass.h); 0: none.
   uint64_t bypass_memtable_bytes() const { return options_.bypass_memtable_bytes; }
   // Null: transactions lock with RocksDB's locks, key by key.
   RangeLockTable* range_locks() const { return range_locks_.get(); }
@@ -137,8 +141,8 @@ class Database {
                const rocksdb::Slice* keys, rocksdb::PinnableSlice* values,
                rocksdb::Status* outcomes);
 
-  // An iterator over a family, for scans that mostly go forward. It shows the state of options.snapshot or, without
-  // one, of now; what `options` points at outlives it.
+  // An iterator over a family, for scans that mostly go forward. It shows the state of
+  // options.snapshot or, without one, of now; what `options` points at outlives it.
   std::unique_ptr<rocksdb::Iterator> NewIterator(const ColumnFamily& family,
                                                  rocksdb::ReadOptions options);
 
@@ -146,17 +150,19 @@ class Database {
   Status FlushMemtables();
   // Begins to write out those memtables for whose scans that pays: see MemtableReads.
   Status FlushMemtablesWhereItPays();
-  // Merges files of level 0 for whose reads that pays, see LevelZeroReads, and waits for it. Begins with no further
-  // family once `cancel` is true; what runs ends early by AbortCompactions(). The first error of any family.
+  // Merges files of level 0 for whose reads that pays, see LevelZeroReads, and waits for it. Begins
+  // with no further family once `cancel` is true; what runs ends early by AbortCompactions(). The
+  // first error of any family.
   Status MergeLevelZeroWhereItPays(const std::atomic<bool>& cancel);
   // How often each of these two has done so since the start.
   uint64_t memtables_written_for_reads() const { return memtables_written_for_reads_; }
   uint64_t level_zero_merges_for_reads() const { return level_zero_merges_for_reads_; }
-  // Waits until flushes and compactions have ended; none begins until the next call of the second. Calls do not nest.
+  // Waits until flushes and compactions have ended; none begins until the next call of the second.
+  // Calls do not nest.
   Status PauseBackgroundWork();
   Status ContinueBackgroundWork();
-  // Ends the compactions that run, whoever has asked for them, and waits for it; none begins until the second is
-  // called.
+  // Ends the compactions that run, whoever has asked for them, and waits for it; none begins until
+  // the second is called.
   void AbortCompactions() {
     const IoPace::Haste haste(pace());
     db_->AbortAllCompactions();
@@ -166,22 +172,25 @@ class Database {
   uint64_t manual_compactions_processed() const { return compactions_processed_; }
   uint64_t manual_compactions_running() const { return compactions_running_; }
 
-  // Compacts a whole family, or the files of level 0 of every family into level 1. The former is logged.
-  // `threads`: that share the work; 0: as many as every compaction has.
+  // Compacts a whole family, or the files of level 0 of every family into level 1. The former is
+  // logged. `threads`: that share the work; 0: as many as every compaction has.
   Status Compact(const ColumnFamily& family, uint32_t threads = 0);
   Status CompactLevelZero();
-  // Compacts the keys of one index. With `cancel` nobody waits for it, and it ends early when that becomes true.
+  // Compacts the keys of one index. With `cancel` nobody waits for it, and it ends early when that
+  // becomes true.
   Status CompactIndex(const ColumnFamily& family, uint32_t index_number,
                       std::atomic<bool>* cancel = nullptr);
-  // Makes a consistent copy in the directory `path`, which must not exist yet. Data files become links where
-  // the file system allows. It is durable. Errors: those of CheckCheckpointPath, of FinishCheckpoint, of RocksDB.
+  // Makes a consistent copy in the directory `path`, which must not exist yet. Data files become
+  // links where the file system allows. It is durable. Errors: those of CheckCheckpointPath, of
+  // FinishCheckpoint, of RocksDB.
   Status CreateCheckpoint(std::string path);
   // The copy that mariadb-backup has made in the database's directory.
   BackupCheckpoint& backup_checkpoint() { return backup_checkpoint_; }
   const BackupCheckpoint& backup_checkpoint() const { return backup_checkpoint_; }
-  // Changes options of open families: "cf1={write_buffer_size=8m};cf2={...}". A family that does not exist is
-  // created. Errors: kInvalidArgument, naming the family and the option. Nothing was changed then, unless the
-  // option is one that cannot change while the database is open: families that stand before it have changed.
+  // Changes options of open families: "cf1={write_buffer_size=8m};cf2={...}". A family that does
+  // not exist is created. Errors: kInvalidArgument, naming the family and the option. Nothing was
+  // changed then, unless the option is one that cannot change while the database is open: families
+  // that stand before it have changed.
   Status UpdateFamilyOptions(std::string_view text);
   // Brings the statistics of the families whose files changed up to date.
   Status RefreshStatistics();
@@ -190,19 +199,21 @@ class Database {
   // A number for the names of the next sorted files, used once while the database is open.
   uint64_t NextSortedFileNumber() { return next_sorted_file_number_++; }
 
-  // Writes the log's buffer to the file, so that a death of the process loses nothing of it. Errors: kIoError, kNoSpace;
-  // once the log could not be written, until RocksDB has recovered from that.
+  // Writes the log's buffer to the file, so that a death of the process loses nothing of it.
+  // Errors: kIoError, kNoSpace; once the log could not be written, until RocksDB has recovered from
+  // that.
   Status WriteLog();
-  // The same, and syncs the file, once for all that ask meanwhile; with rocksdb_allow_mmap_writes RocksDB cannot do that
-  // at any time.
+  // The same, and syncs the file, once for all that ask meanwhile; with rocksdb_allow_mmap_writes
+  // RocksDB cannot do that at any time.
   Status SyncLog();
 
-  // Everything that is committed is on disk when this returns, and so is what was decided of prepared transactions.
+  // Everything that is committed is on disk when this returns, and so is what was decided of
+  // prepared transactions.
   Status MakeCommitsDurable();
 
-  // Stops background work, syncs the log and closes; no other call may run or follow. Memtables stay in
-  // the log: callers that want them in files call FlushMemtables() first. Called by the destructor too,
-  // which logs errors.
+  // Stops background work, syncs the log and closes; no other call may run or follow. Memtables
+  // stay in the log: callers that want them in files call FlushMemtables() first. Called by the
+  // destructor too, which logs errors.
   Status Close();
 
  private:

@@ -55,8 +55,9 @@ Result<Contents> List(rocksdb::Env* env, const std::string& directory) {
   return contents;
 }
 
-// RocksDB writes its first MANIFEST, with nothing in it, before it writes CURRENT, and goes on with another one before
-// there is anything to lose: what a start left that was killed at that moment must not keep the next one out.
+// RocksDB writes its first MANIFEST, with nothing in it, before it writes CURRENT, and goes on with
+// another one before there is anything to lose: what a start left that was killed at that moment
+// must not keep the next one out.
 bool IsCutOffCreation(rocksdb::Env* env, const std::string& directory, const Contents& contents) {
   constexpr uint64_t kMostBytes = 1024;
   uint64_t bytes = 0;
@@ -107,7 +108,8 @@ bool IsSameDirectory(rocksdb::Env* env, const std::string& one, const std::strin
   return normal(one) == normal(other);
 }
 
-// The logs where the database had them, which RocksDB will not read either. They may be gone, or moved as they should be.
+// The logs where the database had them, which RocksDB will not read either. They may be gone, or
+// moved as they should be.
 Status CheckNoFormerLogs(rocksdb::Env* env, const std::string& directory,
                          const std::string& log_directory) {
   CAIRN_ASSIGN_OR_RETURN(const std::string former, StoredLogDirectory(env, directory));

@@ -1,8 +1,8 @@
 // A file in the database's directory that says which Cairn may open it.
 //
-// A directory of a newer Cairn has to stay as it is, and opening it with RocksDB changes it already. So
-// its version also stands in a file beside RocksDB's, which is read first. RocksDB keeps files whose
-// names it does not know, and the stock plug-in ignores this one.
+// A directory of a newer Cairn has to stay as it is, and opening it with RocksDB changes it
+// already. So its version also stands in a file beside RocksDB's, which is read first. RocksDB
+// keeps files whose names it does not know, and the stock plug-in ignores this one.
 #pragma once
 
 #include <string>
@@ -17,8 +17,8 @@ namespace cairn {
 inline constexpr std::string_view kDirectoryMarkerName = "CAIRN_FORMAT";
 inline constexpr int kDirectoryMarkerVersion = 1;
 
-// Reads only. A directory without the file, or that does not exist, is fine. Errors: kNotSupported (a
-// version that this release does not know), kCorruption (no number), kIoError.
+// Reads only. A directory without the file, or that does not exist, is fine. Errors: kNotSupported
+// (a version that this release does not know), kCorruption (no number), kIoError.
 Status CheckDirectoryMarker(rocksdb::Env* env, const std::string& directory);
 // Writes the file, in one step and synced, unless it is there.
 Status WriteDirectoryMarker(rocksdb::Env* env, const std::string& directory);

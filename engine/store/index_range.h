@@ -10,9 +10,10 @@
 
 namespace cairn {
 
-// Every key of an index starts with its number, so that they lie between the number and the one after it
-// (docs/stock-format.md, 2). In a reverse family the comparator's order runs from the end to the
-// beginning. No key equals a bare index number: it does not matter which end RocksDB takes for inclusive.
+// Every key of an index starts with its number, so that they lie between the number and the one
+// after it (docs/stock-format.md, 2). In a reverse family the comparator's order runs from the end
+// to the beginning. No key equals a bare index number: it does not matter which end RocksDB takes
+// for inclusive.
 //
 // RocksDB points at lower() and upper() while it uses them; the object stays where it is.
 class IndexRange {

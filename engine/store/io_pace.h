@@ -10,14 +10,17 @@
 
 namespace cairn {
 
-// What RocksDB asks before each piece that a compaction writes. A compaction rests for a multiple of the time that its
-// reading and writing took: nearly not at all where files are in memory or the disk is fast, and where it is slow, most of
-// the disk is left to others. It rests the less, the more files of level 0 wait to be merged, and not at all with twice as
-// many as RocksDB merges them from, while RocksDB holds writes back or cannot write, or while somebody waits for a
-// compaction. Flushes never rest; nor do reads, which a compaction may do under a mutex of RocksDB's table cache.
+// What RocksDB asks before each piece that a compaction writes. A compaction rests for a multiple
+// of the time that its reading and writing took: nearly not at all where files are in memory or the
+// disk is fast, and where it is slow, most of the disk is left to others. It rests the less, the
+// more files of level 0 wait to be merged, and not at all with twice as many as RocksDB merges them
+// from, while RocksDB holds writes back or cannot write, or while somebody waits for a compaction.
+// Flushes never rest; nor do reads, which a compaction may do under a mutex of RocksDB's table
+// cache.
 //
-// Thread-safe; taken for a limit of bytes it has none. It belongs to compactions' own threads, whose perf level it
-// raises to have their time measured: a session's thread compacts within a Haste.
+// Thread-safe; taken for a limit of bytes it has none. It belongs to compactions' own threads,
+// whose perf level it raises to have their time measured: a session's thread compacts within a
+// Haste.
 class IoPace final : public rocksdb::RateLimiter {
  public:
   // Of the time that reading and writing took, with an empty level 0.
@@ -46,8 +49,8 @@ class IoPace final : public rocksdb::RateLimiter {
 
   // On at first.
   void SetOn(bool on) { on_.store(on, std::memory_order_relaxed); }
-  // Of a column family: the files in its level 0 by the number from which RocksDB merges them; kMostBacklog while it
-  // holds writes back for the family.
+  // Of a column family: the files in its level 0 by the number from which RocksDB merges them;
+  // kMostBacklog while it holds writes back for the family.
   void SetBacklog(uint32_t family, double backlog);
   // Whether RocksDB cannot write, and waits for compactions before it goes on.
   void SetFailing(bool failing) { failing_.store(failing, std::memory_order_relaxed); }

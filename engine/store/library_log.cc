@@ -64,7 +64,8 @@ class LibraryLog final : public rocksdb::Logger {
     log_->Write(SeverityOf(level), line);
   }
 
-  // A compaction that cannot be done is tried again every second, and RocksDB says so each time, with a number.
+  // A compaction that cannot be done is tried again every second, and RocksDB says so each time,
+  // with a number.
   bool IsRepeated(const std::string& line) {
     constexpr std::string_view kTriedAgain = "Waiting after background compaction error: ";
     constexpr std::string_view kNumber = ", Accumulated background error counts: ";

@@ -10,13 +10,14 @@
 
 namespace cairn {
 
-// A logger that writes messages to `file`, RocksDB's LOG, from INFO_LEVEL on (or from `copied`, where that is less),
-// and those from `copied` on to `log` too. SetInfoLogLevel sets `copied`, at any time. `log` outlives it.
+// A logger that writes messages to `file`, RocksDB's LOG, from INFO_LEVEL on (or from `copied`,
+// where that is less), and those from `copied` on to `log` too. SetInfoLogLevel sets `copied`, at
+// any time. `log` outlives it.
 std::shared_ptr<rocksdb::Logger> MakeLibraryLog(std::shared_ptr<rocksdb::Logger> file, Log* log,
                                                 rocksdb::InfoLogLevel copied);
 
-// Errors of flushes, compactions and the log of writes, after which RocksDB takes no writes, and that it does again.
-// `pace`, if there is one, learns of them too.
+// Errors of flushes, compactions and the log of writes, after which RocksDB takes no writes, and
+// that it does again. `pace`, if there is one, learns of them too.
 std::shared_ptr<rocksdb::EventListener> MakeBackgroundErrorListener(
     Log* log, std::shared_ptr<IoPace> pace = nullptr);
 

@@ -14,9 +14,9 @@
 namespace cairn {
 namespace {
 
-// RocksDB's layout of a log: blocks with records that do not cross them. A record has a masked CRC of all that follows
-// its length, the length of its content (2 bytes, little-endian), and a type; logs whose files are used again have the
-// number of the log behind that.
+// RocksDB's layout of a log: blocks with records that do not cross them. A record has a masked CRC
+// of all that follows its length, the length of its content (2 bytes, little-endian), and a type;
+// logs whose files are used again have the number of the log behind that.
 constexpr size_t kBlockBytes = 32 * 1024;
 constexpr size_t kHeaderBytes = 7;
 constexpr size_t kLengthAt = 4;
@@ -150,7 +150,8 @@ class LogScan {
       has_changes_ = has_changes_ || HoldsChanges(record.type);
       position_ += record.bytes;
     }
-    // A head does not fit into what is left of a whole block, which is zeros; elsewhere the file is cut off.
+    // A head does not fit into what is left of a whole block, which is zeros; elsewhere the file is
+    // cut off.
     return block_.size() == kBlockBytes || position_ == block_.size();
   }
 
@@ -211,7 +212,8 @@ class LogScan {
     return Status();
   }
 
-  // Whether `rest`, to the end of the file, is the whole content of a record whose length says otherwise.
+  // Whether `rest`, to the end of the file, is the whole content of a record whose length says
+  // otherwise.
   static bool EndsAsWhole(std::string_view rest) {
     uint32_t stored = 0;
     std::memcpy(&stored, rest.data(), sizeof stored);
@@ -300,8 +302,8 @@ FilesBeside FilesBesideLog(const std::vector<lsm::FamilyFiles>& families, uint64
   return files;
 }
 
-// What a crash leaves: no table file has anything that was written after the end of a log that others lack, as the log is
-// synced before.
+// What a crash leaves: no table file has anything that was written after the end of a log that
+// others lack, as the log is synced before.
 bool IsTornTail(const LogDamage& damage, FilesBeside files) {
   return damage.kind == LogDamage::Kind::kCutOff && !damage.followed &&
          !(files.ahead && files.behind);
@@ -343,8 +345,8 @@ Status CutOff(rocksdb::Env* env, const std::string& path, uint64_t size) {
   return FromRocksDb(cut);
 }
 
-// Leaves nothing of the logs behind `size` bytes of the one with this number. The newest goes first: after a crash in
-// between, the damage is still found.
+// Leaves nothing of the logs behind `size` bytes of the one with this number. The newest goes
+// first: after a crash in between, the damage is still found.
 Status GoBackTo(rocksdb::Env* env, const std::map<uint64_t, std::string>& logs, uint64_t number,
                 uint64_t size, Log* log) {
   for (auto later = logs.rbegin(); later != logs.rend() && later->first > number; ++later) {

@@ -1,8 +1,9 @@
 // Whether RocksDB's write-ahead logs are whole, found out before RocksDB replays them.
 //
-// RocksDB takes any log that ends within a record for one that a crash cut off, also when later transactions follow in
-// the next one; it passes over zeros in silence; and it refuses a tail that a file system has filled with zeros. What a
-// start leaves out of the logs is decided here instead, by rocksdb_wal_recovery_mode:
+// RocksDB takes any log that ends within a record for one that a crash cut off, also when later
+// transactions follow in the next one; it passes over zeros in silence; and it refuses a tail that
+// a file system has filled with zeros. What a start leaves out of the logs is decided here instead,
+// by rocksdb_wal_recovery_mode:
 //
 //   0  leaves out the record that a crash cut off at the very end; refuses any other damage
 //   1  refuses both
@@ -24,7 +25,8 @@ namespace cairn {
 // The first place in a log that is not as it was written.
 struct LogDamage {
   enum class Kind : uint8_t {
-    kCutOff,  // The last record of the file lacks its end, which is missing or zeros. Nothing follows.
+    kCutOff,   // The last record of the file lacks its end, which is missing or zeros. Nothing
+               // follows.
     kZeros,    // Zeros between records.
     kDamaged,  // Anything else.
   };
@@ -54,9 +56,10 @@ struct LogPlaces {
   std::string logs;
 };
 
-// Lets a start go on by `mode`, or says why it cannot; `log` is told what it leaves out. What mode 2 leaves out, and damage at
-// the very end, which nothing whole follows, is cut away, so that neither RocksDB nor a later start finds it. Nothing else is
-// changed. The caller has the directories to itself. Errors: kCorruption, kIoError.
+// Lets a start go on by `mode`, or says why it cannot; `log` is told what it leaves out. What mode
+// 2 leaves out, and damage at the very end, which nothing whole follows, is cut away, so that
+// neither RocksDB nor a later start finds it. Nothing else is changed. The caller has the
+// directories to itself. Errors: kCorruption, kIoError.
 Status PrepareLogs(rocksdb::Env* env, const LogPlaces& places, rocksdb::WALRecoveryMode mode,
                    Log* log);
 

@@ -20,8 +20,8 @@ constexpr std::string_view kTableFactory = "block_based_table_factory";
 // Options that RocksDB reads but leaves out when it writes options down.
 constexpr std::string_view kNotDescribed[] = {kTableFactory, "compression_per_level"};
 
-// Names of values that RocksDB had when the stock plug-in was made, and what they are called now. What is
-// written with Zstandard has been final for long.
+// Names of values that RocksDB had when the stock plug-in was made, and what they are called now.
+// What is written with Zstandard has been final for long.
 constexpr std::pair<std::string_view, std::string_view> kRenamedValues[] = {
     {"kZSTDNotFinalCompression", "kZSTD"}};
 
@@ -158,7 +158,8 @@ Result<rocksdb::ColumnFamilyOptions> ApplyOptionText(const rocksdb::ColumnFamily
   rocksdb::ConfigOptions config;
   config.ignore_unknown_options = false;
   rocksdb::ColumnFamilyOptions options = base;
-  // One by one, so that an error is about one; in an order of its own, so that it is always the same one.
+  // One by one, so that an error is about one; in an order of its own, so that it is always the
+  // same one.
   for (const auto& [name, value] : std::map(map.begin(), map.end())) {
     rocksdb::ColumnFamilyOptions next;
     const rocksdb::Status applied =

@@ -9,9 +9,10 @@
 
 namespace cairn {
 
-// Applies a list such as "write_buffer_size=64m;block_based_table_factory={block_size=16k}" to `base`.
-// Errors: kInvalidArgument. An unknown option is named together with the nearest one that exists; a negative
-// number where RocksDB has none, which it would take for a huge one, is refused too.
+// Applies a list such as "write_buffer_size=64m;block_based_table_factory={block_size=16k}" to
+// `base`. Errors: kInvalidArgument. An unknown option is named together with the nearest one that
+// exists; a negative number where RocksDB has none, which it would take for a huge one, is refused
+// too.
 Result<rocksdb::ColumnFamilyOptions> ApplyOptionText(const rocksdb::ColumnFamilyOptions& base,
                                                      std::string_view text);
 

@@ -13,7 +13,8 @@ bool IsDamage(StatusCode code) {
   return code == StatusCode::kCorruption || code == StatusCode::kIoError;
 }
 
-// The server cuts a message to some 200 bytes. What matters comes first: the two checksums that RocksDB tells go to the end.
+// The server cuts a message to some 200 bytes. What matters comes first: the two checksums that
+// RocksDB tells go to the end.
 std::string Reordered(std::string text, const std::string& key) {
   constexpr std::string_view kCorruption = "Corruption: ";
   if (text.starts_with(kCorruption)) text.erase(0, kCorruption.size());

@@ -52,9 +52,10 @@ Status PrepareDirectory(const char* variable, const std::string& path) {
                 std::string(variable) + ": " + path + " cannot be used: " + std::strerror(errno));
 }
 
-// Of the block cache, where nobody wants another number. A block that is larger than its shard is never kept, and the
-// filter of a file has 10 bits for each entry: with RocksDB's own choice, from 512 KiB on, each look into a file of
-// millions of rows reads its filter again. Its clock cache has such shards anyway.
+// Of the block cache, where nobody wants another number. A block that is larger than its shard is
+// never kept, and the filter of a file has 10 bits for each entry: with RocksDB's own choice, from
+// 512 KiB on, each look into a file of millions of rows reads its filter again. Its clock cache has
+// such shards anyway.
 constexpr uint64_t kLeastShardBytes = 32 << 20;
 constexpr int kMostShardBits = 6;
 

@@ -51,22 +51,24 @@ struct StoreSettings {
   uint32_t remembered_deadlocks = 5;
   bool refuse_unknown_options = false;  // In the OPTIONS file of the directory.
   bool open_marked_corrupted = false;   // The stock plug-in met damaged data there.
-  // Further options by RocksDB's names, as text: of the database, and of the block-based table format.
+  // Further options by RocksDB's names, as text: of the database, and of the block-based table
+  // format.
   std::unordered_map<std::string, std::string> database_options;
   std::unordered_map<std::string, std::string> table_options;
   std::string default_column_family_text;
   std::string override_column_family_text;
 };
 
-// Options that refer to objects which outlive one setting: the cache and the logger can be changed later.
+// Options that refer to objects which outlive one setting: the cache and the logger can be changed
+// later.
 struct StoreOptions {
   DatabaseOptions database;
   std::shared_ptr<rocksdb::Cache> block_cache;
   std::shared_ptr<rocksdb::Logger> info_log;
 };
 
-// Creates the directory when it may and has to. `log` outlives what is made. Errors: kInvalidArgument, kReadOnly,
-// kIoError, kNoSpace, those of CheckDirectoryMarker.
+// Creates the directory when it may and has to. `log` outlives what is made. Errors:
+// kInvalidArgument, kReadOnly, kIoError, kNoSpace, those of CheckDirectoryMarker.
 Result<StoreOptions> MakeStoreOptions(const StoreSettings& settings, Log* log);
 
 void SetBlockCacheBytes(StoreOptions* options, uint64_t bytes);
@@ -77,7 +79,8 @@ void SetStatisticsLevel(StoreOptions* options, int level);
 // A limit can be changed but neither made nor taken away while the database is open: false then.
 [[nodiscard]] bool SetRateLimit(StoreOptions* options, uint64_t bytes_per_s);
 void SetDeletionRate(StoreOptions* options, uint64_t bytes_per_s);
-// RocksDB makes room for all of them at once, so that a number without bounds would be the end of the process.
+// RocksDB makes room for all of them at once, so that a number without bounds would be the end of
+// the process.
 inline constexpr uint32_t kMostRememberedDeadlocks = 100'000;
 
 // Facts about the RocksDB that is linked: its revision, and the compression methods that it has.

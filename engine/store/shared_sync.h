@@ -10,11 +10,12 @@
 
 namespace cairn {
 
-// Thread-safe. Mutex: mutex_ guards all fields and the rounds; it is not held while the log is synced.
+// Thread-safe. Mutex: mutex_ guards all fields and the rounds; it is not held while the log is
+// synced.
 class SharedSync {
  public:
-  // Returns once a sync that began after this call has ended, with what it came to. `sync` does the work, on this
-  // thread or on that of another caller.
+  // Returns once a sync that began after this call has ended, with what it came to. `sync` does the
+  // work, on this thread or on that of another caller.
   Status Run(const std::function<Status()>& sync);
 
  private:

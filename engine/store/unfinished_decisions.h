@@ -1,8 +1,9 @@
 // Decisions on prepared transactions, to commit or to roll back, that could not be carried out.
 //
-// The transactions stay prepared, with their locks. Some decisions are tried again; whoever made one must not forget it
-// before it is carried out, as after a restart these are prepared transactions like others. Of others whoever decided
-// knows that they failed: they are remembered so that nobody decides otherwise.
+// The transactions stay prepared, with their locks. Some decisions are tried again; whoever made
+// one must not forget it before it is carried out, as after a restart these are prepared
+// transactions like others. Of others whoever decided knows that they failed: they are remembered
+// so that nobody decides otherwise.
 #pragma once
 
 #include <cstdint>
@@ -29,12 +30,13 @@ class UnfinishedDecisions {
 
   enum class Decision : uint8_t { kCommit, kRollback };
 
-  // `name`: of a transaction that RocksDB knows as prepared, and that no other object owns. `holder`: that has its locks
-  // (PreparedLocks); null: it has them itself, or a table of ranges does.
+  // `name`: of a transaction that RocksDB knows as prepared, and that no other object owns.
+  // `holder`: that has its locks (PreparedLocks); null: it has them itself, or a table of ranges
+  // does.
   void Add(std::string name, Decision decision, std::unique_ptr<rocksdb::Transaction> holder,
            Chance chance);
-  // Carries out what there is and releases what `locks`, if there are any, keep for it. Errors: those of the first that
-  // fails; it and the others stay. kIoError: some wait for the next start.
+  // Carries out what there is and releases what `locks`, if there are any, keep for it. Errors:
+  // those of the first that fails; it and the others stay. kIoError: some wait for the next start.
   Status Retry(rocksdb::TransactionDB* database, RangeLockTable* locks);
   // Whether it is among those that only the next start can decide.
   bool IsForTheNextStart(const std::string& name);

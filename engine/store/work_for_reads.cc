@@ -1,4 +1,5 @@
-// What is done in the background because it makes reads cheaper: memtables that are written out, files that are merged.
+// What is done in the background because it makes reads cheaper: memtables that are written out,
+// files that are merged.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -9,9 +10,9 @@
 
 namespace cairn {
 
-// Nothing is written out where it would only add to the memtables that wait to be written, or the files to be merged;
-// nor while writing fails, as RocksDB, which recovers from that by itself, does not from a memtable that cannot be
-// replaced.
+// Nothing is written out where it would only add to the memtables that wait to be written, or the
+// files to be merged; nor while writing fails, as RocksDB, which recovers from that by itself, does
+// not from a memtable that cannot be replaced.
 Status Database::FlushMemtablesWhereItPays() {
   if (log_failure_->any()) return Status();
   for (const ColumnFamily* family : Families()) {
@@ -65,8 +66,8 @@ Status Database::MergeLevelZeroWhereItPays(const std::atomic<bool>& cancel) {
   return first_error;
 }
 
-// Whether RocksDB merges something, or is about to, in any family. That is more urgent, and with few background jobs one
-// of ours would hold it up.
+// Whether RocksDB merges something, or is about to, in any family. That is more urgent, and with
+// few background jobs one of ours would hold it up.
 bool Database::IsCompacting() const {
   uint64_t running = 0;
   db_->GetIntProperty(rocksdb::DB::Properties::kNumRunningCompactions, &running);

@@ -12,13 +12,15 @@ constexpr std::array<rocksdb::WriteStallCause, 3> kRocksDbCauses = {
     rocksdb::WriteStallCause::kMemtableLimit, rocksdb::WriteStallCause::kL0FileCountLimit,
     rocksdb::WriteStallCause::kPendingCompactionBytes};
 
-// The condition changes on the thread that wrote the last byte into a memtable too. That thread then waits, and
-// reports the change only when the wait is over; but that the memtable is full it reports before.
+// The condition changes on the thread that wrote the last byte into a memtable too. That thread
+// then waits, and reports the change only when the wait is over; but that the memtable is full it
+// reports before.
 class StallListener final : public rocksdb::EventListener {
  public:
   explicit StallListener(std::shared_ptr<WriteStalls> stalls) : stalls_(std::move(stalls)) {}
 
-  // RocksDB may hold its mutex here (DBImpl::IngestWBWIAsMemtable), and whoever asked it for figures would wait for ever.
+  // RocksDB may hold its mutex here (DBImpl::IngestWBWIAsMemtable), and whoever asked it for
+  // figures would wait for ever.
   void OnStallConditionsChanged(const rocksdb::WriteStallInfo& info) override {
     stalls_->NoteChange(info.cf_name);
   }
@@ -165,7 +167,8 @@ void WriteStalls::LookLocked(const std::string& name, Family* family) {
     for (size_t cause = 0; cause < kCauses; ++cause) {
       if (counts[kind][cause] <= family->counts[kind][cause]) continue;
       if (is(family->stall, kind, cause) || is(now_holds, kind, cause)) continue;
-      // It came and went between two looks, which are as close as two changes of the family's files.
+      // It came and went between two looks, which are as close as two changes of the family's
+      // files.
       WriteStall missed;
       missed.family = name;
       missed.kind = static_cast<StallKind>(kind);

@@ -1,4 +1,5 @@
-// When and why RocksDB slows writes down or stops them: what holds now, and what was in the last hour.
+// When and why RocksDB slows writes down or stops them: what holds now, and what was in the last
+// hour.
 #pragma once
 
 #include <array>
@@ -27,8 +28,8 @@ struct WriteStall {
   std::string family;
   StallKind kind = StallKind::kSlowed;
   StallCause cause = StallCause::kMemtables;
-  // Memtables, files or bytes: as many as there were at the last look at it, and from how many on RocksDB
-  // holds writes back.
+  // Memtables, files or bytes: as many as there were at the last look at it, and from how many on
+  // RocksDB holds writes back.
   uint64_t value = 0;
   uint64_t limit = 0;
   int64_t begin_us = 0;           // Since the epoch.
@@ -43,15 +44,16 @@ struct StallState {
   uint64_t pending_compaction_bytes = 0;
 };
 
-// What of these options and this state holds writes back, if anything: as RocksDB decides. Only kind, cause,
-// value and limit are set.
+// What of these options and this state holds writes back, if anything: as RocksDB decides. Only
+// kind, cause, value and limit are set.
 std::optional<WriteStall> FindStall(const rocksdb::ColumnFamilyOptions& options,
                                     const StallState& state);
 
-// Thread-safe. It looks at a family whenever RocksDB reports something of it that can change the answer:
-// a full memtable, a flush, a compaction; at a change of its own condition a little later. Mutexes: mutex_ guards
-// everything else and is held while RocksDB is asked for figures; nobody may take it under a mutex of RocksDB.
-// changed_mutex_ guards changed_, is held for moments and may be taken under any other.
+// Thread-safe. It looks at a family whenever RocksDB reports something of it that can change the
+// answer: a full memtable, a flush, a compaction; at a change of its own condition a little later.
+// Mutexes: mutex_ guards everything else and is held while RocksDB is asked for figures; nobody may
+// take it under a mutex of RocksDB. changed_mutex_ guards changed_, is held for moments and may be
+// taken under any other.
 class WriteStalls {
  public:
   static constexpr int64_t kRememberedUs =

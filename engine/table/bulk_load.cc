@@ -98,8 +98,8 @@ Status BulkLoad::CheckOverlap(const SortedFiles& rows) const {
   rocksdb::ReadOptions options;
   options.total_order_seek = true;
   options.fill_cache = false;
-  // In a reverse family the range runs from the end to the beginning, where the bounds lie the other way: its
-  // keys are checked instead.
+  // In a reverse family the range runs from the end to the beginning, where the bounds lie the
+  // other way: its keys are checked instead.
   if (!rows.family().reverse) {
     options.iterate_lower_bound = &first;
     options.iterate_upper_bound = &end;

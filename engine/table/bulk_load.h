@@ -1,5 +1,5 @@
-// Loads many rows of one table at once: their entries go to sorted files, which become part of the table
-// together when the load is finished (rocksdb_bulk_load).
+// Loads many rows of one table at once: their entries go to sorted files, which become part of the
+// table together when the load is finished (rocksdb_bulk_load).
 #pragma once
 
 #include <atomic>
@@ -23,9 +23,10 @@ struct BulkLoadSettings {
   bool trace = false;
 };
 
-// A row's entries are all in the load, whatever their index: a crash before Finish() leaves none of them, and
-// no reader meets an entry without its row. Uniqueness is checked for the primary key alone. Nobody else may
-// write to the table meanwhile: what he writes among the loaded rows is not seen.
+// A row's entries are all in the load, whatever their index: a crash before Finish() leaves none of
+// them, and no reader meets an entry without its row. Uniqueness is checked for the primary key
+// alone. Nobody else may write to the table meanwhile: what he writes among the loaded rows is not
+// seen.
 //
 // Belongs to one session; Enter(), Finish() and Discard() may be called from any thread.
 class BulkLoad {
@@ -37,18 +38,17 @@ class BulkLoad {
 
   const std::shared_ptr<const Table>& table() const { return table_; }
 
-  // Keeps the load from being finished while the entries of one row are added. Owns nothing when it is
-  // finished already.
+  // Keeps the load from being finished while the entries of one row are added. Owns nothing when it
+  // is finished already.
   std::unique_lock<std::mutex> Enter();
 
   // Within Enter(): the entry of an index; the primary key's comes first. Errors: kOutOfOrder and
   // kDuplicateKey (the row is left out, if it was the primary key's entry), kIoError, kNoSpace.
   Status Add(uint32_t index_position, std::string_view key, std::string_view value);
 
-  // Puts all rows into the table. A second call does nothing, nor does one after the table was dropped or
-  // emptied. Errors: kOverlap (the table has rows among
-  // those of the load), kOutOfOrder, kDuplicateKey, kIoError, kNoSpace; then no row of the load is in the
-  // table.
+  // Puts all rows into the table. A second call does nothing, nor does one after the table was
+  // dropped or emptied. Errors: kOverlap (the table has rows among those of the load), kOutOfOrder,
+  // kDuplicateKey, kIoError, kNoSpace; then no row of the load is in the table.
   Status Finish();
   // Forgets all rows.
   void Discard();

@@ -44,7 +44,8 @@ Status Cursor::Open(Transaction* transaction, const CursorAccess& access) {
   return checked;
 }
 
-// Whether what the statement sees is of a time when the table and the index were there. Errors: kDefinitionTooNew.
+// Whether what the statement sees is of a time when the table and the index were there. Errors:
+// kDefinitionTooNew.
 Status Cursor::CheckDefinition() const {
   const bool sees_snapshot =
       view() == Transaction::View::kSnapshot || (guard_.active() && transaction_->MayBeBehind());
@@ -58,8 +59,8 @@ Status Cursor::ChangeColumns(const ColumnSet* columns) {
   return BindColumns();
 }
 
-// Chooses the plans for the wanted columns: from the index entry alone, if it has them all and no row is
-// to be locked, else from the row.
+// Chooses the plans for the wanted columns: from the index entry alone, if it has them all and no
+// row is to be locked, else from the row.
 Status Cursor::BindColumns() {
   const CursorAccess& access = access_;
   row_plan_ = entry_plan_ = condition_plan_ = virtual_plan_ = nullptr;
@@ -146,7 +147,8 @@ Cursor::Place Cursor::CurrentPlace(std::string* key) const {
     return Place::kBeforeEntry;
   }
   if (!iterator_->Valid()) return forward ? Place::kBehindAll : Place::kBeforeAll;
-  // The read ended on an entry that it does not belong to: the scan stands between that and the last row.
+  // The read ended on an entry that it does not belong to: the scan stands between that and the
+  // last row.
   key->assign(iterator_->key());
   return forward ? Place::kBeforeEntry : Place::kBehindEntry;
 }
@@ -165,7 +167,8 @@ Status Cursor::Resume(Transaction* transaction, const CursorAccess& access) {
   return Status();
 }
 
-// Puts the iterator where the first read after Resume() looks: on the next candidate in its direction.
+// Puts the iterator where the first read after Resume() looks: on the next candidate in its
+// direction.
 void Cursor::LeavePlace(Direction direction) {
   EnsureIterator();
   const bool forward = direction == Direction::kForward;
@@ -220,7 +223,8 @@ bool Cursor::IsBehindRange(Direction direction) const {
          iterator_->key() >= range_end_;
 }
 
-// --- Iterators --------------------------------------------------------------------------------------------
+// --- Iterators
+// --------------------------------------------------------------------------------------------
 
 // One that shows every entry.
 void Cursor::EnsureIterator() {
@@ -281,7 +285,8 @@ void Cursor::LeaveCommonPrefix(Direction direction) {
   }
 }
 
-// An iterator that asks filters goes one way: the other way, the scan continues from its place with another one.
+// An iterator that asks filters goes one way: the other way, the scan continues from its place with
+// another one.
 void Cursor::NoteTurn(Direction direction) {
   if (on_entry_ && iterator_->asks_filters() && direction != last_direction_) {
     place_ = CurrentPlace(&place_key_);
@@ -321,7 +326,8 @@ void Cursor::BeginFetch(Direction direction) {
   ForgetAhead();
 }
 
-// Fills the record from the iterator's entry or the first suitable one behind it. kNotFound: none left.
+// Fills the record from the iterator's entry or the first suitable one behind it. kNotFound: none
+// left.
 Status Cursor::Fetch(Direction direction, bool exact, uint8_t* record) {
   const bool is_primary = access_.index == table_->primary_position();
   BeginFetch(direction);
@@ -358,8 +364,8 @@ Status Cursor::Fetch(Direction direction, bool exact, uint8_t* record) {
   }
 }
 
-// Whether the scan only walks: it locks nothing, passes over no expired rows, merges no writes that might be undone
-// and asks no filters.
+// Whether the scan only walks: it locks nothing, passes over no expired rows, merges no writes that
+// might be undone and asks no filters.
 bool Cursor::OnlyWalks() const {
   return on_entry_ && !access_.lock.has_value() && table_->ttl_seconds() == 0 &&
          !iterator_->merges_writes() && !iterator_->asks_filters();
@@ -389,8 +395,9 @@ Status Cursor::WalkForward(bool exact, uint8_t* record) {
   }
 }
 
-// Goes on behind an entry that others have changed since the iterator was made, with one that shows their changes:
-// they may have put the row farther along, where a read that waited for them must find it.
+// Goes on behind an entry that others have changed since the iterator was made, with one that shows
+// their changes: they may have put the row farther along, where a read that waited for them must
+// find it.
 void Cursor::PassChangedEntry(Direction direction) {
   const std::string key(iterator_->key());
   follows_changes_ = true;
@@ -423,8 +430,9 @@ Status Cursor::FetchPrimaryEntry(uint8_t* record) {
   return table_->primary().codec->Decode(*row_plan_, iterator_->key(), value, record);
 }
 
-// Whether the pushed condition, if there is one, wants the row of the entry where the iterator stands. Errors: kNotFound
-// (it does not), kEndOfRange (nor those of entries behind it), kInterrupted.
+// Whether the pushed condition, if there is one, wants the row of the entry where the iterator
+// stands. Errors: kNotFound (it does not), kEndOfRange (nor those of entries behind it),
+// kInterrupted.
 Status Cursor::CheckCondition(uint8_t* record) {
   if (condition_plan_ == nullptr) return Status();
   CAIRN_RETURN_IF_ERROR(current_index().codec->Decode(*condition_plan_, iterator_->key(),
@@ -443,10 +451,11 @@ Status Cursor::CheckCondition(uint8_t* record) {
   return Status();
 }
 
-// Whether the row of the entry whose condition was just checked may be wanted. Errors: kNotFound (it is not),
-// kInterrupted.
+// Whether the row of the entry whose condition was just checked may be wanted. Errors: kNotFound
+// (it is not), kInterrupted.
 Status Cursor::CheckFilter(std::string_view primary_key) {
-  // Who reads backward may know an end that the cursor does not, and would run past it in search of a wanted row.
+  // Who reads backward may know an end that the cursor does not, and would run past it in search of
+  // a wanted row.
   if (access_.filter == nullptr || last_direction_ == Direction::kBackward) return Status();
   switch (access_.filter->Check(primary_key)) {
     case RowFilter::Verdict::kMayBeWanted:
@@ -498,7 +507,8 @@ Status Cursor::FetchSecondaryEntry(uint8_t* record) {
     row_locked_ = false;  // The lock stays, so that the row stays where the scan will meet it.
   }
   if (free_range_.has_value() && !current_index().has_virtual_part) {
-    // The entries that the scan walks are all the other rows' still; only another read can meet this one.
+    // The entries that the scan walks are all the other rows' still; only another read can meet
+    // this one.
     entry_changed_ = false;
     later_reads_follow_ |= !still_there;
     UnlockRow();
@@ -508,14 +518,16 @@ Status Cursor::FetchSecondaryEntry(uint8_t* record) {
   return Status(StatusCode::kNotFound);
 }
 
-// Whether the locked row, which has left the entry where the iterator stands, may come all the same.
+// Whether the locked row, which has left the entry where the iterator stands, may come all the
+// same.
 bool Cursor::HasMovedWithinRange() const {
   return free_range_.has_value() && !current_index().has_virtual_part &&
          recomputed_key_ >= free_range_->first &&
          (free_range_->end.empty() || recomputed_key_ < free_range_->end);
 }
 
-// Whether the row of primary_key_ came where it had been before, and now the scan has met its new entry.
+// Whether the row of primary_key_ came where it had been before, and now the scan has met its new
+// entry.
 bool Cursor::WasGivenEarly() const {
   // The entries of one snapshot have each row once.
   return free_range_.has_value() && follows_changes_ &&
@@ -539,8 +551,8 @@ Status Cursor::NoRowOfEntry(std::string_view key) const {
                                              ": no row belongs to the entry " + ToHex(key));
 }
 
-// There is no row at a key that was locked. It may have been deleted since the iterator was made; then the entry
-// went with it. Ok: it did.
+// There is no row at a key that was locked. It may have been deleted since the iterator was made;
+// then the entry went with it. Ok: it did.
 Status Cursor::CheckDeletedRow() {
   if (!row_locked_) return Status();  // Somebody else has locked the key.
   rocksdb::PinnableSlice value;
@@ -558,7 +570,8 @@ Result<bool> Cursor::RowStillHasEntry(uint8_t* record) {
     index.codec->EncodeKey(record, hidden_key, &recomputed_key_, &recomputed_unpack_info_);
     return recomputed_key_ == iterator_->key();
   }
-  // The entry cannot be made from a row without virtual columns. But it changes only under the row's lock.
+  // The entry cannot be made from a row without virtual columns. But it changes only under the
+  // row's lock.
   rocksdb::PinnableSlice value;
   const Status read =
       transaction_->Get(index.family(), iterator_->key(), Transaction::View::kLatest, &value);
@@ -624,7 +637,8 @@ Status Cursor::Read(std::string_view prefix, Start start, uint8_t* record, const
   return Fetch(forward ? Direction::kForward : Direction::kBackward, exact, record);
 }
 
-// Puts the iterator where a Read starts to look. Errors: kNotFound when nothing can be there, those of locks.
+// Puts the iterator where a Read starts to look. Errors: kNotFound when nothing can be there, those
+// of locks.
 Status Cursor::SeekTo(std::string_view prefix, Start start, const ReadRange& range) {
   const bool exact = start == Start::kExact || start == Start::kLastExact;
   const bool forward =

@@ -1,16 +1,19 @@
 // Finds and fetches rows of one table through any of its indexes.
 //
-// A cursor belongs to one handler. Open() binds it to an index, a set of columns and a lock mode for one
-// statement; Read... position it and fill the server's record; Close() releases what it pins.
+// A cursor belongs to one handler. Open() binds it to an index, a set of columns and a lock mode
+// for one statement; Read... position it and fill the server's record; Close() releases what it
+// pins.
 //
-// A locking cursor returns the latest version of each row, locked. A row that vanished, or that no longer
-// belongs at the index entry through which it was found, is passed over, unless ReadRange::any_order is set.
+// A locking cursor returns the latest version of each row, locked. A row that vanished, or that no
+// longer belongs at the index entry through which it was found, is passed over, unless
+// ReadRange::any_order is set.
 //
-// Where the transaction locks ranges, a locking cursor has locked the keys from where a scan began to where it stands
-// before it looks at them: at once where it knows the end, else in steps that grow with the scan.
+// Where the transaction locks ranges, a locking cursor has locked the keys from where a scan began
+// to where it stands before it looks at them: at once where it knows the end, else in steps that
+// grow with the scan.
 //
-// Virtual columns come back from index entries that cover them; a row has none, and leaves their images
-// in the record as they are.
+// Virtual columns come back from index entries that cover them; a row has none, and leaves their
+// images in the record as they are.
 #pragma once
 
 #include <memory>
@@ -43,8 +46,8 @@ class RowFilter {
  public:
   virtual ~RowFilter() = default;
   enum class Verdict { kMayBeWanted, kSkip, kAbort };
-  // `primary_key` starts with the index number. The columns of the index through which the row was found stand in the
-  // record that the cursor was given.
+  // `primary_key` starts with the index number. The columns of the index through which the row was
+  // found stand in the record that the cursor was given.
   virtual Verdict Check(std::string_view primary_key) = 0;
 };
 
@@ -53,7 +56,8 @@ struct CursorAccess {
   uint32_t index = 0;                  // Position in Table::indexes().
   const ColumnSet* columns = nullptr;  // Wanted columns; all of them when `lock` is set.
   std::optional<LockMode> lock;        // None: a consistent read.
-  // Passes over rows that others have locked, and those that changed since the transaction's snapshot.
+  // Passes over rows that others have locked, and those that changed since the transaction's
+  // snapshot.
   bool skip_locked = false;
   // Both for secondary indexes only; they outlive the statement.
   IndexCondition* condition = nullptr;
@@ -62,7 +66,8 @@ struct CursorAccess {
   IndexCodec::Checksums checksums = IndexCodec::Checksums::kIgnore;
   // Finds what is committed now, in place of what the snapshot shows.
   bool latest = false;
-  // A locking read that meets a row which others have locked ends there, with kLockTimeout. PrimaryKey() tells the row.
+  // A locking read that meets a row which others have locked ends there, with kLockTimeout.
+  // PrimaryKey() tells the row.
   bool refuse_waits = false;
   // Gives rows that have expired as well.
   bool shows_expired = false;
@@ -71,14 +76,16 @@ struct CursorAccess {
 
 // What the caller of a read knows of the entries that it wants, besides where they start.
 struct ReadRange {
-  // They start with so many bytes of the prefix: the read and the moves after it may end behind those that do.
+  // They start with so many bytes of the prefix: the read and the moves after it may end behind
+  // those that do.
   size_t common_bytes = 0;
   bool prefix_is_key = false;  // The prefix is all of a key.
   // They stand before it, and moves forward end there; empty: not known.
   std::string_view end = {};
-  // The caller takes rows in any order, and all that the range has: an empty `end` means that it has none. A locking
-  // read of a secondary index then gives a row that others have moved within the range when it meets the entry where
-  // the row was, so that it misses none; else rows come in order, and one that was moved back does not come.
+  // The caller takes rows in any order, and all that the range has: an empty `end` means that it
+  // has none. A locking read of a secondary index then gives a row that others have moved within
+  // the range when it meets the entry where the row was, so that it misses none; else rows come in
+  // order, and one that was moved back does not come.
   bool any_order = false;
 };
 
@@ -105,57 +112,64 @@ class Cursor {
   // Whether reads go on where the last one was.
   bool is_open() const { return transaction_ != nullptr && !scan_ended_; }
   uint32_t index() const { return access_.index; }
-  // The statement is over but the scan is not (HANDLER): the iterator goes, the place is remembered. After
-  // Resume() with the same index, reads go on from there, whatever became of the row meanwhile.
+  // The statement is over but the scan is not (HANDLER): the iterator goes, the place is
+  // remembered. After Resume() with the same index, reads go on from there, whatever became of the
+  // row meanwhile.
   void Suspend();
   bool is_suspended() const { return place_ != Place::kNone; }
   Status Resume(Transaction* transaction, const CursorAccess& access);
-  // The scan is over and its iterator goes. The current row stays until the next Open() or Close(): its
-  // key, its lock and its BLOBs. The server goes on using a row after it has ended the scan that found it.
+  // The scan is over and its iterator goes. The current row stays until the next Open() or Close():
+  // its key, its lock and its BLOBs. The server goes on using a row after it has ended the scan
+  // that found it.
   void EndScan();
   // Forgets the current row as well.
   void Close();
 
-  // An iterator over an index that shows what the statement's reads see: to count entries with before they are read. It
-  // is used again for reading. Null when no read could use it. Any position; valid until the next call of this object.
+  // An iterator over an index that shows what the statement's reads see: to count entries with
+  // before they are read. It is used again for reading. Null when no read could use it. Any
+  // position; valid until the next call of this object.
   OrderedIterator* StatementIterator(Transaction* transaction, uint32_t index);
   // The statement is over: iterators that were kept for its further reads go, and pin nothing.
   void ReleaseIterators();
 
-  // All Read functions fill `record` with the wanted columns; BLOBs are valid until the next read or
-  // Close().
-  // Errors: kNotFound (Read, ReadRow), kEndOfRange (the others), those of Transaction, kCorruption,
-  // kChecksumMismatch.
+  // All Read functions fill `record` with the wanted columns; BLOBs are valid until the next read
+  // or Close(). Errors: kNotFound (Read, ReadRow), kEndOfRange (the others), those of Transaction,
+  // kCorruption, kChecksumMismatch.
   Status Read(std::string_view prefix, Start start, uint8_t* record, const ReadRange& range = {});
   Status ReadFirst(uint8_t* record, const ReadRange& range = {});
   Status ReadLast(uint8_t* record);
   Status ReadNext(uint8_t* record);
   Status ReadPrevious(uint8_t* record);
-  // As ReadNext and ReadPrevious, but end with the entries that start with the prefix of the last Read.
+  // As ReadNext and ReadPrevious, but end with the entries that start with the prefix of the last
+  // Read.
   Status ReadNextExact(uint8_t* record);
   Status ReadPreviousExact(uint8_t* record);
   // The row with this complete primary key (index number first), without an iterator.
   Status ReadRow(std::string_view primary_key, uint8_t* record);
 
-  // The row at position `i` of a batch that was fetched for this table, which stays as it is until the next read.
+  // The row at position `i` of a batch that was fetched for this table, which stays as it is until
+  // the next read.
   Status ReadFetched(const RowBatch& batch, size_t i, uint8_t* record);
 
-  // Rows of ranges of a secondary index that are fetched together: entries are gathered first, with one call of
-  // GatherFrom() for each range, and GatherOn() while it has more than the batch was to hold; the caller fetches the
-  // batch. Both add rows up to `most` and use `record` to check the condition and the filter. Ok: the range may go on;
-  // kEndOfRange: it is done. Forward starts only. Not for locking reads nor those of entries alone, nor where a family has
-  // a prefix extractor.
+  // Rows of ranges of a secondary index that are fetched together: entries are gathered first, with
+  // one call of GatherFrom() for each range, and GatherOn() while it has more than the batch was to
+  // hold; the caller fetches the batch. Both add rows up to `most` and use `record` to check the
+  // condition and the filter. Ok: the range may go on; kEndOfRange: it is done. Forward starts
+  // only. Not for locking reads nor those of entries alone, nor where a family has a prefix
+  // extractor.
   Status GatherFrom(std::string_view prefix, Start start, const ReadRange& range, size_t most,
                     uint8_t* record, RowBatch* rows);
   Status GatherOn(size_t most, uint8_t* record, RowBatch* rows);
-  // The row at position `i` of what was gathered. The range that is being gathered stays where it is.
+  // The row at position `i` of what was gathered. The range that is being gathered stays where it
+  // is.
   Status ReadGathered(const RowBatch& rows, size_t i, uint8_t* record);
 
   // The primary key of the current row, index number first; valid until the next call.
   Result<std::string_view> PrimaryKey();
   // The hidden primary key of the current row; 0 in tables without one.
   Result<uint64_t> HiddenKey();
-  // Releases the lock on the current row if this statement took it and nothing was written under it.
+  // Releases the lock on the current row if this statement took it and nothing was written under
+  // it.
   void UnlockRow();
 
  private:
@@ -236,7 +250,8 @@ class Cursor {
   Result<bool> RowStillHasEntry(uint8_t* record);
   Status TakePrimaryKey();
   Status AsEndOfRange(Status status) const;
-  // Whether an entry of any index of the table has expired for the statement and is to be passed over.
+  // Whether an entry of any index of the table has expired for the statement and is to be passed
+  // over.
   bool IsHidden(std::string_view value) const {
     return !access_.shows_expired && transaction_->HidesExpired(value, table_->ttl_seconds());
   }
@@ -256,7 +271,8 @@ class Cursor {
   std::unique_ptr<OrderedIterator> plain_iterator_;
   std::optional<OrderedIterator> filtering_iterator_;
   OrderedIterator* iterator_ = nullptr;  // The one that the scan stands on.
-  // By index, for later scans of the same statement: to make one takes as long as to read dozens of rows.
+  // By index, for later scans of the same statement: to make one takes as long as to read dozens of
+  // rows.
   std::vector<std::unique_ptr<OrderedIterator>> kept_iterators_;
   std::string exact_prefix_;
   // Entries that do not start with it may be missing from an iterator that asks filters.
@@ -265,7 +281,8 @@ class Cursor {
   bool ends_with_common_prefix_ = false;  // Moves do, as their caller wants nothing behind.
   ScanGuard guard_;
   std::string range_end_;  // Of a locking scan: where moves forward end; empty: not known.
-  // Where rows come in any order (ReadRange): the keys from first on and before end, which may be empty for no end.
+  // Where rows come in any order (ReadRange): the keys from first on and before end, which may be
+  // empty for no end.
   struct FreeRange {
     std::string first;
     std::string end;
@@ -283,8 +300,8 @@ class Cursor {
   std::string recomputed_key_;
   std::string recomputed_unpack_info_;
   rocksdb::PinnableSlice row_value_;
-  // Rows of secondary entries that a scan fetched together, and which of them is the current one. The iterator stands
-  // behind them all.
+  // Rows of secondary entries that a scan fetched together, and which of them is the current one.
+  // The iterator stands behind them all.
   RowBatch ahead_;
   std::vector<std::string> ahead_entries_;  // Their keys in the index; its size only grows.
   size_t ahead_row_ = 0;

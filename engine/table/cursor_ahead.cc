@@ -1,8 +1,9 @@
-// Cursor: rows of secondary entries that are fetched together, because a scan looks some entries ahead, or because a
-// caller reads several ranges.
+// Cursor: rows of secondary entries that are fetched together, because a scan looks some entries
+// ahead, or because a caller reads several ranges.
 //
-// Only reads at a snapshot, without writes of their own, do: what they will see is fixed. While a batch of a scan lasts,
-// the cursor stands on one of its rows, and the iterator behind the last of them.
+// Only reads at a snapshot, without writes of their own, do: what they will see is fixed. While a
+// batch of a scan lasts, the cursor stands on one of its rows, and the iterator behind the last of
+// them.
 #include <algorithm>
 #include <utility>
 
@@ -37,8 +38,8 @@ void Cursor::LeaveAhead() {
   DropIterators();
 }
 
-// Adds the row of the entry where the iterator stands. kNotFound: the entry is to be passed over; kEndOfRange: no
-// wanted one is left.
+// Adds the row of the entry where the iterator stands. kNotFound: the entry is to be passed over;
+// kEndOfRange: no wanted one is left.
 Status Cursor::AddRow(bool exact, uint8_t* record, RowBatch* rows) {
   if (!iterator_->Valid()) {
     CAIRN_RETURN_IF_ERROR(iterator_->status());
@@ -87,7 +88,8 @@ Status Cursor::MoveAhead(bool exact, uint8_t* record) {
                                          record);
 }
 
-// --- Rows of several ranges -------------------------------------------------------------------------------
+// --- Rows of several ranges
+// -------------------------------------------------------------------------------
 
 Status Cursor::GatherFrom(std::string_view prefix, Start start, const ReadRange& range, size_t most,
                           uint8_t* record, RowBatch* rows) {

@@ -7,7 +7,8 @@
 
 namespace cairn {
 
-// Locks what the read is about, as far as that is known; a read without an end goes on by ExtendGuard().
+// Locks what the read is about, as far as that is known; a read without an end goes on by
+// ExtendGuard().
 Status Cursor::GuardRead(std::string_view prefix, Start start) {
   if (!guard_.active()) return Status();
   DropIterators();
@@ -31,15 +32,16 @@ Status Cursor::GuardRead(std::string_view prefix, Start start) {
   return Status();
 }
 
-// A scan that goes on from a place which it left has not locked its way there, unless it still has the guard.
+// A scan that goes on from a place which it left has not locked its way there, unless it still has
+// the guard.
 Status Cursor::GuardPlace() {
   if (!guard_.active() || guard_.is_placed()) return Status();
   DropIterators();
   return guard_.LockIndex();
 }
 
-// Sees to it that the entry where the iterator stands, or the end where it ran out, is locked. False: the scan ends
-// before that. The iterator may have come to stand elsewhere.
+// Sees to it that the entry where the iterator stands, or the end where it ran out, is locked.
+// False: the scan ends before that. The iterator may have come to stand elsewhere.
 Result<bool> Cursor::GuardEntry(Direction direction, bool exact) {
   const bool forward = direction == Direction::kForward;
   while (true) {
@@ -55,7 +57,8 @@ Result<bool> Cursor::GuardEntry(Direction direction, bool exact) {
   }
 }
 
-// Locks the way to the entry where the iterator stands, with more and more of those behind it, and looks again.
+// Locks the way to the entry where the iterator stands, with more and more of those behind it, and
+// looks again.
 Status Cursor::ExtendGuard(Direction direction) {
   const bool forward = direction == Direction::kForward;
   const std::string from = forward ? guard_.end() : guard_.first();

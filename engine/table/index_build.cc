@@ -11,8 +11,8 @@
 namespace cairn {
 namespace {
 
-// While the entries of a UNIQUE index are sorted, their values end with the length of the key's part that is unique,
-// 0 when it has a NULL, which is unlike any other.
+// While the entries of a UNIQUE index are sorted, their values end with the length of the key's
+// part that is unique, 0 when it has a NULL, which is unlike any other.
 constexpr size_t kUniqueBytesTrailer = sizeof(uint32_t);
 
 // Entries after which the statement looks whether it was killed.
@@ -24,8 +24,8 @@ TransactionSettings ReadSettings() {
   return settings;
 }
 
-// What a row must give: the parts of the primary key and of the new indexes, and all columns where virtual ones are
-// to be made of them.
+// What a row must give: the parts of the primary key and of the new indexes, and all columns where
+// virtual ones are to be made of them.
 ColumnSet WantedColumns(const Table& table, const std::vector<uint32_t>& positions) {
   ColumnSet wanted(table.layout().columns.size(), false);
   std::vector<uint32_t> read = positions;
@@ -69,8 +69,8 @@ IndexBuild::IndexBuild(Database* database, const Table* table,
   }
 }
 
-// A prepared transaction that its session has left may commit its changes of rows later, and would give the new
-// indexes no entries. Nobody else can have locked rows to change them now.
+// A prepared transaction that its session has left may commit its changes of rows later, and would
+// give the new indexes no entries. Nobody else can have locked rows to change them now.
 bool IndexBuild::RowsWillChange() const {
   const IndexEntry& primary = table_->primary().entry;
   std::string prefix;

@@ -24,21 +24,24 @@ struct IndexBuildSettings {
   bool trace = false;
 };
 
-// Reads the rows once, sorts the entries of each index by itself and gives them to RocksDB as files, all together
-// at the end. Nobody writes to the table meanwhile. Belongs to one statement.
+// Reads the rows once, sorts the entries of each index by itself and gives them to RocksDB as
+// files, all together at the end. Nobody writes to the table meanwhile. Belongs to one statement.
 class IndexBuild {
  public:
-  // Whether an index can be built. Not so a UNIQUE one for which equal keys do not lie side by side.
+  // Whether an index can be built. Not so a UNIQUE one for which equal keys do not lie side by
+  // side.
   static bool CanBuild(const IndexCodec& codec);
 
-  // `table` is the table as it will be, of which the dictionary has marked the indexes at `positions` as not yet
-  // built. `record` is a buffer of layout().record_bytes bytes; `virtual_columns` may be null when no virtual
-  // column is in these indexes. All of them, and `database`, outlive the build.
+  // `table` is the table as it will be, of which the dictionary has marked the indexes at
+  // `positions` as not yet built. `record` is a buffer of layout().record_bytes bytes;
+  // `virtual_columns` may be null when no virtual column is in these indexes. All of them, and
+  // `database`, outlive the build.
   IndexBuild(Database* database, const Table* table, const std::vector<uint32_t>& positions,
              IndexBuildSettings settings, uint8_t* record, VirtualColumns* virtual_columns);
 
-  // Errors: kDuplicateKey (duplicate_index() says where, and the record is one of the rows), kLockTimeout (a prepared
-  // transaction has changed rows), kInterrupted, kIoError, kNoSpace, kCorruption, kChecksumMismatch. Temporary files are gone in any case.
+  // Errors: kDuplicateKey (duplicate_index() says where, and the record is one of the rows),
+  // kLockTimeout (a prepared transaction has changed rows), kInterrupted, kIoError, kNoSpace,
+  // kCorruption, kChecksumMismatch. Temporary files are gone in any case.
   Status Run();
 
   // Position of the index whose uniqueness the last kDuplicateKey is about.

@@ -138,7 +138,8 @@ class MemtableWalk {
     return Values(static_cast<uint64_t>(rows), counts, counted.samples(), /*exact=*/false);
   }
 
-  // Halves the largest stretch until there are so many. Each begins and ends with a key that there is.
+  // Halves the largest stretch until there are so many. Each begins and ends with a key that there
+  // is.
   std::vector<Stretch> Divide(size_t count) {
     std::priority_queue<Stretch> stretches;
     std::vector<Stretch> whole;  // Those that cannot be divided.
@@ -182,7 +183,8 @@ class MemtableWalk {
     return index_.family().reverse ? key.compare(other) < 0 : key.compare(other) > 0;
   }
 
-  // Seeks from each value of the first parts to the next. Changes nothing when they are more than `most`.
+  // Seeks from each value of the first parts to the next. Changes nothing when they are more than
+  // `most`.
   Status StepThroughValues(size_t part, uint64_t most, MemtableValues::Prefix* prefix) {
     DistinctPrefixes counted(*index_.codec, DistinctPrefixes::Samples::kKept);
     std::vector<uint32_t> part_ends;

@@ -11,9 +11,9 @@
 
 namespace cairn {
 
-// An index of no more entries in memtables is walked wholly. Of a larger one as many are looked at, spread over it in
-// stretches; where they show few values, these are stepped through one by one, kSteppedValues at most. An entry takes
-// about 0.1 us, a step 1 us.
+// An index of no more entries in memtables is walked wholly. Of a larger one as many are looked at,
+// spread over it in stretches; where they show few values, these are stepped through one by one,
+// kSteppedValues at most. An entry takes about 0.1 us, a step 1 us.
 inline constexpr uint64_t kWalkedEntries = 50'000;
 inline constexpr uint64_t kSteppedValues = 4'000;
 
@@ -29,8 +29,8 @@ struct MemtableValues {
   std::vector<Prefix> prefixes;
 };
 
-// Entries that are deleted in a memtable do not count, those of files that are deleted there are not known. Errors:
-// kCorruption, when a key cannot be split.
+// Entries that are deleted in a memtable do not count, those of files that are deleted there are
+// not known. Errors: kCorruption, when a key cannot be split.
 Result<MemtableValues> CountMemtableValues(Database* database, const TableIndex& index,
                                            uint64_t walked_entries = kWalkedEntries,
                                            uint64_t stepped_values = kSteppedValues);

@@ -14,18 +14,20 @@
 
 namespace cairn {
 
-// The shortest byte string above all strings that start with `prefix`. False when there is none (all
-// bytes are ff).
+// The shortest byte string above all strings that start with `prefix`. False when there is none
+// (all bytes are ff).
 bool PrefixSuccessor(std::string_view prefix, std::string* successor);
 
-// Bounded to its index on both sides, so that it never walks the entries or tombstones of a neighbour.
-// Belongs to one statement of one transaction.
+// Bounded to its index on both sides, so that it never walks the entries or tombstones of a
+// neighbour. Belongs to one statement of one transaction.
 //
-// One that asks prefix filters shows only entries with the prefix of the key that it was positioned with, passes
-// over others as it likes, and goes one way from there: forward after SeekAtOrAfter, backward after SeekBefore.
+// One that asks prefix filters shows only entries with the prefix of the key that it was positioned
+// with, passes over others as it likes, and goes one way from there: forward after SeekAtOrAfter,
+// backward after SeekBefore.
 class OrderedIterator {
  public:
-  // With `most_skipped` it gives up when it would pass over more deleted entries than that in one step.
+  // With `most_skipped` it gives up when it would pass over more deleted entries than that in one
+  // step.
   OrderedIterator(const IndexEntry& index, Transaction* transaction, Transaction::View view,
                   uint64_t most_skipped = 0);
   // For that seek: asks prefix filters if that loses nothing of what the seek wants.
@@ -53,7 +55,8 @@ class OrderedIterator {
   std::string_view key() const { return iterator_->key().ToStringView(); }
   std::string_view value() const { return iterator_->value().ToStringView(); }
 
-  // Whether it shows what all reads of the transaction's current statement see, so that any of them can use it.
+  // Whether it shows what all reads of the transaction's current statement see, so that any of them
+  // can use it.
   bool ServesStatementOf(const Transaction& transaction) const {
     return transaction_ == &transaction && view_ == Transaction::View::kSnapshot &&
            !merges_writes_ && IsCurrent(transaction);

@@ -1,5 +1,5 @@
-// Rows of one table that are fetched together by their primary keys, which costs about half of fetching them one by
-// one.
+// Rows of one table that are fetched together by their primary keys, which costs about half of
+// fetching them one by one.
 #pragma once
 
 #include <array>
@@ -26,7 +26,8 @@ class RowBatch {
   void Clear() {
     if (size_ != 0) LetGo();
   }
-  // Room for the next primary key, index number first; not when full. It counts once KeyAdded() is called.
+  // Room for the next primary key, index number first; not when full. It counts once KeyAdded() is
+  // called.
   std::string* NextKey();
   void KeyAdded() { ++size_; }
 

@@ -51,8 +51,8 @@ class Walk {
       if (count == 0) continue;
       const double rows_per_value = seen.entries / static_cast<double>(count);
       count = static_cast<int64_t>(rows / rows_per_value);
-      // The ends of an index are not like its middle, and a sample cannot find values that more entries share than
-      // it has.
+      // The ends of an index are not like its middle, and a sample cannot find values that more
+      // entries share than it has.
       if (rows_per_value < kManyRows) continue;
       CAIRN_ASSIGN_OR_RETURN(const auto few, CountFewValues(i + 1));
       if (few.value_or(0) > 0) count = static_cast<int64_t>(*few);

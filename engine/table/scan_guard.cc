@@ -77,8 +77,8 @@ Status ScanGuard::LockKeys(std::string_view first, std::string_view end) {
   return transaction_->MayBeBehind() ? CheckUnchanged(first, end) : Status();
 }
 
-// Whether the locked keys hold the entries that the snapshot shows. Rows that are still there are checked as they are
-// locked.
+// Whether the locked keys hold the entries that the snapshot shows. Rows that are still there are
+// checked as they are locked.
 Status ScanGuard::CheckUnchanged(std::string_view first, std::string_view end) {
   OrderedIterator seen(*index_, transaction_, Transaction::View::kSnapshot);
   OrderedIterator now(*index_, transaction_, Transaction::View::kLatest);

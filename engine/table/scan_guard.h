@@ -1,7 +1,8 @@
-// What a locking scan has locked of its index, where the transaction locks ranges (Transaction::LocksRanges).
+// What a locking scan has locked of its index, where the transaction locks ranges
+// (Transaction::LocksRanges).
 //
-// The keys between first() and end() are locked; they grow with the scan. What an iterator that was made before showed of
-// keys that are locked now is not to be believed any more.
+// The keys between first() and end() are locked; they grow with the scan. What an iterator that was
+// made before showed of keys that are locked now is not to be believed any more.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +15,8 @@
 
 namespace cairn {
 
-// Functions that lock give the errors of Transaction::LockRange, and kSnapshotConflict where reads repeat and others have
-// put entries there, or removed some, since the snapshot.
+// Functions that lock give the errors of Transaction::LockRange, and kSnapshotConflict where reads
+// repeat and others have put entries there, or removed some, since the snapshot.
 class ScanGuard {
  public:
   // For a statement; both outlive it.
@@ -36,8 +37,8 @@ class ScanGuard {
   bool ReachesFirst() const;
   bool ReachesEnd() const;
 
-  // How many entries the next extension should cover: more and more, so that short scans lock little and long ones
-  // seldom.
+  // How many entries the next extension should cover: more and more, so that short scans lock
+  // little and long ones seldom.
   uint32_t NextStep();
   // Locks on to `key`, inclusively, or with no key to the end of the index in that direction.
   Status ExtendForward(const std::string* key);

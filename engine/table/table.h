@@ -15,8 +15,8 @@ namespace cairn {
 struct TableIndex {
   IndexEntry entry;
   std::unique_ptr<const IndexCodec> codec;
-  // IndexCodec::SearchKeysEndEarly(): what a search key finds is to be compared with it, and what is unique is less
-  // than the stored key.
+  // IndexCodec::SearchKeysEndEarly(): what a search key finds is to be compared with it, and what
+  // is unique is less than the stored key.
   bool search_keys_end_early = false;
   bool has_virtual_part = false;
 
@@ -27,14 +27,15 @@ struct TableIndex {
 // Immutable; shared by all handlers that have the table open.
 class Table {
  public:
-  // Joins `definition` with what the server says of the table. `indexes` are in the server's key order,
-  // a hidden primary key last; numbers, kinds and format versions come from the definition.
+  // Joins `definition` with what the server says of the table. `indexes` are in the server's key
+  // order, a hidden primary key last; numbers, kinds and format versions come from the definition.
   // Errors: kMetadataMismatch (another number or kind of indexes), those of IndexCodec::Make.
   static Result<std::shared_ptr<const Table>> Open(
       std::shared_ptr<const TableDefinition> definition, TableLayout layout,
       std::vector<IndexLayout> indexes);
 
-  // From now on table files are written with statistics of the table's indexes that tell distinct values.
+  // From now on table files are written with statistics of the table's indexes that tell distinct
+  // values.
   static void RegisterKeyLayouts(const std::shared_ptr<const Table>& table, Database* database);
 
   const TableDefinition& definition() const { return *definition_; }
@@ -48,14 +49,15 @@ class Table {
   // (docs/stock-format.md, 1.4).
   bool all_columns_in_primary_key() const { return all_columns_in_primary_key_; }
 
-  // Whether what a statement of the transaction sees, by its snapshot, is of a time when the table had come to its name
-  // and the index (a position) was built. Errors: kDefinitionTooNew.
+  // Whether what a statement of the transaction sees, by its snapshot, is of a time when the table
+  // had come to its name and the index (a position) was built. Errors: kDefinitionTooNew.
   Status CheckDefinition(const Transaction& transaction, uint32_t index) const;
 
   // Seconds after which rows expire; 0: never.
   uint64_t ttl_seconds() const { return ttl_seconds_; }
 
-  // The next number of the hidden primary key. `database` is read once, at the first call since start.
+  // The next number of the hidden primary key. `database` is read once, at the first call since
+  // start.
   Result<uint64_t> NextHiddenKey(Database* database) const;
 
  private:

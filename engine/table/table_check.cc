@@ -63,8 +63,8 @@ class Checker {
           index.codec->MakePlan(ColumnSet(column_count), IndexCodec::Checksums::kVerify));
       entry_plans_.push_back(std::move(entry_plan));
     }
-    // Compactions remove what expires before this time, rows and entries separately; what expires later
-    // stays while the snapshot lives.
+    // Compactions remove what expires before this time, rows and entries separately; what expires
+    // later stays while the snapshot lives.
     transaction_->EnsureSnapshot();
     now_ = transaction_->ViewTime();
     OrderedIterator iterator(primary.entry, transaction_, Transaction::View::kSnapshot);

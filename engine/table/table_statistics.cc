@@ -32,7 +32,8 @@ Result<uint64_t> FileBytes(Database* database, const ColumnFamily& family, const
   return lsm::FileBytesBetween(database->rocksdb(), family.handle, range.start, range.limit);
 }
 
-// Fills in the puts and deletions of an index from the properties that every file has: its share by bytes.
+// Fills in the puts and deletions of an index from the properties that every file has: its share by
+// bytes.
 Status CountByShare(Database* database, const ColumnFamily& family, const KeyRange& range,
                     IndexSize* size) {
   rocksdb::TablePropertiesCollection files;
@@ -64,7 +65,8 @@ struct CountedEntries {
   bool complete = false;  // There are no more.
 };
 
-// Counts entries, but no more than `most`, and looks at no more than ten times as many deleted ones in a row.
+// Counts entries, but no more than `most`, and looks at no more than ten times as many deleted ones
+// in a row.
 Result<CountedEntries> CountEntries(Database* database, const ColumnFamily& family,
                                     const KeyRange& range, uint64_t most) {
   rocksdb::ReadOptions options;
@@ -145,8 +147,8 @@ Result<StoredRows> LookAtRows(Database* database, const Table& table,
   // How often a row may lie in the files, overwritten but not compacted yet.
   constexpr uint64_t kVersions = 4;
   const TableIndex& primary = table.primary();
-  // An entry of a secondary index is put once and removed by one SingleDelete: its figures add up. An update of a
-  // row only puts it again.
+  // An entry of a secondary index is put once and removed by one SingleDelete: its figures add up.
+  // An update of a row only puts it again.
   uint32_t witness = table.primary_position();
   for (uint32_t i = 0; i < sizes.size() && witness == table.primary_position(); ++i) {
     if (table.index(i).layout().kind == IndexKind::kSecondary) witness = i;
@@ -154,7 +156,8 @@ Result<StoredRows> LookAtRows(Database* database, const Table& table,
   const bool adds_up = table.ttl_seconds() == 0 &&
                        (witness != table.primary_position() || table.all_columns_in_primary_key());
   const IndexSize& size = sizes[witness];
-  // RocksDB's guess, from the heights of a skip list's towers, was seen to be little more than half of the truth.
+  // RocksDB's guess, from the heights of a skip list's towers, was seen to be little more than half
+  // of the truth.
   constexpr uint64_t kGuessError = 3;
   const uint64_t in_memtables = kGuessError * size.memtable_entries;
 
@@ -204,8 +207,9 @@ Result<IndexSize> MeasureForShare(Database* database, const TableIndex& index,
   return size;
 }
 
-// How many entries a range has by its share in what files and memtables hold, each by its own measure. Rows beyond
-// those in the files lie in memtables, which hold changes of the others as well.
+// How many entries a range has by its share in what files and memtables hold, each by its own
+// measure. Rows beyond those in the files lie in memtables, which hold changes of the others as
+// well.
 Result<Share> ShareOfRange(Database* database, const TableIndex& index, const KeyRange& range,
                            uint64_t row_count, KnownFileSize* known) {
   CAIRN_ASSIGN_OR_RETURN(const IndexSize whole, MeasureForShare(database, index, known));
@@ -232,7 +236,8 @@ Result<Share> ShareOfRange(Database* database, const TableIndex& index, const Ke
   return share;
 }
 
-// Whether a share is so large that counting, which costs as much as to read the entries, would hardly tell more.
+// Whether a share is so large that counting, which costs as much as to read the entries, would
+// hardly tell more.
 bool IsPrecise(const Share& share, const std::optional<uint64_t>& most, uint64_t exact_entries) {
   constexpr uint64_t kBlocksBytes = 32
                                     << 10;  // Of several blocks: by one at each end it may be off.

@@ -38,8 +38,8 @@ Result<uint64_t> TableWriter::StampOfOldRow(Transaction* transaction, const uint
   rocksdb::PinnableSlice value;
   const Status read =
       transaction->Get(primary.family(), old_entry_.key, Transaction::View::kLatest, &value);
-  // A compaction may have removed an expired row that a session still sees, with read filtering off. What
-  // the session makes of it has expired as well.
+  // A compaction may have removed an expired row that a session still sees, with read filtering
+  // off. What the session makes of it has expired as well.
   if (read.code() == StatusCode::kNotFound) return uint64_t{0};
   if (!read.ok()) return read;
   return primary.codec->TtlStamp(value.ToStringView());
@@ -93,9 +93,9 @@ bool TableWriter::KeyIsNew() const {
   return counters.largest_given_value.load(std::memory_order_acquire) < handed_out_key_;
 }
 
-// Removes the entries of the expired row that CheckPrimaryKey found at `key`, so that none of them is put
-// twice: SingleDelete, which removes them later, would uncover the older one. The row itself is overwritten.
-// A compaction may have removed some of the entries already, which does no harm.
+// Removes the entries of the expired row that CheckPrimaryKey found at `key`, so that none of them
+// is put twice: SingleDelete, which removes them later, would uncover the older one. The row itself
+// is overwritten. A compaction may have removed some of the entries already, which does no harm.
 Status TableWriter::RemoveExpiredRow(Transaction* transaction, std::string_view key) {
   transaction->NoteRowCount(table_->definition(), -1);
   const TableIndex& primary = table_->primary();
@@ -120,8 +120,8 @@ Status TableWriter::RemoveExpiredRow(Transaction* transaction, std::string_view 
   return transaction->SingleDelete(primary.family(), key);
 }
 
-// Locks where entries come that were not there, so that nobody has looked there (range locks). `old_record`: of the row
-// that this one replaces; null: none.
+// Locks where entries come that were not there, so that nobody has looked there (range locks).
+// `old_record`: of the row that this one replaces; null: none.
 Status TableWriter::LockNewEntries(Transaction* transaction, const uint8_t* record,
                                    const uint8_t* old_record, uint64_t hidden_key) {
   if (!transaction->LocksEntries() || table_is_new_) return Status();
@@ -142,9 +142,9 @@ Status TableWriter::LockNewEntries(Transaction* transaction, const uint8_t* reco
   return Status();
 }
 
-// Locks the row's value in a unique index and checks that no other row has it. With `old_record` the row
-// replaces that one: its entry does not count, and its value is locked as well, so that nobody takes it
-// before this transaction ends.
+// Locks the row's value in a unique index and checks that no other row has it. With `old_record`
+// the row replaces that one: its entry does not count, and its value is locked as well, so that
+// nobody takes it before this transaction ends.
 Status TableWriter::CheckUnique(Transaction* transaction, uint32_t position, const uint8_t* record,
                                 const uint8_t* old_record, uint64_t hidden_key) {
   const TableIndex& index = table_->index(position);
@@ -172,7 +172,8 @@ Status TableWriter::CheckUnique(Transaction* transaction, uint32_t position, con
   }
 }
 
-// Looks for another row with the value of unique_prefix_; notes its key. Errors: kDuplicateKey when there is one.
+// Looks for another row with the value of unique_prefix_; notes its key. Errors: kDuplicateKey when
+// there is one.
 Status TableWriter::FindDuplicate(Transaction* transaction, const TableIndex& index,
                                   const uint8_t* record) {
   const IndexCodec& codec = *index.codec;
@@ -197,9 +198,9 @@ Status TableWriter::FindDuplicate(Transaction* transaction, const TableIndex& in
   return iterator.status();
 }
 
-// Whether the row that was found is there for good. Whoever deletes it, or gives it another value, has locked it: that
-// transaction is waited for, without the lock on the value, which it may ask for to put the value back. If the row is to
-// be changed, it stays locked.
+// Whether the row that was found is there for good. Whoever deletes it, or gives it another value,
+// has locked it: that transaction is waited for, without the lock on the value, which it may ask
+// for to put the value back. If the row is to be changed, it stays locked.
 Result<bool> TableWriter::DuplicateStays(Transaction* transaction, const TableIndex& index) {
   const ColumnFamily& rows = table_->primary().family();
   if (&index == &table_->primary()) {
@@ -214,7 +215,8 @@ Result<bool> TableWriter::DuplicateStays(Transaction* transaction, const TableIn
     transaction->TakeBackLock(index.family(), unique_prefix_);
     locked = transaction->Lock(rows, duplicate_key_, mode);
   }
-  // That the row is newer than the transaction's snapshot does not matter, unless it is there and to be changed.
+  // That the row is newer than the transaction's snapshot does not matter, unless it is there and
+  // to be changed.
   if (!locked.ok() && locked.code() != StatusCode::kSnapshotConflict) return locked;
   Status read(StatusCode::kNotFound);
   if (!in_use) {
@@ -251,7 +253,8 @@ Status TableWriter::InsertUnchecked(Transaction* transaction) {
     CAIRN_RETURN_IF_ERROR(transaction->Lock(family, new_entry_.key, LockMode::kExclusive));
     return transaction->Put(family, new_entry_.key, new_entry_.value);
   }
-  // Such an entry must not be put twice, because one SingleDelete removes it; and the row that is there is the same.
+  // Such an entry must not be put twice, because one SingleDelete removes it; and the row that is
+  // there is the same.
   rocksdb::PinnableSlice existing;
   const Status read =
       transaction->GetForUpdate(family, new_entry_.key, LockMode::kExclusive, &existing);

@@ -13,46 +13,49 @@
 
 namespace cairn {
 
-// Belongs to one handler; its buffers are reused from row to row. All checks of a row come before its
-// first write, so that a refused row leaves nothing behind.
+// Belongs to one handler; its buffers are reused from row to row. All checks of a row come before
+// its first write, so that a refused row leaves nothing behind.
 class TableWriter {
  public:
   // Both outlive the writer.
   TableWriter(Database* database, const Table* table) : database_(database), table_(table) {}
 
-  // Errors: kDuplicateKey (duplicate_index() says where), kLockTimeout, kDeadlock, kSnapshotConflict,
-  // kLockLimit, kInterrupted, kAborted (the write batch is full), kIoError. A row that has expired is no duplicate: it
-  // is removed with its entries.
+  // Errors: kDuplicateKey (duplicate_index() says where), kLockTimeout, kDeadlock,
+  // kSnapshotConflict, kLockLimit, kInterrupted, kAborted (the write batch is full), kIoError. A
+  // row that has expired is no duplicate: it is removed with its entries.
   Status Insert(Transaction* transaction, const uint8_t* record);
 
-  // Adds the row to a load instead. Errors: those of BulkLoad::Add; kShutdown when another thread has finished
-  // the load.
+  // Adds the row to a load instead. Errors: those of BulkLoad::Add; kShutdown when another thread
+  // has finished the load.
   Status Load(BulkLoad* load, const uint8_t* record);
 
   // Where the rows that follow are looked for others with the same unique values.
   enum class UniqueChecks : uint8_t {
     kAll,
-    kTrusted,  // Nowhere: who asks for this answers for the rows.
-    kOverwrite,  // Nowhere, in a table with a single index: a row overwrites the one that has its key. Else as kAll.
+    kTrusted,    // Nowhere: who asks for this answers for the rows.
+    kOverwrite,  // Nowhere, in a table with a single index: a row overwrites the one that has its
+                 // key. Else as kAll.
   };
   void SetUniqueChecks(UniqueChecks checks) { unique_checks_ = checks; }
 
-  // A row that is refused with kDuplicateKey is to change the one in its way (ON DUPLICATE KEY UPDATE, REPLACE). That
-  // row, duplicate_row_key(), then stays locked exclusively; kSnapshotConflict if it changed since a snapshot that
-  // reads repeat.
+  // A row that is refused with kDuplicateKey is to change the one in its way (ON DUPLICATE KEY
+  // UPDATE, REPLACE). That row, duplicate_row_key(), then stays locked exclusively;
+  // kSnapshotConflict if it changed since a snapshot that reads repeat.
   void SetChangesDuplicates(bool changes) { changes_duplicates_ = changes; }
 
-  // `old_record` is the row as it is now, complete and locked by this transaction; `hidden_key` is its
-  // key in a table without primary key. Errors as Insert, and kUnchanged when nothing is to be written.
+  // `old_record` is the row as it is now, complete and locked by this transaction; `hidden_key` is
+  // its key in a table without primary key. Errors as Insert, and kUnchanged when nothing is to be
+  // written.
   Status Update(Transaction* transaction, const uint8_t* old_record, const uint8_t* new_record,
                 uint64_t hidden_key);
 
-  // An update keeps the time at which the row expires, unless a column says it or updates stand for the
-  // insert of a new row (REPLACE).
+  // An update keeps the time at which the row expires, unless a column says it or updates stand for
+  // the insert of a new row (REPLACE).
   void SetUpdatesReplaceRows(bool replace) { updates_replace_rows_ = replace; }
-  // The auto-increment value of the rows that are inserted next, one call for each, which is their whole primary key and
-  // was handed out by the table's counter for this row; 0: it was not. A row that has it is looked for only if
-  // somebody else may have given it one (TableCounters::largest_given_value).
+  // The auto-increment value of the rows that are inserted next, one call for each, which is their
+  // whole primary key and was handed out by the table's counter for this row; 0: it was not. A row
+  // that has it is looked for only if somebody else may have given it one
+  // (TableCounters::largest_given_value).
   void SetHandedOutKey(uint64_t value) { handed_out_key_ = value; }
   // Nobody else reads or writes the table yet.
   void SetTableIsNew(bool is_new) { table_is_new_ = is_new; }

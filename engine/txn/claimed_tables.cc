@@ -13,7 +13,8 @@
 namespace cairn {
 namespace {
 
-// To look for the locks in one table, RocksDB copies all that there are and stops everybody else meanwhile.
+// To look for the locks in one table, RocksDB copies all that there are and stops everybody else
+// meanwhile.
 constexpr uint64_t kMostLockBytes = 4 << 20;
 
 // Of a note, before the key.
@@ -57,7 +58,8 @@ bool ClaimedTables::Claim(rocksdb::Transaction* holder, const TableDefinition& t
     }
     holder_ = holder;
   }
-  // Rows that a transaction has written, and not yet committed, are locked; those that are committed can be seen.
+  // Rows that a transaction has written, and not yet committed, are locked; those that are
+  // committed can be seen.
   const bool alone = LookAround(&indexes);
   const std::lock_guard guard(claimant->mutex());
   if (!alone) ExchangeForLocks();
@@ -125,7 +127,8 @@ void ClaimedTables::TakeBack(std::string_view key) {
   --noted_count_;
 }
 
-// Nobody keeps a lock here: others may have taken one without knowing of the claim, and give it back when they see it.
+// Nobody keeps a lock here: others may have taken one without knowing of the claim, and give it
+// back when they see it.
 void ClaimedTables::LockNoted() {
   holder_->SetLockTimeout(0);
   ByteReader reader(noted_);

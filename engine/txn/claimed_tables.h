@@ -1,4 +1,5 @@
-// The tables that a transaction has claimed (locks/table_claims.h), and what it would have locked there.
+// The tables that a transaction has claimed (locks/table_claims.h), and what it would have locked
+// there.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +17,9 @@
 
 namespace cairn {
 
-// Part of a Transaction and used by its thread. As long as it stands, others may lock with RocksDB's transaction what is
-// noted here; so whoever uses the locks of that, or ends it, holds Guard().
+// Part of a Transaction and used by its thread. As long as it stands, others may lock with
+// RocksDB's transaction what is noted here; so whoever uses the locks of that, or ends it, holds
+// Guard().
 class ClaimedTables {
  public:
   explicit ClaimedTables(Database* database) : database_(database) {}
@@ -28,8 +30,9 @@ class ClaimedTables {
   // Whether there are claims, or were and the transaction has not met their end.
   bool any() const { return claimant_ != nullptr; }
 
-  // Claims a table where nobody but `holder` has a lock, which takes what is noted when the claims end before the
-  // transaction does; its lock time-out is 0 then. Returns whether the table is claimed now.
+  // Claims a table where nobody but `holder` has a lock, which takes what is noted when the claims
+  // end before the transaction does; its lock time-out is 0 then. Returns whether the table is
+  // claimed now.
   bool Claim(rocksdb::Transaction* holder, const TableDefinition& table);
 
   enum class Cover : uint8_t {
@@ -69,8 +72,8 @@ class ClaimedTables {
   struct ClaimedIndex {
     uint32_t number;
     const ColumnFamily* family;
-    bool
-        was_empty;  // There is nothing committed; where rows are written without a lock, nobody knows.
+    bool was_empty;  // There is nothing committed; where rows are written without a lock, nobody
+                     // knows.
     std::string highest;  // Of the keys that the transaction has locked or noted.
   };
 

@@ -1,7 +1,8 @@
 // The locks of a transaction as bytes, so that a prepared one has them again after a crash.
 //
-// Prepare writes them into the batch as a record of the data dictionary which the batch deletes again
-// (docs/on-disk-format.md): they are in the log as long as the transaction is undecided, and nowhere afterwards.
+// Prepare writes them into the batch as a record of the data dictionary which the batch deletes
+// again (docs/on-disk-format.md): they are in the log as long as the transaction is undecided, and
+// nowhere afterwards.
 #pragma once
 
 #include <map>

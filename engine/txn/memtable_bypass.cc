@@ -9,8 +9,8 @@
 namespace cairn {
 namespace {
 
-// What is added to a batch after it was looked at: the marks of the preparation, and merges of AUTO_INCREMENT for
-// as many tables as one statement may name.
+// What is added to a batch after it was looked at: the marks of the preparation, and merges of
+// AUTO_INCREMENT for as many tables as one statement may name.
 constexpr uint64_t kAddedBytes = 64 << 10;
 constexpr uint64_t kRoomBytes = 256 << 20;
 

@@ -12,8 +12,8 @@
 namespace cairn {
 namespace {
 
-// Collects the keys of a write batch, but for those of the data dictionary, which no transaction locks; and the list of
-// further locks, if it finds one there.
+// Collects the keys of a write batch, but for those of the data dictionary, which no transaction
+// locks; and the list of further locks, if it finds one there.
 class KeyCollector final : public rocksdb::WriteBatch::Handler {
  public:
   explicit KeyCollector(uint32_t system_family)
@@ -65,8 +65,8 @@ rocksdb::Status LockKey(rocksdb::Transaction* holder, const ColumnFamily& family
   return locked.IsNotFound() ? rocksdb::Status::OK() : locked;
 }
 
-// Without range locks, those of a list that are no single keys are passed over. A lock of the list that another
-// transaction has was released before that one took it.
+// Without range locks, those of a list that are no single keys are passed over. A lock of the list
+// that another transaction has was released before that one took it.
 Status TakeLocks(Database* database, const LockList& locks, rocksdb::Transaction* holder) {
   holder->SetLockTimeout(0);
   for (const auto& [range, mode] : locks) {

@@ -1,8 +1,8 @@
 // The row locks of prepared transactions that recovery found in the log.
 //
-// RocksDB brings prepared transactions back without their locks. Until somebody decides them, no other
-// transaction may change the rows they changed, or a decision would overwrite what came later. With range locks they
-// are kept in the table of those.
+// RocksDB brings prepared transactions back without their locks. Until somebody decides them, no
+// other transaction may change the rows they changed, or a decision would overwrite what came
+// later. With range locks they are kept in the table of those.
 #pragma once
 
 #include <map>
@@ -17,21 +17,22 @@
 
 namespace cairn {
 
-// Thread-safe. Mutex: mutex_ guards holders_. Locked are the keys that a transaction wrote, and those that it listed when
-// it was prepared (TransactionSettings::prepares_locks): a list may have some that a rollback to a savepoint released.
+// Thread-safe. Mutex: mutex_ guards holders_. Locked are the keys that a transaction wrote, and
+// those that it listed when it was prepared (TransactionSettings::prepares_locks): a list may have
+// some that a rollback to a savepoint released.
 class PreparedLocks {
  public:
-  // Locks the keys for every prepared transaction of `database`, which outlives the result: in `table`, or with
-  // RocksDB's locks when that is null. Called before any session exists, and again for a table that the database is to
-  // use. Errors: those of RocksDB, kCorruption.
+  // Locks the keys for every prepared transaction of `database`, which outlives the result: in
+  // `table`, or with RocksDB's locks when that is null. Called before any session exists, and again
+  // for a table that the database is to use. Errors: those of RocksDB, kCorruption.
   static Result<std::unique_ptr<PreparedLocks>> Take(Database* database, RangeLockTable* table);
 
   // Whether there were any, decided by now or not.
   bool any_recovered() const { return any_recovered_; }
   // The transaction is decided.
   void Release(const TransactionId& id);
-  // Hands over what locks the keys of a transaction until it is destroyed: null for one that holds its locks itself, or
-  // in a table of ranges.
+  // Hands over what locks the keys of a transaction until it is destroyed: null for one that holds
+  // its locks itself, or in a table of ranges.
   std::unique_ptr<rocksdb::Transaction> GiveUp(const TransactionId& id);
 
  private:

@@ -10,11 +10,12 @@
 
 namespace cairn {
 
-// The tables' counters hear of it when a statement ends, and again when the transaction does. Every call to
-// Note() is followed by one of the others.
+// The tables' counters hear of it when a statement ends, and again when the transaction does. Every
+// call to Note() is followed by one of the others.
 class RowCountChanges {
  public:
-  // The current statement added rows to a table or took them away; `since` is the transaction's newest savepoint.
+  // The current statement added rows to a table or took them away; `since` is the transaction's
+  // newest savepoint.
   void Note(const TableDefinition& table, int64_t rows, Savepoint since);
   void EndStatement();
   void RollbackTo(Savepoint savepoint);

@@ -1,5 +1,5 @@
-// The places in a transaction's changes to which it can be rolled back: the user's savepoints and the beginnings of
-// statements.
+// The places in a transaction's changes to which it can be rolled back: the user's savepoints and
+// the beginnings of statements.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +15,10 @@ enum class Savepoint : uint64_t { kBegin = 0 };  // kBegin: where the transactio
 
 // The savepoints of one transaction at a time, in any order of rolling back and releasing.
 //
-// RocksDB's batch has a stack of savepoints that know no names, and undoing to one costs as much as the batch is large.
-// So a savepoint is a number, and the first write after it puts a mark on that stack, which stands for all savepoints
-// that were set since the mark below it. A savepoint without changes behind it costs nothing, to set or to go back to.
+// RocksDB's batch has a stack of savepoints that know no names, and undoing to one costs as much as
+// the batch is large. So a savepoint is a number, and the first write after it puts a mark on that
+// stack, which stands for all savepoints that were set since the mark below it. A savepoint without
+// changes behind it costs nothing, to set or to go back to.
 class Savepoints {
  public:
   enum class Later : uint8_t { kKeep, kRelease };
@@ -30,11 +31,11 @@ class Savepoints {
   void BeforeWrite(rocksdb::WriteBatchWithIndex* batch) {
     if (newest() > newest_mark()) Mark(batch);
   }
-  // Takes back what was written since; later savepoints are gone, this one stays. Errors: kInternal, when it is not
-  // held or the batch is damaged.
+  // Takes back what was written since; later savepoints are gone, this one stays. Errors:
+  // kInternal, when it is not held or the batch is damaged.
   Status RollbackTo(Savepoint savepoint, rocksdb::WriteBatchWithIndex* batch);
-  // Forgets a savepoint, and those that were set later if so wished; nothing is undone. Returns the savepoint before it,
-  // which now is the last one before the changes that came after it.
+  // Forgets a savepoint, and those that were set later if so wished; nothing is undone. Returns the
+  // savepoint before it, which now is the last one before the changes that came after it.
   Savepoint Release(Savepoint savepoint, Later later, rocksdb::WriteBatchWithIndex* batch);
 
   // What the batch held was committed and the transaction goes on with an empty one.

@@ -23,7 +23,8 @@ rocksdb::ReadOptions ReadOptionsFor(const ColumnFamily& family) {
 
 // What RocksDB keeps of an entry of a batch beside its bytes: a node of the batch's index.
 constexpr uint64_t kBatchEntryBytes = 72;
-// And of a row lock: an entry in the table of locks and one in the transaction's list, each with the key.
+// And of a row lock: an entry in the table of locks and one in the transaction's list, each with
+// the key.
 constexpr uint64_t kRowLockBytes = 288;
 // Whether RocksDB may hold the lock that it was asked for; a refusal says that it does not.
 bool MayBeLocked(const rocksdb::Status& locked) {
@@ -80,7 +81,8 @@ void Transaction::Start(const TransactionSettings& settings) {
   ++epoch_;
 }
 
-// Whether rocksdb_ is what BeginRocksDb() would make of it: to begin and roll back costs more than a read.
+// Whether rocksdb_ is what BeginRocksDb() would make of it: to begin and roll back costs more than
+// a read.
 bool Transaction::IsAsBegun() const {
   return rocksdb_ != nullptr && !touched_ &&
          begun_with_.lock_wait_timeout_ms == settings_.lock_wait_timeout_ms &&
@@ -141,7 +143,8 @@ bool Transaction::IsLarge() const {
 // Everything that ends with the transaction, but for the RocksDB object, which is reused.
 void Transaction::Finish() {
   ReleaseStatementSnapshot();
-  // RocksDB would keep it until the object starts again, and an idle session would hold compactions back.
+  // RocksDB would keep it until the object starts again, and an idle session would hold compactions
+  // back.
   if (rocksdb_ != nullptr) rocksdb_->ClearSnapshot();
   ReleaseLocks();
   batch_memory_.Set(0);
@@ -215,8 +218,8 @@ Status Transaction::RollbackStatement() {
   return result;
 }
 
-// On the batch alone: RocksDB's transaction would also give up locks, which readers at SERIALIZABLE count on, and the
-// snapshot if it was taken since.
+// On the batch alone: RocksDB's transaction would also give up locks, which readers at SERIALIZABLE
+// count on, and the snapshot if it was taken since.
 Status Transaction::RollbackToSavepoint(Savepoint savepoint) {
   CAIRN_ASSERT(started_ && !prepared_);
   CAIRN_RETURN_IF_ERROR(savepoints_.RollbackTo(savepoint, rocksdb_->GetWriteBatch()));
@@ -346,8 +349,8 @@ Status Transaction::Lock(const ColumnFamily& family, std::string_view key, LockM
 Status Transaction::GetForUpdate(const ColumnFamily& family, std::string_view key, LockMode mode,
                                  rocksdb::PinnableSlice* value, LockWait wait) {
   CAIRN_RETURN_IF_ERROR(LockAndRead(family, key, mode, value, wait));
-  // In REPEATABLE READ a first statement that locks sees the row as it is now, and so does every later
-  // read: the snapshot follows the lock.
+  // In REPEATABLE READ a first statement that locks sees the row as it is now, and so does every
+  // later read: the snapshot follows the lock.
   if (RepeatsReads()) PinSnapshot();
   return Status();
 }
@@ -376,8 +379,8 @@ Status Transaction::LockAndReadOne(const ColumnFamily& family, std::string_view 
     if (cover == Cover::kOwn) return GetOwnWrite(family, key, value);
     if (cover == Cover::kUnused) return Status(StatusCode::kNotFound);
   }
-  // Whether the row changed since the snapshot matters only when reads repeat; the transaction has a
-  // snapshot of its own only then.
+  // Whether the row changed since the snapshot matters only when reads repeat; the transaction has
+  // a snapshot of its own only then.
   rocksdb::ReadOptions options = ReadOptionsFor(family);
   options.fill_cache = settings_.fill_block_cache;
   if (value != nullptr) database_->work().Count(Work::kPointReads);
@@ -412,8 +415,9 @@ Status Transaction::LockAndReadOne(const ColumnFamily& family, std::string_view 
   return refused;
 }
 
-// What somebody has claimed is not locked yet where he needs it: he gets his locks first. The lock is given back, and
-// what was read under it is forgotten, if there is such a claim or was one that has ended since `claims_ended`.
+// What somebody has claimed is not locked yet where he needs it: he gets his locks first. The lock
+// is given back, and what was read under it is forgotten, if there is such a claim or was one that
+// has ended since `claims_ended`.
 bool Transaction::GiveWay(const ColumnFamily& family, std::string_view key, uint64_t claims_ended) {
   TableClaims& claims = database_->table_claims();
   const std::shared_ptr<TableClaims::Claimant> claimant =
@@ -498,8 +502,9 @@ Status Transaction::LockInTable(const KeySpan& range, LockMode mode, LockWait wa
   return locked;
 }
 
-// Whether the locked key has the value that repeated reads see, the transaction's own changes apart. RocksDB, which
-// looks after this with its own locks, compares versions; a row that others have put back as it was is no conflict.
+// Whether the locked key has the value that repeated reads see, the transaction's own changes
+// apart. RocksDB, which looks after this with its own locks, compares versions; a row that others
+// have put back as it was is no conflict.
 Status Transaction::CheckUnchanged(const ColumnFamily& family, std::string_view key) {
   if (!MayBeBehind()) return Status();
   rocksdb::TransactionDB* const database = database_->rocksdb();
@@ -585,7 +590,8 @@ rocksdb::WriteBatchWithIndex& Transaction::BatchForWrite() {
   CAIRN_ASSERT(started_);
   touched_ = true;
   savepoints_.BeforeWrite(rocksdb_->GetWriteBatch());
-  // Straight into the batch: the row's lock is held already, and entries of secondary indexes need none.
+  // Straight into the batch: the row's lock is held already, and entries of secondary indexes need
+  // none.
   statement_wrote_ = true;
   return *rocksdb_->GetWriteBatch();
 }

@@ -1,17 +1,19 @@
 // A transaction of one session: what it sees, which rows it locks, what it will write.
 //
-// One object serves a session from connect to disconnect; it starts lazily and is reused. The rules of
-// isolation live here and nowhere else:
-//   READ COMMITTED    each statement reads at its own snapshot; a locking read takes the latest version.
-//   REPEATABLE READ   all statements read at the snapshot of the first read; locking or writing a row
-//                     that changed since gives kSnapshotConflict. An autocommitted statement has nothing
-//                     to repeat and takes the latest version of the rows it locks.
-//   SERIALIZABLE      as REPEATABLE READ, and rows are locked as they are read, so that they stay as they were
-//                     until the transaction ends. Rows that were not there are not locked, but for a key that
-//                     was asked for: others may still insert into a range that was read.
-// With range locks (Database::range_locks()), locking reads at the last two lock the ranges where they look, which
-// nobody can insert into. SERIALIZABLE then reads what is committed last, as whatever it has read stays as it is, and
-// meets no conflict with a snapshot.
+// One object serves a session from connect to disconnect; it starts lazily and is reused. The rules
+// of isolation live here and nowhere else:
+//   READ COMMITTED    each statement reads at its own snapshot; a locking read takes the latest
+//   version. REPEATABLE READ   all statements read at the snapshot of the first read; locking or
+//   writing a row
+//                     that changed since gives kSnapshotConflict. An autocommitted statement has
+//                     nothing to repeat and takes the latest version of the rows it locks.
+//   SERIALIZABLE      as REPEATABLE READ, and rows are locked as they are read, so that they stay
+//   as they were
+//                     until the transaction ends. Rows that were not there are not locked, but for
+//                     a key that was asked for: others may still insert into a range that was read.
+// With range locks (Database::range_locks()), locking reads at the last two lock the ranges where
+// they look, which nobody can insert into. SERIALIZABLE then reads what is committed last, as
+// whatever it has read stays as it is, and meets no conflict with a snapshot.
 #pragma once
 
 #include <cstdint>
@@ -40,8 +42,8 @@ enum class IsolationLevel : uint8_t { kReadCommitted, kRepeatableRead, kSerializ
 enum class LockWait : uint8_t { kWait, kRefuse };
 enum class Durability : uint8_t {
   kSync,     // The log is on disk when Commit returns.
-  kWritten,  // It is with the operating system, which the death of the process leaves alone, and reaches the disk
-             // within about a second.
+  kWritten,  // It is with the operating system, which the death of the process leaves alone, and
+             // reaches the disk within about a second.
   kDelayed,  // It leaves the process, and reaches the disk, within about a second (upkeep/).
 };
 
@@ -59,16 +61,17 @@ struct TransactionSettings {
   bool fill_block_cache = true;
   // Off: rows are neither locked nor checked for changes by others, for loads that are alone.
   bool lock_rows = true;
-  // The transaction may be prepared and decided by name (XA), which a crash may come between: its locks, not only
-  // those of the rows that it changes, are prepared with it.
+  // The transaction may be prepared and decided by name (XA), which a crash may come between: its
+  // locks, not only those of the rows that it changes, are prepared with it.
   bool prepares_locks = false;
-  // Off: what the statement reads leads it to the rows that it was told to change, and what lies between them matters to
-  // nobody. Locking reads lock rows alone.
+  // Off: what the statement reads leads it to the rows that it was told to change, and what lies
+  // between them matters to nobody. Locking reads lock rows alone.
   bool lock_ranges = true;
-  // Off: each statement reads at its own snapshot and locks what is committed last, whatever the isolation level.
+  // Off: each statement reads at its own snapshot and locks what is committed last, whatever the
+  // isolation level.
   bool repeat_reads = true;
-  // The changes of a statement are committed in pieces of so many (rocksdb_commit_in_the_middle); 0: at the end.
-  // Each statement then reads at its own snapshot and does not see its own changes.
+  // The changes of a statement are committed in pieces of so many (rocksdb_commit_in_the_middle);
+  // 0: at the end. Each statement then reads at its own snapshot and does not see its own changes.
   uint64_t changes_per_piece = 0;
 };
 
@@ -82,23 +85,25 @@ class Transaction {
   Transaction(const Transaction&) = delete;
   Transaction& operator=(const Transaction&) = delete;
 
-  // --- Life ----------------------------------------------------------------------------------------
+  // --- Life
+  // ----------------------------------------------------------------------------------------
 
   bool started() const { return started_; }
-  // Starts the transaction if it is not started; a started one takes over the time-out, the limit of row locks and what
-  // is of the statement: changes_per_piece, lock_ranges, repeat_reads.
+  // Starts the transaction if it is not started; a started one takes over the time-out, the limit
+  // of row locks and what is of the statement: changes_per_piece, lock_ranges, repeat_reads.
   void Start(const TransactionSettings& settings);
   // Whether anything would be written at commit.
   bool has_writes() const;
 
-  // Ends the transaction and releases its locks and snapshots. A prepared one that cannot be committed or rolled back stays
-  // prepared, with its locks, in Database::unfinished_decisions(); any other is rolled back after an error of Commit(),
-  // unless the error says otherwise.
+  // Ends the transaction and releases its locks and snapshots. A prepared one that cannot be
+  // committed or rolled back stays prepared, with its locks, in Database::unfinished_decisions();
+  // any other is rolled back after an error of Commit(), unless the error says otherwise.
   Status Commit(Durability durability);
   Status Rollback();
-  // Makes the changes visible and releases the locks, without a sync; the order of the calls is the order of the
-  // commits. Commit() must follow, on the transaction's own thread: it ends the transaction, makes what was not
-  // prepared as durable as it is told, and gives the error if there was one.
+  // Makes the changes visible and releases the locks, without a sync; the order of the calls is the
+  // order of the commits. Commit() must follow, on the transaction's own thread: it ends the
+  // transaction, makes what was not prepared as durable as it is told, and gives the error if there
+  // was one.
   void CommitOrdered();
 
   // Two-phase commit: makes the changes durable under a name; then Commit() or Rollback() decides.
@@ -109,48 +114,53 @@ class Transaction {
   // Leaves a prepared transaction to be decided by name, by anybody. This object is free again.
   void Detach();
 
-  // Commits what there is if that is a piece, and goes on. What was committed stays when the statement or the
-  // transaction is rolled back. Errors as Commit(); the transaction goes on all the same.
+  // Commits what there is if that is a piece, and goes on. What was committed stays when the
+  // statement or the transaction is rolled back. Errors as Commit(); the transaction goes on all
+  // the same.
   Status EndPiece(Durability durability);
 
-  // --- Statements ----------------------------------------------------------------------------------
+  // --- Statements
+  // ----------------------------------------------------------------------------------
 
   // A statement begins, unless one has. What it writes can be undone by RollbackStatement.
   void BeginStatement();
   // The statement is over; its snapshot, if it has its own, is released.
   void EndStatement();
-  // Undoes the writes of the current statement and ends it. Its locks stay. An autocommitted statement can only be
-  // undone with its transaction.
+  // Undoes the writes of the current statement and ends it. Its locks stay. An autocommitted
+  // statement can only be undone with its transaction.
   Status RollbackStatement();
 
-  // --- Savepoints ----------------------------------------------------------------------------------
+  // --- Savepoints
+  // ----------------------------------------------------------------------------------
 
   // Between statements, or within one, which may then be undone in part.
   Savepoint SetSavepoint() { return savepoints_.Set(); }
-  // Undoes what was written since. Locks and the snapshot stay as they are, and auto-increment values that were
-  // given out are not given out again. Errors: kInternal.
+  // Undoes what was written since. Locks and the snapshot stay as they are, and auto-increment
+  // values that were given out are not given out again. Errors: kInternal.
   Status RollbackToSavepoint(Savepoint savepoint);
-  // Whether pieces that were committed since (EndPiece) keep RollbackToSavepoint from undoing everything.
+  // Whether pieces that were committed since (EndPiece) keep RollbackToSavepoint from undoing
+  // everything.
   bool CommittedSince(Savepoint savepoint) const { return savepoints_.CommittedSince(savepoint); }
   void ReleaseSavepoint(Savepoint savepoint, Savepoints::Later later);
 
-  // --- Reading -------------------------------------------------------------------------------------
+  // --- Reading
+  // -------------------------------------------------------------------------------------
 
   // Takes the snapshot that this statement reads at, if there is none yet.
   void EnsureSnapshot();
-  // RocksDB's number of the state that this statement reads at, which grows with every change; 0 while it has no
-  // snapshot.
+  // RocksDB's number of the state that this statement reads at, which grows with every change; 0
+  // while it has no snapshot.
   uint64_t SnapshotNumber() const;
   // The statement goes on with a snapshot of what is committed now, if it has its own.
   void RenewSnapshot();
   // The transaction's snapshot is taken now and kept (START TRANSACTION WITH CONSISTENT SNAPSHOT).
   void PinSnapshot();
 
-  // The time at which this statement sees the database, in seconds since the epoch: that of its snapshot
-  // or, while it has none, now.
+  // The time at which this statement sees the database, in seconds since the epoch: that of its
+  // snapshot or, while it has none, now.
   uint64_t ViewTime() const;
-  // Whether reads of this statement pass over an entry with this value, in a table whose rows expire after
-  // so many seconds (0: never).
+  // Whether reads of this statement pass over an entry with this value, in a table whose rows
+  // expire after so many seconds (0: never).
   bool HidesExpired(std::string_view value, uint64_t ttl_seconds) const {
     return ttl_seconds != 0 && HidesExpiredImpl(value, ttl_seconds);
   }
@@ -162,8 +172,8 @@ class Transaction {
   // Errors: kNotFound, kCorruption, kIoError.
   Status Get(const ColumnFamily& family, std::string_view key, View view,
              rocksdb::PinnableSlice* value);
-  // The same for several keys at once, where the transaction has no writes to be seen (else it reads them one by one).
-  // Each has its own outcome.
+  // The same for several keys at once, where the transaction has no writes to be seen (else it
+  // reads them one by one). Each has its own outcome.
   void GetMany(const ColumnFamily& family, size_t count, const rocksdb::Slice* keys, View view,
                rocksdb::PinnableSlice* values, rocksdb::Status* outcomes);
   // An iterator over a family. `options` brings bounds and caching; its snapshot is set here. Valid
@@ -171,24 +181,27 @@ class Transaction {
   std::unique_ptr<rocksdb::Iterator> NewIterator(const ColumnFamily& family,
                                                  rocksdb::ReadOptions options, View view);
 
-  // --- Locking -------------------------------------------------------------------------------------
+  // --- Locking
+  // -------------------------------------------------------------------------------------
 
   // Locks a key without reading it. Errors: kLockTimeout, kDeadlock, kSnapshotConflict, kLockLimit,
   // kInterrupted when the thread's WaitObserver says so.
   Status Lock(const ColumnFamily& family, std::string_view key, LockMode mode,
               LockWait wait = LockWait::kWait);
-  // Locks a key and reads its latest version, unless `value` is null. With kNotFound the lock is held too. A lock that
-  // others hold is waited for, or gives kLockTimeout at once.
+  // Locks a key and reads its latest version, unless `value` is null. With kNotFound the lock is
+  // held too. A lock that others hold is waited for, or gives kLockTimeout at once.
   Status GetForUpdate(const ColumnFamily& family, std::string_view key, LockMode mode,
                       rocksdb::PinnableSlice* value, LockWait wait = LockWait::kWait);
   // The lock with which rows are read that the user does not ask to lock; none: a consistent read.
   std::optional<LockMode> PlainReadLock() const;
-  // The current statement has no use for a row that it locked: releases the lock if nothing was written under it and no
-  // earlier statement holds it. At SERIALIZABLE it stays, as the statement has seen that the row is of no use.
+  // The current statement has no use for a row that it locked: releases the lock if nothing was
+  // written under it and no earlier statement holds it. At SERIALIZABLE it stays, as the statement
+  // has seen that the row is of no use.
   void Unlock(const ColumnFamily& family, std::string_view key);
-  // The statement changes many rows of a table. If nobody else holds a lock in it, those that follow are not locked one
-  // by one until somebody else wants a lock there (claimed_tables.h), and not looked for in a table that has none.
-  // Nothing changes for others. Autocommitted statements alone do so.
+  // The statement changes many rows of a table. If nobody else holds a lock in it, those that
+  // follow are not locked one by one until somebody else wants a lock there (claimed_tables.h), and
+  // not looked for in a table that has none. Nothing changes for others. Autocommitted statements
+  // alone do so.
   void Claim(const TableDefinition& table);
   // Takes back a lock under which nothing was seen, at any level.
   void TakeBackLock(const ColumnFamily& family, std::string_view key);
@@ -200,21 +213,24 @@ class Transaction {
   bool MayBeBehind() const;
   // The error of a locking read that meets such a change.
   Status SnapshotConflict();
-  // Whether what is written must be locked entry by entry, as others may have locked the range it lies in.
+  // Whether what is written must be locked entry by entry, as others may have locked the range it
+  // lies in.
   bool LocksEntries() const { return range_locks_ != nullptr && settings_.lock_rows; }
-  // Locks the keys of a family from `first` up to `end`, in the order of their bytes, with LocksRanges(). Errors as
-  // Lock().
+  // Locks the keys of a family from `first` up to `end`, in the order of their bytes, with
+  // LocksRanges(). Errors as Lock().
   Status LockRange(const ColumnFamily& family, std::string_view first, std::string_view end,
                    LockMode mode);
 
-  // --- Writing -------------------------------------------------------------------------------------
+  // --- Writing
+  // -------------------------------------------------------------------------------------
 
   // The caller holds the locks that the write needs. Errors: kAborted (the write batch is full).
   Status Put(const ColumnFamily& family, std::string_view key, std::string_view value);
   Status Delete(const ColumnFamily& family, std::string_view key);
   Status SingleDelete(const ColumnFamily& family, std::string_view key);
 
-  // Raises the stored auto-increment value of a table at commit, or when the transaction is prepared.
+  // Raises the stored auto-increment value of a table at commit, or when the transaction is
+  // prepared.
   void RaiseAutoIncrement(const TableDefinition& table, uint64_t next_value);
   // Rows of a table were written or deleted: so many more, or fewer, once the transaction commits.
   void NoteRowCount(const TableDefinition& table, int64_t rows) {
@@ -228,8 +244,8 @@ class Transaction {
 
   // What other threads may know of the transaction, as long as this object lives.
   const TransactionFacts& facts() const { return facts_; }
-  // The transactions, by facts().id(), that hold the lock which this one waits for. Called by its thread, between
-  // WaitBegins() and WaitEnds().
+  // The transactions, by facts().id(), that hold the lock which this one waits for. Called by its
+  // thread, between WaitBegins() and WaitEnds().
   std::vector<uint64_t> LockHolders() const;
   // A lock that this object asked for makes its thread wait, and no longer does (WaitObserver).
   void WaitBegins();

@@ -10,7 +10,8 @@
 
 namespace cairn {
 
-// What the engine adds at the end is small, and nobody could do anything about a batch that is full by then.
+// What the engine adds at the end is small, and nobody could do anything about a batch that is full
+// by then.
 void Transaction::LiftBatchLimit() { rocksdb_->GetWriteBatch()->SetMaxBytes(0); }
 
 Status Transaction::AddAutoIncrementMerges() {
@@ -19,7 +20,8 @@ Status Transaction::AddAutoIncrementMerges() {
   return MergeAutoIncrements(rocksdb_->GetWriteBatch());
 }
 
-// Before the transaction is in the log, so that no crash leaves its rows without. A rollback leaves gaps then.
+// Before the transaction is in the log, so that no crash leaves its rows without. A rollback leaves
+// gaps then.
 Status Transaction::WriteAutoIncrementMerges() {
   if (auto_increment_raises_.empty()) return Status();
   rocksdb::WriteBatch raises;
@@ -66,7 +68,8 @@ const LockList& Transaction::ListedLocks() const {
   return range_locks_ != nullptr ? lock_owner_->locks() : lock_list_;
 }
 
-// For the prepared transaction of this name, which this object leaves; RocksDB keeps its own with it.
+// For the prepared transaction of this name, which this object leaves; RocksDB keeps its own with
+// it.
 void Transaction::KeepLocks() {
   if (range_locks_ == nullptr) return;
   range_locks_->Keep(rocksdb_->GetName(), std::exchange(lock_owner_, nullptr));

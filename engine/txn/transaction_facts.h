@@ -38,8 +38,8 @@ struct TransactionDescription {
   std::optional<KeySpan> waits_for;  // The lock that it waits for.
 };
 
-// Thread-safe. Mutex: mutex_ guards traits_, name_ and what is waited for; it is held for moments, nothing is
-// called under it.
+// Thread-safe. Mutex: mutex_ guards traits_, name_ and what is waited for; it is held for moments,
+// nothing is called under it.
 class TransactionFacts {
  public:
   // By the transaction's own thread.

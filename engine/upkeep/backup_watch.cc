@@ -11,7 +11,8 @@ namespace cairn {
 namespace {
 
 constexpr std::chrono::milliseconds kIdleInterval(1000);
-// At a hundred megabytes a second, what is written between two looks is little against what may be left.
+// At a hundred megabytes a second, what is written between two looks is little against what may be
+// left.
 constexpr std::chrono::milliseconds kBackupInterval(100);
 
 uint64_t PropertyOf(const Database& database, const ColumnFamily& family,

@@ -1,8 +1,9 @@
 // What runs behind the sessions for the sake of backups.
 //
-// The copy of the database that a backup is made from is taken while all commits of the server stand still, and needs the
-// memtables in files. So while a backup goes on, which mostly is the copying of InnoDB, they are kept small. And a copy
-// that mariadb-backup has left behind goes a day later.
+// The copy of the database that a backup is made from is taken while all commits of the server
+// stand still, and needs the memtables in files. So while a backup goes on, which mostly is the
+// copying of InnoDB, they are kept small. And a copy that mariadb-backup has left behind goes a day
+// later.
 #pragma once
 
 #include <atomic>
@@ -18,18 +19,20 @@ namespace cairn {
 // Owns a thread from construction to destruction. All functions may be called from any thread.
 class BackupWatch {
  public:
-  // `copy_is_in_use` says whether a session holds the lock under which mariadb-backup uses its copy; it is called by the
-  // thread of this. `database` outlives this.
+  // `copy_is_in_use` says whether a session holds the lock under which mariadb-backup uses its
+  // copy; it is called by the thread of this. `database` outlives this.
   BackupWatch(Database* database, std::function<bool()> copy_is_in_use);
   ~BackupWatch();
   BackupWatch(const BackupWatch&) = delete;
   BackupWatch& operator=(const BackupWatch&) = delete;
 
-  // A backup begins: the memtables are written out, and again and again until End(). They return at once.
+  // A backup begins: the memtables are written out, and again and again until End(). They return at
+  // once.
   void Begin();
   void End();
 
-  // About how much of memtables is left to be written out by the copy of a backup; 0: they are left alone.
+  // About how much of memtables is left to be written out by the copy of a backup; 0: they are left
+  // alone.
   void SetMemtableBytes(uint64_t bytes) { memtable_bytes_ = bytes; }
 
   // After how long the copy in the database's directory is taken for one that was left.

@@ -1,8 +1,9 @@
-// Ends the server when its disks no longer answer, where the user wants that (rocksdb_io_write_timeout).
+// Ends the server when its disks no longer answer, where the user wants that
+// (rocksdb_io_write_timeout).
 //
-// A server that hangs in a write looks alive to those who watch it. With a limit set, a thread writes a probe
-// of one block into each directory, over and over; a probe that takes longer than the limit ends the process,
-// so that another server can take its place.
+// A server that hangs in a write looks alive to those who watch it. With a limit set, a thread
+// writes a probe of one block into each directory, over and over; a probe that takes longer than
+// the limit ends the process, so that another server can take its place.
 #pragma once
 
 #include <atomic>
@@ -18,7 +19,8 @@
 
 namespace cairn {
 
-// All functions may be called from any thread. Mutex: mutex_ guards limit_, generation_ and stopped_.
+// All functions may be called from any thread. Mutex: mutex_ guards limit_, generation_ and
+// stopped_.
 class IoWatchdog {
  public:
   // Writes a probe into a directory; false when that fails.

@@ -140,8 +140,8 @@ void Upkeep::RemoveDroppedIndexesLoop() {
   } while (removal_alarm_.Wait(kRemovalInterval));
 }
 
-// Deletes whole files inside the index's range, lets compactions filter the rest, and forgets the index
-// when no entry is left.
+// Deletes whole files inside the index's range, lets compactions filter the rest, and forgets the
+// index when no entry is left.
 Status Upkeep::RemoveIndex(IndexId id) {
   const ColumnFamily* family = database_->FindFamily(id.column_family);
   if (family == nullptr) return dictionary_->ForgetDroppedIndex(id);

@@ -1,5 +1,6 @@
-// What runs behind the sessions: the once-a-second log sync, the removal of dropped indexes, the statistics of
-// indexes, and what makes reads cheaper: the writing out of memtables, the merging of files of level 0.
+// What runs behind the sessions: the once-a-second log sync, the removal of dropped indexes, the
+// statistics of indexes, and what makes reads cheaper: the writing out of memtables, the merging of
+// files of level 0.
 #pragma once
 
 #include <atomic>
@@ -24,7 +25,8 @@ class Upkeep {
   // Asks for the removal of the entries of dropped indexes now; returns at once.
   void RemoveDroppedIndexes();
 
-  // Counts the families of so many indexes anew every second, one after the other; 0: only what changes.
+  // Counts the families of so many indexes anew every second, one after the other; 0: only what
+  // changes.
   void SetRecountRate(uint32_t indexes_per_s) { recount_rate_ = indexes_per_s; }
 
   // Counts the files that changed and keeps the figures in the dictionary, now.

@@ -1,5 +1,5 @@
-// information_schema.CAIRN_TABLES: every table of the engine, its state and its format, what keeps the stock
-// plug-in from opening it, and how large it is.
+// information_schema.CAIRN_TABLES: every table of the engine, its state and its format, what keeps
+// the stock plug-in from opening it, and how large it is.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -34,8 +34,8 @@ ST_FIELD_INFO columns[] = {
     Show::Column("LAST_ANALYSED", Show::Datetime(0), NULLABLE),
     Show::CEnd()};
 
-// The names of the table's keys, in their order, from the server's definition; empty when it cannot be had
-// now, because somebody changes the table or its file is missing.
+// The names of the table's keys, in their order, from the server's definition; empty when it cannot
+// be had now, because somebody changes the table or its file is missing.
 std::vector<std::string> KeyNames(THD* thd, const TableName& name) {
   const LEX_CSTRING schema = {name.schema.data(), name.schema.size()};
   const LEX_CSTRING table = {name.table.data(), name.table.size()};
@@ -66,7 +66,8 @@ bool NeedsCairn(const IndexEntry& index) {
   return index.info.format_version == kCairnFormatVersion;
 }
 
-// "PRIMARY: ...; k2: ...", in the order of SHOW CREATE TABLE; empty when the stock plug-in can read the table.
+// "PRIMARY: ...; k2: ...", in the order of SHOW CREATE TABLE; empty when the stock plug-in can read
+// the table.
 std::string Obstacles(THD* thd, const TableDefinition& table) {
   if (std::none_of(table.indexes.begin(), table.indexes.end(), NeedsCairn)) return std::string();
   const std::vector<std::string> names = KeyNames(thd, DecodeTableName(table.name));

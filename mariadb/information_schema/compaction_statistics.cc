@@ -1,4 +1,5 @@
-// information_schema.ROCKSDB_COMPACTION_STATS: what RocksDB counts for each level of each column family.
+// information_schema.ROCKSDB_COMPACTION_STATS: what RocksDB counts for each level of each column
+// family.
 #include <cstdlib>
 #include <map>
 #include <string>

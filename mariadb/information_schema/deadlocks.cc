@@ -1,4 +1,5 @@
-// information_schema.ROCKSDB_DEADLOCK: the latest deadlocks, one row for each transaction that took part.
+// information_schema.ROCKSDB_DEADLOCK: the latest deadlocks, one row for each transaction that took
+// part.
 #include <string>
 
 #include "engine/base/bytes.h"

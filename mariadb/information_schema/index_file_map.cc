@@ -1,4 +1,5 @@
-// information_schema.ROCKSDB_INDEX_FILE_MAP: one row for each index and data file that has entries of it.
+// information_schema.ROCKSDB_INDEX_FILE_MAP: one row for each index and data file that has entries
+// of it.
 #include <string>
 
 #include "engine/sst/file_statistics.h"

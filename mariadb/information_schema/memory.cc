@@ -1,4 +1,5 @@
-// information_schema.CAIRN_MEMORY: the engine's memory by role, its sum, and what allocator and process have.
+// information_schema.CAIRN_MEMORY: the engine's memory by role, its sum, and what allocator and
+// process have.
 #include <dlfcn.h>
 #include <malloc.h>
 #include <unistd.h>

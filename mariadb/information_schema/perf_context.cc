@@ -1,5 +1,6 @@
 // information_schema.ROCKSDB_PERF_CONTEXT: what the statements on each open table cost, as far as
-// rocksdb_perf_context_level let it be collected; and ROCKSDB_PERF_CONTEXT_GLOBAL: the same of all statements.
+// rocksdb_perf_context_level let it be collected; and ROCKSDB_PERF_CONTEXT_GLOBAL: the same of all
+// statements.
 #include "mariadb/information_schema/schema_table.h"
 #include "mariadb/table_name.h"
 

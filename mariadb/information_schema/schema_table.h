@@ -17,7 +17,8 @@ class SchemaTableWriter {
   THD* thd() const { return thd_; }
 
   SchemaTableWriter& Text(std::string_view text);  // Cut to the width of the column.
-  // In hexadecimal, both ends of a range; ".." ends what the column, of kLongWidth, is too narrow for.
+  // In hexadecimal, both ends of a range; ".." ends what the column, of kLongWidth, is too narrow
+  // for.
   SchemaTableWriter& Keys(const KeySpan& keys);
   SchemaTableWriter& Number(int64_t value);
   SchemaTableWriter& Unsigned(uint64_t value);
@@ -66,7 +67,8 @@ bool ReportSchemaTableError(const Status& status);
 // Widths of text columns that many tables share.
 inline constexpr uint kNameWidth = 193;
 inline constexpr uint kLongWidth = 513;
-// Digits of numbers with a fraction, as the server writes them: 100 times all, plus those behind the point.
+// Digits of numbers with a fraction, as the server writes them: 100 times all, plus those behind
+// the point.
 inline constexpr uint kRatioDigits = 1202;
 inline constexpr uint kSecondsDigits = 1803;
 

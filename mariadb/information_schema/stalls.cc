@@ -1,5 +1,5 @@
-// information_schema.CAIRN_STALLS: what slows writes down or stops them now, what would end it, and what did so
-// in the last hour; and damaged files, above which nothing is compacted.
+// information_schema.CAIRN_STALLS: what slows writes down or stops them now, what would end it, and
+// what did so in the last hour; and damaged files, above which nothing is compacted.
 #include <algorithm>
 #include <string>
 #include <utility>

@@ -1,5 +1,5 @@
-// Alters bytes of stored entries as damage does that RocksDB's checksums do not see. No server may have the
-// directory open. Prints each entry before and after, in hex, one a line.
+// Alters bytes of stored entries as damage does that RocksDB's checksums do not see. No server may
+// have the directory open. Prints each entry before and after, in hex, one a line.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -16,7 +16,8 @@
 
 namespace {
 
-// Index number or type of a dictionary record: with another one, the entry would be somebody else's.
+// Index number or type of a dictionary record: with another one, the entry would be somebody
+// else's.
 constexpr size_t kKeyStartBytes = 4;
 
 struct Arguments {

@@ -1,5 +1,6 @@
-// Prints the records of a data dictionary, one a line, without changing anything; the server may run
-// meanwhile. It reads the records itself, so that a mistake of the Dictionary does not hide here.
+// Prints the records of a data dictionary, one a line, without changing anything; the server may
+// run meanwhile. It reads the records itself, so that a mistake of the Dictionary does not hide
+// here.
 #include <cstdio>
 #include <memory>
 #include <string>

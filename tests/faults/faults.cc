@@ -1,11 +1,13 @@
 // Faults on demand: stands between the plug-in and the engine, for ./cairn acceptance faults alone.
 //
-// The linker leads calls from one object file to another through the functions below (--wrap, CMakeLists.txt). A test
-// names a thread, an outcome and how many calls are to pass before it; the call that is due has that outcome in place
-// of doing anything. Neither the plug-in nor the engine knows: this is the very code that users get. What iterators meet
-// comes from below: RocksDB's reads of files fail, or give bytes that were not written.
+// The linker leads calls from one object file to another through the functions below (--wrap,
+// CMakeLists.txt). A test names a thread, an outcome and how many calls are to pass before it; the
+// call that is due has that outcome in place of doing anything. Neither the plug-in nor the engine
+// knows: this is the very code that users get. What iterators meet comes from below: RocksDB's
+// reads of files fail, or give bytes that were not written.
 //
-// The test and the server share a file, named by the environment (CAIRN_FAULTS): Plan, in the machine's byte order.
+// The test and the server share a file, named by the environment (CAIRN_FAULTS): Plan, in the
+// machine's byte order.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <time.h>
@@ -107,8 +109,9 @@ using View = std::string_view;
 
 }  // namespace
 
-// CAIRN_CALL(its symbol, its name, what it may meet, its result, its parameters, its arguments, what it does although it
-// fails). A member function is called like one whose first parameter is the object.
+// CAIRN_CALL(its symbol, its name, what it may meet, its result, its parameters, its arguments,
+// what it does although it fails). A member function is called like one whose first parameter is
+// the object.
 #define CAIRN_JOIN(a, b) a##b
 #define CAIRN_NAME(a, b) CAIRN_JOIN(a, b)
 #define CAIRN_CALL(symbol, name, kind, Outcome, parameters, arguments, before) \

@@ -68,7 +68,8 @@ void CheckStatisticsArithmetic(std::string_view bytes) {
   }
 }
 
-// Samples of any hashes are put together without undefined behaviour, and tell of no more than was counted.
+// Samples of any hashes are put together without undefined behaviour, and tell of no more than was
+// counted.
 void CheckSampleArithmetic(std::string_view bytes) {
   const auto decoded = DecodeValueSamples(bytes);
   if (!decoded.ok()) return;

@@ -19,8 +19,8 @@ namespace {
 // Bytes of an input that describe its table; those of a smaller one are spare.
 constexpr size_t kLayoutBytes = 64;
 
-// A table with what RandomTable gives, virtual columns and a collation in which a space has the weight of
-// another character.
+// A table with what RandomTable gives, virtual columns and a collation in which a space has the
+// weight of another character.
 TestTable TableOf(std::string_view* input) {
   const std::string_view layout = input->substr(0, kLayoutBytes);
   input->remove_prefix(layout.size());
@@ -38,8 +38,8 @@ TestTable TableOf(std::string_view* input) {
   return table;
 }
 
-// Whether every value comes back: not with that collation, whose trailing characters that weigh as much as a
-// space the stock format loses (docs/stock-format.md, 4.8).
+// Whether every value comes back: not with that collation, whose trailing characters that weigh as
+// much as a space the stock format loses (docs/stock-format.md, 4.8).
 bool IsLossless(const TestTable& table) {
   const std::vector<ColumnLayout>& columns = table.layout().columns;
   return std::none_of(columns.begin(), columns.end(), [](const ColumnLayout& column) {
@@ -137,8 +137,8 @@ bool IsStorable(const uint8_t* image) {
   return std::isfinite(number) && !(number == 0 && std::signbit(number));
 }
 
-// Whether all numbers are ones that the server stores. Infinities, NaN and the negative zero, which only
-// damage brings, have the keys of other numbers.
+// Whether all numbers are ones that the server stores. Infinities, NaN and the negative zero, which
+// only damage brings, have the keys of other numbers.
 bool HasStorableNumbers(const TestTable& table, const ColumnSet& columns, const Record& record) {
   for (uint32_t i = 0; i < columns.size(); ++i) {
     const ColumnLayout& column = table.layout().columns[i];

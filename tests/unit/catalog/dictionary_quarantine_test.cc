@@ -48,8 +48,8 @@ class QuarantineTest : public testing::Test {
     return database_->rocksdb()->Get(rocksdb::ReadOptions(), system(), key, &value).ok();
   }
 
-  // Only db.bad is gone, for a reason that contains `reason`; it can be dropped, and its name and its
-  // numbers are then as good as new.
+  // Only db.bad is gone, for a reason that contains `reason`; it can be dropped, and its name and
+  // its numbers are then as good as new.
   void ExpectBadIsQuarantined(const std::string& reason) {
     ASSERT_TRUE(Load().ok());
     EXPECT_NE(dictionary_->Find("db.good"), nullptr);

@@ -1,5 +1,5 @@
-// The Cairn format (docs/on-disk-format.md): every collation orders as the server compares, every whole column
-// comes back, parts may descend.
+// The Cairn format (docs/on-disk-format.md): every collation orders as the server compares, every
+// whole column comes back, parts may descend.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -168,8 +168,9 @@ TEST(IndexCodecProperties, KeysOrderAsTheServerComparesValuesAndNullComesFirst) 
     const auto key_of = [&](const Cell& value) {
       return Encode(*codec, Record(table, {value}), {.hidden_key = 0}).key;
     };
-    // Without the length behind a BLOB's indexed bytes, which are filled up with zeros. It orders a shorter value before
-    // one that goes on with zeros, and also what is equal as far as it is indexed.
+    // Without the length behind a BLOB's indexed bytes, which are filled up with zeros. It orders a
+    // shorter value before one that goes on with zeros, and also what is equal as far as it is
+    // indexed.
     const auto indexed_part = [&](std::string key) {
       if (type.name == "BLOB") key.resize(key.size() - kHiddenKeyBytes - 2);
       return key;

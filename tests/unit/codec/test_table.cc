@@ -163,7 +163,8 @@ TestTable& TestTable::FormatVersion(const std::function<uint16_t()>& version_of_
 }
 
 TestTable& TestTable::CairnFormat(const std::function<bool()>& descending) {
-  // A column has one direction: the primary key's parts are recognised in the others by their bytes.
+  // A column has one direction: the primary key's parts are recognised in the others by their
+  // bytes.
   std::vector<bool> by_column(table_.columns.size());
   for (size_t i = 0; i < by_column.size(); ++i) by_column[i] = descending();
   for (IndexLayout& index : indexes_) {

@@ -194,7 +194,8 @@ TEST_F(RangeLocks, TheOneWhoClosesACircleIsRefused) {
   EXPECT_TRUE(table_.Deadlocks().empty());
 }
 
-// B waits for what A has just released, and A asks for what B has: B will go on, and there is no circle.
+// B waits for what A has just released, and A asks for what B has: B will go on, and there is no
+// circle.
 TEST_F(RangeLocks, WhatWasReleasedIsNotWaitedFor) {
   ASSERT_EQ(Try(&one_, RangeOfKey(0, "5"), kX), StatusCode::kOk);
   ASSERT_EQ(Try(&one_, RangeOfKey(0, "1"), kX), StatusCode::kOk);

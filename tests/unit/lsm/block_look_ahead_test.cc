@@ -32,7 +32,8 @@ std::string ValueOf(int number) {
   return std::string(static_cast<size_t>(number % 40), 'v') + std::to_string(number);
 }
 
-// Counts the look-ups of those who cannot make an entry that is missing: hardly anybody but the code under test.
+// Counts the look-ups of those who cannot make an entry that is missing: hardly anybody but the
+// code under test.
 class CountingCache final : public rocksdb::CacheWrapper {
  public:
   CountingCache(std::shared_ptr<rocksdb::Cache> cache, const char* name)

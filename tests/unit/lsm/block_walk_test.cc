@@ -30,7 +30,8 @@ uint64_t FooterOf(const std::string& key) {
   return LoadNumber<uint64_t>(key.data() + key.size() - kVersionBytes);
 }
 
-// Keys that begin alike for a part of their length, of a few bytes up to hundreds, some of them with several versions.
+// Keys that begin alike for a part of their length, of a few bytes up to hundreds, some of them
+// with several versions.
 Entries SomeEntries(std::mt19937* random) {
   const auto below = [&](size_t end) {
     return std::uniform_int_distribution<size_t>(0, end - 1)(*random);

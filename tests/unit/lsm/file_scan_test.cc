@@ -1,5 +1,5 @@
-// Scans between bounds, which step through files by themselves (engine/lsm/file_scan.h), show what RocksDB's own iterator
-// shows.
+// Scans between bounds, which step through files by themselves (engine/lsm/file_scan.h), show what
+// RocksDB's own iterator shows.
 #include <gtest/gtest.h>
 
 #include <memory>

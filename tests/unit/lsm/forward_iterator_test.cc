@@ -24,7 +24,8 @@ constexpr int kKeys = 60;
 
 std::string KeyOf(int number) { return {'\0', '\0', '\1', '\0', static_cast<char>(number)}; }
 
-// A family with versions of few keys in memtables and in files of several levels, and snapshots in between.
+// A family with versions of few keys in memtables and in files of several levels, and snapshots in
+// between.
 class ForwardIteratorTest : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {

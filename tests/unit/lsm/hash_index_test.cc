@@ -1,4 +1,5 @@
-// Files whose index hashes prefixes, which RocksDB searches wrongly: they are read in full, and none is written.
+// Files whose index hashes prefixes, which RocksDB searches wrongly: they are read in full, and
+// none is written.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -48,7 +49,8 @@ class HashIndexTest : public ::testing::Test {
     ASSERT_TRUE(database_->Put(rocksdb::WriteOptions(), key, "a value of some bytes").ok());
   }
 
-  // How many of the prefixes have no entry for a search for what lies before them, which is in order where keys descend.
+  // How many of the prefixes have no entry for a search for what lies before them, which is in
+  // order where keys descend.
   int LostBackward() {
     rocksdb::ReadOptions options;
     options.prefix_same_as_start = true;
@@ -81,7 +83,8 @@ class HashIndexTest : public ::testing::Test {
     return lost;
   }
 
-  // Behind the newest version of a key there are more of it than a block holds, so that the file's index tells them apart.
+  // Behind the newest version of a key there are more of it than a block holds, so that the file's
+  // index tells them apart.
   void WriteEntriesWithPrefixes() {
     std::vector<const rocksdb::Snapshot*> snapshots;
     for (int versions = 0; versions < 8; ++versions) {
@@ -109,7 +112,8 @@ class HashIndexTest : public ::testing::Test {
   std::unique_ptr<rocksdb::DB> database_;
 };
 
-// What is expected of RocksDB's tables is why this is done at all: where it fails, RocksDB has been mended.
+// What is expected of RocksDB's tables is why this is done at all: where it fails, RocksDB has been
+// mended.
 TEST_F(HashIndexTest, SearchesForWhatLiesBeforeAKeyLoseNothing) {
   comparator_ = ReverseComparator();
   Open(Tables::kOfRocksDb);

@@ -193,7 +193,8 @@ TEST_P(MergeWhereItPaysTest, SearchesOfOneFileWasteNothing) {
   EXPECT_EQ(FilesInLevelZero(), 1u);
 }
 
-// Several files above a level that is much larger become one, which does not lose what they hide or delete.
+// Several files above a level that is much larger become one, which does not lose what they hide or
+// delete.
 TEST_P(MergeWhereItPaysTest, FilesAreMergedWithOneAnother) {
   std::mt19937 random(20261123);
   std::string large(20'000'000, '\0');  // It does not compress.

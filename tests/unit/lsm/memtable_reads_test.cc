@@ -34,7 +34,8 @@ TEST(MemtableReadsTest, PaysWhenReadsHaveWastedTheCost) {
   // Old versions are dearer; more to merge is a reason to wait.
   EXPECT_LT(scans_until_it_pays(0, entries, 0), plain);
   EXPECT_GT(scans_until_it_pays(entries, 0, bytes), plain);
-  // Where most entries are old versions, few are written: less has to be wasted than where each is the last of its row.
+  // Where most entries are old versions, few are written: less has to be wasted than where each is
+  // the last of its row.
   const auto waste_when_it_pays = [&](uint64_t given, uint64_t passed) {
     scans_until_it_pays(given, passed, 0);
     return reads.figures().Waste();

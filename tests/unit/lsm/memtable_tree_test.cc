@@ -1,5 +1,5 @@
-// Which families keep their memtables as trees, and that such memtables answer what RocksDB asks of them beside reads and writes,
-// which the tests of everything above do all the time.
+// Which families keep their memtables as trees, and that such memtables answer what RocksDB asks of
+// them beside reads and writes, which the tests of everything above do all the time.
 #include "engine/lsm/memtable_tree.h"
 
 #include <gtest/gtest.h>

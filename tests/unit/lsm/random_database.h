@@ -1,5 +1,6 @@
-// A small database whose entries, versions and files come at random, in every layout of files that RocksDB writes or that
-// reads of ours tell apart; for tests that compare these reads with RocksDB's own.
+// A small database whose entries, versions and files come at random, in every layout of files that
+// RocksDB writes or that reads of ours tell apart; for tests that compare these reads with
+// RocksDB's own.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -251,8 +252,8 @@ class RandomDatabase : public ::testing::TestWithParam<Layout> {
     ASSERT_TRUE(done.ok()) << done.ToString();
   }
 
-  // Fills one file with keys, which it returns in order, and flips bits of every so many bytes between `first` and `end`;
-  // opens the database again.
+  // Fills one file with keys, which it returns in order, and flips bits of every so many bytes
+  // between `first` and `end`; opens the database again.
   void MakeDamagedFile(size_t first, size_t end, size_t distance, std::vector<std::string>* keys) {
     for (int i = 0; i < 100; ++i) {
       keys->push_back("key" + std::to_string(1000 + i));

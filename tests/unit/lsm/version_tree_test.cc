@@ -107,7 +107,8 @@ INSTANTIATE_TEST_SUITE_P(Orders, VersionTreeTest,
                            return info.param == KeyOrder::kAscending ? "Ascending" : "Descending";
                          });
 
-// Keys that begin alike, that are the beginning of others, that are empty, or longer than what a node skips.
+// Keys that begin alike, that are the beginning of others, that are empty, or longer than what a
+// node skips.
 std::string RandomKey(std::mt19937* random) {
   const auto below = [&](unsigned bound) { return (*random)() % bound; };
   std::string key;
@@ -236,7 +237,8 @@ TEST_P(VersionTreeTest, EstimatesAreExactForFewAndNearForMany) {
   }
 }
 
-// A version that comes late, between one that is looked for and the next newer one, is not taken for the former.
+// A version that comes late, between one that is looked for and the next newer one, is not taken
+// for the former.
 TEST_P(VersionTreeTest, VersionsThatComeLateAreNotTakenForOlderOnes) {
   constexpr uint64_t kVersions = 300'000;
   std::atomic<uint64_t> known{0};
@@ -261,7 +263,8 @@ TEST_P(VersionTreeTest, VersionsThatComeLateAreNotTakenForOlderOnes) {
   EXPECT_EQ(wrong, 0U);
 }
 
-// Each thread inserts keys of its own and some that all have, and looks back at what it and others have inserted.
+// Each thread inserts keys of its own and some that all have, and looks back at what it and others
+// have inserted.
 TEST_P(VersionTreeTest, ThreadsInsertAndReadTogether) {
   constexpr unsigned kThreads = 4;
   constexpr unsigned kEach = 4000;

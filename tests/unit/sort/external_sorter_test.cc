@@ -64,7 +64,8 @@ TEST_F(ExternalSorterTest, FollowsTheComparator) {
   EXPECT_THAT(DrainedKeys(&sorter), ElementsAre("c", "b", "a"));
 }
 
-// Entries of any size, many times more than the buffer holds: what comes out is what went in, sorted.
+// Entries of any size, many times more than the buffer holds: what comes out is what went in,
+// sorted.
 TEST_F(ExternalSorterTest, SortsMoreThanMemoryHolds) {
   for (const unsigned seed : {1U, 2U, 3U}) {
     SCOPED_TRACE(seed);

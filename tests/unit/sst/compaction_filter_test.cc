@@ -117,8 +117,8 @@ TEST_F(ExpiringEntries, AreKeptAndReportedWhenTooShortForAStamp) {
                                                    ::testing::HasSubstr("0000010061"))));
 }
 
-// The entry expires and a compaction below turns it into a tombstone, before the session's SingleDelete
-// comes down to it.
+// The entry expires and a compaction below turns it into a tombstone, before the session's
+// SingleDelete comes down to it.
 TEST_F(ExpiringEntries, MayHaveATombstoneOfASessionAboveThem) {
   for (const uint32_t index : {kPrimary, kSecondary}) {
     Put(index, "a", kStart - 100);

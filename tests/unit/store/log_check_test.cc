@@ -258,7 +258,8 @@ TEST_F(Logs, AreRecoveredByTheModeThatTheyAreOpenedWith) {
   EXPECT_THAT(RowsIn(**skipped), testing::Contains(kRows - 1));
 }
 
-// A log that a prepared transaction keeps is looked at again by later starts, with others behind it.
+// A log that a prepared transaction keeps is looked at again by later starts, with others behind
+// it.
 TEST_F(Logs, WhoseEndWasLeftOutAreWholeForLaterStarts) {
   for (const auto mode :
        {WALRecoveryMode::kPointInTimeRecovery, WALRecoveryMode::kSkipAnyCorruptedRecords}) {
@@ -328,7 +329,8 @@ TEST_F(Logs, OfADirectoryInUseAreLeftAlone) {
   ASSERT_TRUE(disk_.env()->UnlockFile(lock).ok());
 }
 
-// Transactions of two column families of which the one is written out, and the other has its changes in the older log alone.
+// Transactions of two column families of which the one is written out, and the other has its
+// changes in the older log alone.
 class LogsBesideFiles : public Logs {
  protected:
   LogsBesideFiles() {

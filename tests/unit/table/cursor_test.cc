@@ -262,7 +262,8 @@ TEST_P(CursorTest, LockingReadInAnyOrderGivesEachRowThatMovesWithinTheRangeOnce)
     bool deletes;
     std::vector<int> ids;
   };
-  // Row 2 moves back, row 4 leaves the range. Then row 1 moves on, and a deleted row makes the scan look again.
+  // Row 2 moves back, row 4 leaves the range. Then row 1 moves on, and a deleted row makes the scan
+  // look again.
   for (const Case& expected : {Case{false, {1, 2, 3}}, Case{true, {2, 1, 6}}}) {
     Transaction reader(database_.get());
     reader.Start(Explicit(IsolationLevel::kReadCommitted));

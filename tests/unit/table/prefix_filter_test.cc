@@ -34,8 +34,8 @@ std::ostream& operator<<(std::ostream& out, const Family& family) {
   return out << family.description;
 }
 
-// The table `t (a INT, b INT NULL, c VARCHAR(6), d INT, PRIMARY KEY (a, d), KEY (b, c), UNIQUE KEY (c, a, d))`, with
-// few values in each column, in many small files.
+// The table `t (a INT, b INT NULL, c VARCHAR(6), d INT, PRIMARY KEY (a, d), KEY (b, c), UNIQUE KEY
+// (c, a, d))`, with few values in each column, in many small files.
 class PrefixFilterTest : public ::testing::TestWithParam<Family> {
  protected:
   enum : uint32_t { kPrimary = 0, kByB = 1, kByC = 2, kIndexes = 3 };
@@ -158,7 +158,8 @@ constexpr Cursor::Start kStarts[] = {Cursor::Start::kExact,      Cursor::Start::
                                      Cursor::Start::kAfter,      Cursor::Start::kLastExact,
                                      Cursor::Start::kAtOrBefore, Cursor::Start::kBefore};
 
-// A read with any start, and moves in any direction after it, across the ends of prefixes and of the index.
+// A read with any start, and moves in any direction after it, across the ends of prefixes and of
+// the index.
 void PrefixFilterTest::CompareScan(Cursor* asking, Cursor* plain, const std::string& prefix,
                                    uint32_t parts, Transaction* transaction,
                                    const CursorAccess& access) {

@@ -21,8 +21,8 @@ std::vector<std::string> ProblemsOf(const Table& table, Database* database,
                                     const cairn::testing::TestTable& description);
 
 // The table `t (id INT PRIMARY KEY, a VARCHAR(20) latin1_swedish_ci NULL, b INT NULL, c VARCHAR(30)
-// utf8mb4_general_ci, KEY (a), UNIQUE KEY (b))`, or the same with a hidden primary key. The parameter is the
-// column family that holds its indexes.
+// utf8mb4_general_ci, KEY (a), UNIQUE KEY (b))`, or the same with a hidden primary key. The
+// parameter is the column family that holds its indexes.
 class TableFixture : public ::testing::Test {
  public:
   enum class Key { kPrimary, kText, kHidden };        // kText: the primary key is `c`.
