@@ -262,8 +262,7 @@ int ha_rocksdb::reset() {
   return 0;
 }
 
-// --- Statements and locks
-// ------------------------------------------------------------------------------
+// --- Statements and locks -----------------------------------------------------------------------
 
 void ha_rocksdb::BeginStatement(THD* thd) {
   cairn::Session& session = cairn::Session::Of(thd);
@@ -355,8 +354,7 @@ cairn::Transaction& ha_rocksdb::transaction() {
   return cairn::Session::Of(ha_thd()).transaction();
 }
 
-// --- Maintenance
-// ---------------------------------------------------------------------------------------
+// --- Maintenance --------------------------------------------------------------------------------
 
 // The server says "Operation failed" and asks for no more, so that the reason is told here.
 int ha_rocksdb::AdminError(const Status& status) {
@@ -424,8 +422,7 @@ int ha_rocksdb::check(THD* thd, HA_CHECK_OPT*) {
   return report->problems.empty() ? HA_ADMIN_OK : HA_ADMIN_CORRUPT;
 }
 
-// --- Errors
-// --------------------------------------------------------------------------------------------
+// --- Errors -------------------------------------------------------------------------------------
 
 bool ha_rocksdb::get_error_message(int error, String* buffer) {
   const std::string kept = cairn::TakeErrorMessage(error);

@@ -144,8 +144,7 @@ std::shared_ptr<const SharedTable::Sizes> SharedTable::Measure(Database* databas
 
 }  // namespace cairn
 
-// --- Costs
-// ---------------------------------------------------------------------------------------------
+// --- Costs --------------------------------------------------------------------------------------
 
 // A row that is to be locked is fetched by itself wherever it is found.
 double ha_rocksdb::ScannedRowCost() const {
@@ -169,8 +168,7 @@ double ha_rocksdb::keyread_time(uint index, uint ranges, ha_rows rows) {
   return static_cast<double>(ranges) + static_cast<double>(rows) * kFetchCost;
 }
 
-// --- Figures
-// -------------------------------------------------------------------------------------------
+// --- Figures ------------------------------------------------------------------------------------
 
 // The number of rows, by those sizes and by what happened since.
 ha_rows ha_rocksdb::KnownRows(const cairn::SharedTable::Sizes& sizes) const {

@@ -191,8 +191,7 @@ int ha_rocksdb::CommitSequence() {
   return OperationError(committed);
 }
 
-// --- The copy of ALTER TABLE
-// ---------------------------------------------------------------------------
+// --- The copy of ALTER TABLE --------------------------------------------------------------------
 
 void ha_rocksdb::start_bulk_insert(ha_rows, uint) {
   if (!IsCopyTarget(engine_table_->definition()) || copy_transaction_ != nullptr) return;
@@ -216,8 +215,7 @@ int ha_rocksdb::CommitCopiedRows(Durability durability) {
   return OperationError(committed);
 }
 
-// --- Auto-increment
-// ------------------------------------------------------------------------------------
+// --- Auto-increment -----------------------------------------------------------------------------
 
 // Finds the next value when nobody asked for it since the server started: the stored one or, in a
 // table that has none, the one after the largest.

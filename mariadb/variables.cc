@@ -21,8 +21,7 @@ GlobalVariables global_variables;
 
 namespace {
 
-// --- What SET GLOBAL does
-// ----------------------------------------------------------------------------
+// --- What SET GLOBAL does -----------------------------------------------------------------------
 
 using SysVar = st_mysql_sys_var;
 
@@ -326,8 +325,7 @@ void SetBulkLoad(THD* thd, SysVar*, void* variable, const void* value) {
   *static_cast<char*>(variable) = 0;
 }
 
-// --- Declarations
-// ------------------------------------------------------------------------------------
+// --- Declarations -------------------------------------------------------------------------------
 
 constexpr int FIXED = PLUGIN_VAR_RQCMDARG | PLUGIN_VAR_READONLY;
 constexpr int HIDDEN = PLUGIN_VAR_RQCMDARG | PLUGIN_VAR_READONLY | PLUGIN_VAR_NOSYSVAR;

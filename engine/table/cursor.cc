@@ -223,8 +223,7 @@ bool Cursor::IsBehindRange(Direction direction) const {
          iterator_->key() >= range_end_;
 }
 
-// --- Iterators
-// --------------------------------------------------------------------------------------------
+// --- Iterators ----------------------------------------------------------------------------------
 
 // One that shows every entry.
 void Cursor::EnsureIterator() {

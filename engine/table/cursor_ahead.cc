@@ -88,8 +88,7 @@ Status Cursor::MoveAhead(bool exact, uint8_t* record) {
                                          record);
 }
 
-// --- Rows of several ranges
-// -------------------------------------------------------------------------------
+// --- Rows of several ranges ---------------------------------------------------------------------
 
 Status Cursor::GatherFrom(std::string_view prefix, Start start, const ReadRange& range, size_t most,
                           uint8_t* record, RowBatch* rows) {

@@ -85,8 +85,7 @@ class Transaction {
   Transaction(const Transaction&) = delete;
   Transaction& operator=(const Transaction&) = delete;
 
-  // --- Life
-  // ----------------------------------------------------------------------------------------
+  // --- Life -------------------------------------------------------------------------------------
 
   bool started() const { return started_; }
   // Starts the transaction if it is not started; a started one takes over the time-out, the limit
@@ -119,8 +118,7 @@ class Transaction {
   // the same.
   Status EndPiece(Durability durability);
 
-  // --- Statements
-  // ----------------------------------------------------------------------------------
+  // --- Statements -------------------------------------------------------------------------------
 
   // A statement begins, unless one has. What it writes can be undone by RollbackStatement.
   void BeginStatement();
@@ -130,8 +128,7 @@ class Transaction {
   // statement can only be undone with its transaction.
   Status RollbackStatement();
 
-  // --- Savepoints
-  // ----------------------------------------------------------------------------------
+  // --- Savepoints -------------------------------------------------------------------------------
 
   // Between statements, or within one, which may then be undone in part.
   Savepoint SetSavepoint() { return savepoints_.Set(); }
@@ -143,8 +140,7 @@ class Transaction {
   bool CommittedSince(Savepoint savepoint) const { return savepoints_.CommittedSince(savepoint); }
   void ReleaseSavepoint(Savepoint savepoint, Savepoints::Later later);
 
-  // --- Reading
-  // -------------------------------------------------------------------------------------
+  // --- Reading ----------------------------------------------------------------------------------
 
   // Takes the snapshot that this statement reads at, if there is none yet.
   void EnsureSnapshot();
@@ -181,8 +177,7 @@ class Transaction {
   std::unique_ptr<rocksdb::Iterator> NewIterator(const ColumnFamily& family,
                                                  rocksdb::ReadOptions options, View view);
 
-  // --- Locking
-  // -------------------------------------------------------------------------------------
+  // --- Locking ----------------------------------------------------------------------------------
 
   // Locks a key without reading it. Errors: kLockTimeout, kDeadlock, kSnapshotConflict, kLockLimit,
   // kInterrupted when the thread's WaitObserver says so.
@@ -221,8 +216,7 @@ class Transaction {
   Status LockRange(const ColumnFamily& family, std::string_view first, std::string_view end,
                    LockMode mode);
 
-  // --- Writing
-  // -------------------------------------------------------------------------------------
+  // --- Writing ----------------------------------------------------------------------------------
 
   // The caller holds the locks that the write needs. Errors: kAborted (the write batch is full).
   Status Put(const ColumnFamily& family, std::string_view key, std::string_view value);
