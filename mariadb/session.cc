@@ -6,6 +6,7 @@
 
 #include "engine/txn/prepared_transactions.h"
 #include "mariadb/cairn_range_locks.h"
+#include "mariadb/cairn_verify_reads.h"
 #include "mariadb/engine.h"
 #include "mariadb/error.h"
 #include "mariadb/isolation.h"
@@ -227,6 +228,7 @@ void Session::BeginStatement(const std::shared_ptr<OpenTable>& table) {
   settings.autocommit = !in_explicit_transaction();
   settings.only_reads = OnlyReads(thd_, settings.autocommit);
   settings.lock_ranges = settings.repeat_reads = !AppliesRowEvents(thd_);
+  settings.verify_reads = SessionVerifiesReads(thd_);
   settings.prepares_locks = thd_->transaction->xid_state.is_explicit_XA();
   settings.lock_wait_timeout_ms = StatementLockWaitMs(thd_).value_or(settings.lock_wait_timeout_ms);
   transaction_.Start(settings);

@@ -47,6 +47,9 @@ class ForwardIterator final : public rocksdb::Iterator {
   void SeekForPrev(const Slice& target) override { General()->SeekForPrev(target); }
   void Prev() override;
 
+  // RocksDB's own iterator over the same versions.
+  std::unique_ptr<rocksdb::Iterator> NewGeneral(const rocksdb::ReadOptions& options) const;
+
  private:
   struct Counts {
     uint64_t seeks = 0;
@@ -229,12 +232,14 @@ void ForwardIterator::AddFiles(Runs* runs) {
   level_zero_files_ = runs->size() > 1 ? files_of_level_zero : 0;
 }
 
-// RocksDB's own iterator over the same versions.
+std::unique_ptr<rocksdb::Iterator> ForwardIterator::NewGeneral(
+    const rocksdb::ReadOptions& options) const {
+  return std::unique_ptr<rocksdb::Iterator>(database_->NewIteratorImpl(
+      options, family_, version_->Ref(), sequence_, /*read_callback=*/nullptr));
+}
+
 rocksdb::Iterator* ForwardIterator::General() {
-  if (general_ == nullptr) {
-    general_.reset(database_->NewIteratorImpl(options_, family_, version_->Ref(), sequence_,
-                                              /*read_callback=*/nullptr));
-  }
+  if (general_ == nullptr) general_ = NewGeneral(options_);
   return general_.get();
 }
 
@@ -421,16 +426,22 @@ bool IsForForwardIterator(const rocksdb::ReadOptions& options) {
 std::unique_ptr<rocksdb::Iterator> NewForwardIterator(rocksdb::DB* database,
                                                       rocksdb::ColumnFamilyHandle* family,
                                                       const rocksdb::ReadOptions& options,
-                                                      const ReadFigures& figures) {
+                                                      const ReadFigures& figures,
+                                                      ReadVerifier* verifier) {
   if (!IsForForwardIterator(options)) {
     return std::unique_ptr<rocksdb::Iterator>(database->NewIterator(options, family));
   }
   rocksdb::ReadOptions internal_options(options);
   internal_options.io_activity = rocksdb::Env::IOActivity::kDBIterator;
   internal_options.total_order_seek = true;
-  return std::make_unique<ForwardIterator>(static_cast<rocksdb::DBImpl*>(database->GetRootDB()),
-                                           static_cast<rocksdb::ColumnFamilyHandleImpl*>(family),
-                                           internal_options, figures);
+  auto ours = std::make_unique<ForwardIterator>(
+      static_cast<rocksdb::DBImpl*>(database->GetRootDB()),
+      static_cast<rocksdb::ColumnFamilyHandleImpl*>(family), internal_options, figures);
+  if (verifier == nullptr) return ours;
+  // The two pass over different numbers of versions.
+  internal_options.max_skippable_internal_keys = 0;
+  auto theirs = ours->NewGeneral(internal_options);
+  return NewVerifiedIterator(std::move(ours), std::move(theirs), verifier, family->GetName());
 }
 
 }  // namespace cairn::lsm

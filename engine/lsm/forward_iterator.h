@@ -22,6 +22,7 @@
 
 #include "engine/lsm/level_zero_reads.h"
 #include "engine/lsm/memtable_reads.h"
+#include "engine/lsm/read_verifier.h"
 #include "rocksdb/db.h"
 #include "rocksdb/iterator.h"
 #include "rocksdb/options.h"
@@ -37,10 +38,12 @@ struct ReadFigures {
 // As DB::NewIterator: it shows the state of options.snapshot or, without one, of now. What
 // `options` points at outlives the result, and does not change. `database` is a DB that reads with
 // no other visibility than sequence numbers: not one of the policies write-prepared and
-// write-unprepared.
+// write-unprepared. With a verifier, which outlives the result, RocksDB's own iterator makes each
+// move as well, and the entries are compared.
 std::unique_ptr<rocksdb::Iterator> NewForwardIterator(rocksdb::DB* database,
                                                       rocksdb::ColumnFamilyHandle* family,
                                                       const rocksdb::ReadOptions& options,
-                                                      const ReadFigures& figures = {});
+                                                      const ReadFigures& figures = {},
+                                                      ReadVerifier* verifier = nullptr);
 
 }  // namespace cairn::lsm

@@ -83,6 +83,10 @@ class Reader {
   // counts.
   Answer Find(const Slice& key, PinnableSlice* value);
 
+  // Compares what Find() has answered with what RocksDB's iterator finds in the same state.
+  rocksdb::Status Verify(rocksdb::ColumnFamilyHandleImpl* handle, const Slice& key, Answer answer,
+                         const PinnableSlice& value, ReadVerifier* verifier) const;
+
   const Counts& counts() const { return counts_; }
 
  private:
@@ -160,6 +164,25 @@ Answer Reader::Find(const Slice& key, PinnableSlice* value) {
   }
   if (found == Answer::kUnknown) counts_ = counts_before_;
   return found.value_or(Answer::kNothing);
+}
+
+rocksdb::Status Reader::Verify(rocksdb::ColumnFamilyHandleImpl* handle, const Slice& key,
+                               Answer answer, const PinnableSlice& value,
+                               ReadVerifier* verifier) const {
+  rocksdb::ReadOptions options(options_);
+  options.io_activity = rocksdb::Env::IOActivity::kDBIterator;
+  options.total_order_seek = true;
+  options.max_skippable_internal_keys = 0;
+  const std::unique_ptr<rocksdb::Iterator> iterator(database_->NewIteratorImpl(
+      options, handle, version_->Ref(), sequence_, /*read_callback=*/nullptr));
+  iterator->Seek(key);
+  ReadVerifier::Answer theirs = {.status = iterator->status()};
+  if (iterator->Valid() && iterator->key() == key) {
+    theirs = {.has_entry = true, .key = key, .value = iterator->value()};
+  }
+  ReadVerifier::Answer ours;
+  if (answer == Answer::kValue) ours = {.has_entry = true, .key = key, .value = value};
+  return verifier->Compare(family_->GetName(), ours, theirs);
 }
 
 Reader::Found Reader::FindInMemory(const Slice& key, PinnableSlice* value) {
@@ -420,7 +443,7 @@ constexpr size_t kMostInVain = 4;
 
 rocksdb::Status LookUp(rocksdb::DB* database, rocksdb::ColumnFamilyHandle* family,
                        const rocksdb::ReadOptions& options, const rocksdb::Slice& key,
-                       rocksdb::PinnableSlice* value) {
+                       rocksdb::PinnableSlice* value, ReadVerifier* verifier) {
   rocksdb::ColumnFamilyData& data = *static_cast<rocksdb::ColumnFamilyHandleImpl*>(family)->cfd();
   if (!IsForReader(options, data)) return database->Get(options, family, key, value);
   value->Reset();
@@ -429,6 +452,11 @@ rocksdb::Status LookUp(rocksdb::DB* database, rocksdb::ColumnFamilyHandle* famil
                   Extent::kOne);
     const Answer answer = reader.Find(key, value);
     if (answer != Answer::kUnknown) {
+      if (verifier != nullptr) {
+        const rocksdb::Status verified = reader.Verify(
+            static_cast<rocksdb::ColumnFamilyHandleImpl*>(family), key, answer, *value, verifier);
+        if (!verified.ok()) return verified;
+      }
       Ticker ticker(data.ioptions().stats);
       Publish(reader.counts(), &ticker);
       ticker.Add(rocksdb::NUMBER_KEYS_READ, 1);
@@ -442,7 +470,7 @@ rocksdb::Status LookUp(rocksdb::DB* database, rocksdb::ColumnFamilyHandle* famil
 
 void LookUpMany(rocksdb::DB* database, rocksdb::ColumnFamilyHandle* family,
                 const rocksdb::ReadOptions& options, size_t count, const rocksdb::Slice* keys,
-                rocksdb::PinnableSlice* values, rocksdb::Status* outcomes) {
+                rocksdb::PinnableSlice* values, rocksdb::Status* outcomes, ReadVerifier* verifier) {
   rocksdb::ColumnFamilyData& data = *static_cast<rocksdb::ColumnFamilyHandleImpl*>(family)->cfd();
   if (!IsForReader(options, data)) {
     return database->MultiGet(options, family, count, keys, values, outcomes);
@@ -471,6 +499,11 @@ void LookUpMany(rocksdb::DB* database, rocksdb::ColumnFamilyHandle* family,
       } else {
         outcomes[i] = rocksdb::Status::NotFound();
       }
+      if (verifier == nullptr) continue;
+      const rocksdb::Status verified =
+          reader.Verify(static_cast<rocksdb::ColumnFamilyHandleImpl*>(family), keys[i], answer,
+                        values[i], verifier);
+      if (!verified.ok()) outcomes[i] = verified;
     }
     counts = reader.counts();
   }

@@ -16,6 +16,7 @@
 
 #include <cstddef>
 
+#include "engine/lsm/read_verifier.h"
 #include "rocksdb/db.h"
 #include "rocksdb/options.h"
 #include "rocksdb/slice.h"
@@ -23,15 +24,18 @@
 namespace cairn::lsm {
 
 // As DB::Get. `database` is a DB that reads with no other visibility than sequence numbers: not one
-// of the policies write-prepared and write-unprepared.
+// of the policies write-prepared and write-unprepared. With a verifier, what RocksDB's own iterator
+// finds is compared with the answer; unlike a look-up it also meets files that are damaged
+// elsewhere.
 rocksdb::Status LookUp(rocksdb::DB* database, rocksdb::ColumnFamilyHandle* family,
                        const rocksdb::ReadOptions& options, const rocksdb::Slice& key,
-                       rocksdb::PinnableSlice* value);
+                       rocksdb::PinnableSlice* value, ReadVerifier* verifier = nullptr);
 
 // As DB::MultiGet, for the same databases. What is not in memory is read by MultiGet, all of it
 // together.
 void LookUpMany(rocksdb::DB* database, rocksdb::ColumnFamilyHandle* family,
                 const rocksdb::ReadOptions& options, size_t count, const rocksdb::Slice* keys,
-                rocksdb::PinnableSlice* values, rocksdb::Status* outcomes);
+                rocksdb::PinnableSlice* values, rocksdb::Status* outcomes,
+                ReadVerifier* verifier = nullptr);
 
 }  // namespace cairn::lsm

@@ -123,6 +123,7 @@ std::vector<Counter> ReadCondition(const Database& database) {
       {"compaction_rest_ms", database.pace() == nullptr ? 0 : database.pace()->rested_us() / 1000},
       {"damaged_files", database.damaged_files().count()},
       {"data_bytes", Sum(database, Properties::kLiveSstFilesSize)},
+      {"differing_reads", database.read_verifier().differing()},
       {"disk_bytes", unknown ? 0 : disk.capacity},
       {"disk_free_bytes", unknown ? 0 : disk.available},
       {"file_bytes", Sum(database, Properties::kTotalSstFilesSize)},
@@ -137,6 +138,7 @@ std::vector<Counter> ReadCondition(const Database& database) {
       {"running_flushes", Shared(database, Properties::kNumRunningFlushes)},
       {"snapshots", Shared(database, Properties::kNumSnapshots)},
       {"table_reader_bytes", Sum(database, Properties::kEstimateTableReadersMem)},
+      {"verified_reads", database.read_verifier().compared()},
       {"write_delayed_bytes_per_second", Shared(database, Properties::kActualDelayedWriteRate)},
       {"write_stopped", Shared(database, Properties::kIsWriteStopped)},
   };

@@ -341,30 +341,32 @@ bool Database::ReadsBySequence() const {
 }
 
 rocksdb::Status Database::Get(const ColumnFamily& family, const rocksdb::ReadOptions& options,
-                              const rocksdb::Slice& key, rocksdb::PinnableSlice* value) {
-  return ReadsBySequence() ? lsm::LookUp(db_.get(), family.handle, options, key, value)
+                              const rocksdb::Slice& key, rocksdb::PinnableSlice* value,
+                              lsm::ReadVerifier* verifier) {
+  return ReadsBySequence() ? lsm::LookUp(db_.get(), family.handle, options, key, value, verifier)
                            : db_->Get(options, family.handle, key, value);
 }
 
 void Database::GetMany(const ColumnFamily& family, const rocksdb::ReadOptions& options,
                        size_t count, const rocksdb::Slice* keys, rocksdb::PinnableSlice* values,
-                       rocksdb::Status* outcomes) {
+                       rocksdb::Status* outcomes, lsm::ReadVerifier* verifier) {
   if (ReadsBySequence()) {
-    lsm::LookUpMany(db_.get(), family.handle, options, count, keys, values, outcomes);
+    lsm::LookUpMany(db_.get(), family.handle, options, count, keys, values, outcomes, verifier);
   } else {
     db_->MultiGet(options, family.handle, count, keys, values, outcomes);
   }
 }
 
 std::unique_ptr<rocksdb::Iterator> Database::NewIterator(const ColumnFamily& family,
-                                                         rocksdb::ReadOptions options) {
+                                                         rocksdb::ReadOptions options,
+                                                         lsm::ReadVerifier* verifier) {
   options.ignore_range_deletions = !family.may_have_range_deletions.load(std::memory_order_relaxed);
   if (!ReadsBySequence()) {
     return std::unique_ptr<rocksdb::Iterator>(db_->NewIterator(options, family.handle));
   }
   return lsm::NewForwardIterator(
       db_.get(), family.handle, options,
-      {.memtable = &family.memtable_reads, .level_zero = &family.level_zero_reads});
+      {.memtable = &family.memtable_reads, .level_zero = &family.level_zero_reads}, verifier);
 }
 
 Status Database::FlushMemtables() {

@@ -22,6 +22,7 @@
 #include "engine/lsm/level_zero_reads.h"
 #include "engine/lsm/memtable_reads.h"
 #include "engine/lsm/prefix_extractor.h"
+#include "engine/lsm/read_verifier.h"
 #include "engine/metrics/memory_account.h"
 #include "engine/metrics/perf_context.h"
 #include "engine/metrics/work_counters.h"
@@ -134,17 +135,22 @@ class Database {
   Result<const ColumnFamily*> FindOrCreateFamily(std::string_view name);
   std::vector<const ColumnFamily*> Families() const;
 
-  // As DB::Get and DB::MultiGet.
+  // As DB::Get and DB::MultiGet. With a verifier, which is read_verifier(), the answers of readers
+  // of ours are compared with RocksDB's own.
   rocksdb::Status Get(const ColumnFamily& family, const rocksdb::ReadOptions& options,
-                      const rocksdb::Slice& key, rocksdb::PinnableSlice* value);
+                      const rocksdb::Slice& key, rocksdb::PinnableSlice* value,
+                      lsm::ReadVerifier* verifier = nullptr);
   void GetMany(const ColumnFamily& family, const rocksdb::ReadOptions& options, size_t count,
                const rocksdb::Slice* keys, rocksdb::PinnableSlice* values,
-               rocksdb::Status* outcomes);
+               rocksdb::Status* outcomes, lsm::ReadVerifier* verifier = nullptr);
 
   // An iterator over a family, for scans that mostly go forward. It shows the state of
   // options.snapshot or, without one, of now; what `options` points at outlives it.
   std::unique_ptr<rocksdb::Iterator> NewIterator(const ColumnFamily& family,
-                                                 rocksdb::ReadOptions options);
+                                                 rocksdb::ReadOptions options,
+                                                 lsm::ReadVerifier* verifier = nullptr);
+  lsm::ReadVerifier& read_verifier() { return read_verifier_; }
+  const lsm::ReadVerifier& read_verifier() const { return read_verifier_; }
 
   // Writes all memtables to files and waits for it.
   Status FlushMemtables();
@@ -251,6 +257,7 @@ class Database {
   std::shared_ptr<DamagedFiles> damaged_files_;
   std::shared_ptr<LogFailure> log_failure_;
   Log* log_;
+  lsm::ReadVerifier read_verifier_{log_};
   std::unique_ptr<rocksdb::TransactionDB> db_;
   std::mutex options_mutex_;
   std::mutex merge_mutex_;

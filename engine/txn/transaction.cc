@@ -64,6 +64,7 @@ void Transaction::Start(const TransactionSettings& settings) {
     settings_.changes_per_piece = settings.changes_per_piece;
     settings_.lock_ranges = settings.lock_ranges;
     settings_.repeat_reads = settings.repeat_reads;
+    settings_.verify_reads = settings.verify_reads;
     if (!in_statement_) RenewSnapshot();
     settings_.max_row_locks = settings.max_row_locks;
     if (settings_.lock_wait_timeout_ms != settings.lock_wait_timeout_ms) {
@@ -302,7 +303,7 @@ Status Transaction::Get(const ColumnFamily& family, std::string_view key, View v
   CAIRN_RETURN_IF_ERROR(SetView(view, &options, &merges_writes));
   return FromRead(database_, family, key,
                   merges_writes ? rocksdb_->Get(options, family.handle, ToSlice(key), value)
-                                : database_->Get(family, options, ToSlice(key), value));
+                                : database_->Get(family, options, ToSlice(key), value, verifier()));
 }
 
 void Transaction::GetMany(const ColumnFamily& family, size_t count, const rocksdb::Slice* keys,
@@ -316,7 +317,7 @@ void Transaction::GetMany(const ColumnFamily& family, size_t count, const rocksd
     return;
   }
   if (!merges_writes) {
-    database_->GetMany(family, options, count, keys, values, outcomes);
+    database_->GetMany(family, options, count, keys, values, outcomes, verifier());
     return;
   }
   for (size_t i = 0; i < count; ++i) {
@@ -335,7 +336,8 @@ std::unique_ptr<rocksdb::Iterator> Transaction::NewIterator(const ColumnFamily& 
     return std::unique_ptr<rocksdb::Iterator>(
         rocksdb::NewErrorIterator(rocksdb::Status::Aborted(set.ToString())));
   }
-  std::unique_ptr<rocksdb::Iterator> committed = database_->NewIterator(family, options);
+  std::unique_ptr<rocksdb::Iterator> committed =
+      database_->NewIterator(family, options, verifier());
   if (!merges_writes) return committed;
   return std::unique_ptr<rocksdb::Iterator>(
       rocksdb_->GetWriteBatch()->NewIteratorWithBase(family.handle, committed.release(), &options));
@@ -398,7 +400,7 @@ Status Transaction::LockAndReadOne(const ColumnFamily& family, std::string_view 
                                /*exclusive=*/mode == LockMode::kExclusive, /*do_validate=*/true);
     if (locked.ok() && value != nullptr) {
       locked = has_writes() ? rocksdb_->Get(options, family.handle, ToSlice(key), value)
-                            : database_->Get(family, options, ToSlice(key), value);
+                            : database_->Get(family, options, ToSlice(key), value, verifier());
     }
   } while (MayBeLocked(locked) && GiveWay(family, key, claims_ended));
   if (wait == LockWait::kRefuse) rocksdb_->SetLockTimeout(settings_.lock_wait_timeout_ms);

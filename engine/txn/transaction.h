@@ -73,6 +73,8 @@ struct TransactionSettings {
   // The changes of a statement are committed in pieces of so many (rocksdb_commit_in_the_middle);
   // 0: at the end. Each statement then reads at its own snapshot and does not see its own changes.
   uint64_t changes_per_piece = 0;
+  // What our own readers answer is compared with what RocksDB's answer.
+  bool verify_reads = false;
 };
 
 // Used by one thread at a time; CommitOrdered() may be called by another one than the rest.
@@ -266,6 +268,10 @@ class Transaction {
   void BeginRocksDb();
   bool IsAsBegun() const;
   Status SetView(View view, rocksdb::ReadOptions* options, bool* merges_writes);
+  // Null unless reads are to be verified.
+  lsm::ReadVerifier* verifier() const {
+    return settings_.verify_reads ? &database_->read_verifier() : nullptr;
+  }
   // What the statement reads at; null while it has none.
   const rocksdb::Snapshot* CurrentSnapshot() const;
   rocksdb::WriteBatchWithIndex& BatchForWrite();

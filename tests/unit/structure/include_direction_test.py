@@ -39,6 +39,7 @@ KNOWS_ROCKSDB_FROM_WITHIN = "engine/lsm/rocksdb_internals.h"
 ROCKSDB_INTERNALS = (
     "cache/",
     "db/",
+    "file/",
     "memory/",
     "monitoring/",
     "options/",
