@@ -7,8 +7,7 @@
 // writes, every read pays. They can be merged
 // - with one another: that costs their own size, and one of them is left;
 // - with the level below: that costs as much of that level as if there were more of them, so what
-// is lost is what would
-//   have been shared with those that are not there yet.
+//   is lost is what would have been shared with those that are not there yet.
 // Either is done once reads have wasted about as much: whatever is read and written later, that is
 // about twice the better of the two choices at most.
 //

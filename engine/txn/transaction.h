@@ -2,15 +2,14 @@
 //
 // One object serves a session from connect to disconnect; it starts lazily and is reused. The rules
 // of isolation live here and nowhere else:
-//   READ COMMITTED    each statement reads at its own snapshot; a locking read takes the latest
-//   version. REPEATABLE READ   all statements read at the snapshot of the first read; locking or
-//   writing a row
-//                     that changed since gives kSnapshotConflict. An autocommitted statement has
-//                     nothing to repeat and takes the latest version of the rows it locks.
-//   SERIALIZABLE      as REPEATABLE READ, and rows are locked as they are read, so that they stay
-//   as they were
-//                     until the transaction ends. Rows that were not there are not locked, but for
-//                     a key that was asked for: others may still insert into a range that was read.
+// - READ COMMITTED: each statement reads at its own snapshot; a locking read takes the latest
+//   version.
+// - REPEATABLE READ: all statements read at the snapshot of the first read; locking or writing a
+//   row that changed since gives kSnapshotConflict. An autocommitted statement has nothing to
+//   repeat and takes the latest version of the rows it locks.
+// - SERIALIZABLE: as REPEATABLE READ, and rows are locked as they are read, so that they stay as
+//   they were until the transaction ends. Rows that were not there are not locked, but for a key
+//   that was asked for: others may still insert into a range that was read.
 // With range locks (Database::range_locks()), locking reads at the last two lock the ranges where
 // they look, which nobody can insert into. SERIALIZABLE then reads what is committed last, as
 // whatever it has read stays as it is, and meets no conflict with a snapshot.
