@@ -230,7 +230,7 @@ class ha_rocksdb final : public handler {
   };
 
   // Costs in the unit of the server's optimizer, in which it adds 0.2 for each row that it looks
-  // at. Measured (docs/performance.md): a row of a scan;
+  // at. Measured (docs/measurements/optimizer-costs.md): a row of a scan;
   static constexpr double kScannedRowCost = 0.05;
   // the row of an index entry, between entries in the order of the rows and entries in any order;
   static constexpr double kFetchCost = 2.5;

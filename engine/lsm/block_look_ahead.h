@@ -4,7 +4,7 @@
 // The blocks of a file lie anywhere in the block cache's memory, and each begins with a chain of
 // look-ups (the cache's slot, the block, its end, its begin) that the processor cannot foresee. A
 // scan of rows in the cache spent half of its time in these waits on one machine, and little on
-// another (docs/performance.md, "Full scans"). So an index iterator that moves forward reads one
+// another (docs/measurements/full-scans.md). So an index iterator that moves forward reads one
 // entry ahead, looks whether the block is in the cache, and asks the processor to fetch it. Nothing
 // is read from files, nothing stays pinned, and what an iterator shows is the same as without.
 //
@@ -12,13 +12,11 @@
 // table, and searches hash indexes (index_type=kHashSearch) as if they had no hashes; files are
 // written without them. RocksDB loses entries with them in two cases:
 // - A search for what lies before a key finds nothing in a file that has entries with the key's
-// prefix, where the index
-//   entry of their last block sorts before the key, and a prefix of the same bucket follows farther
-//   on. (Its IndexBlockIter says that there is no such prefix, and a search backward takes that for
-//   the end.)
+//   prefix, where the index entry of their last block sorts before the key, and a prefix of the
+//   same bucket follows farther on. (Its IndexBlockIter says that there is no such prefix, and a
+//   search backward takes that for the end.)
 // - What is shorter than a prefix of fixed length is hashed with the bytes that follow the key, a
-// version among them, which
-//   are others when the key is looked for.
+//   version among them, which are others when the key is looked for.
 //
 // It depends on RocksDB's internal headers, and so on the pinned version.
 #pragma once
