@@ -284,6 +284,24 @@ def test_what_innodb_gives_by_the_same_path_is_the_servers_own():
     assert verdict.is_servers
 
 
+def test_what_innodb_gives_by_the_same_indexes_is_the_servers_own():
+    settings = Path(("rocksdb_records_in_range=1",))
+
+    def ours(statement):
+        if "EXPLAIN" in statement:
+            return Answer(
+                ("1,PRIMARY,<subquery2>,ALL,~,~,~,~,1,", "1,PRIMARY,a,ref,k1,k0,k1,7,x,1,")
+            )
+        return Answer(("9,5",)) if "rocksdb_records_in_range" in statement else right(0)
+
+    def servers(statement):
+        return Answer(("9,5",)) if "FORCE INDEX (k1)" in statement else right(0)
+
+    whole = Case((table(),), (), query(MERGING), settings)
+    assert rig(ours, servers).judge(whole).is_servers
+    assert rig(ours, right).judge(whole).kind == "rows are missing"
+
+
 def test_innodb_being_wrong_elsewhere_does_not_hide_a_difference():
     def wrong_elsewhere(statement):
         return right(0) if "USE INDEX ()" in statement else Answer(("8,5",))
@@ -410,6 +428,21 @@ def test_the_indexes_of_a_merge_are_forced():
     assert case.forcing([plan]) == {"a": "FORCE INDEX (k1, k3)"}
     assert case.forcing([nested]) == {"t": "FORCE INDEX (k0, k1, k2)"}
     assert case.forcing(["1 SIMPLE a ALL k0 ~ ~ Using where"]) == {}
+
+
+def test_the_indexes_of_a_plan_are_forced():
+    plan = [
+        "1 PRIMARY <subquery3> ALL distinct_key ~ ~ ~ 1 ",
+        "1 PRIMARY a ref k2 k2 7 r_small.b.c1 1 Using where",
+        "3 MATERIALIZED b range k1 k3 k3 4 ~ 1 Using index condition; Using where",
+        "3 MATERIALIZED c ALL k1 ~ ~ ~ 9 Using where",
+        "3 MATERIALIZED d index_merge k1 k3 k1 k3 5 9 ~ 207 Using union(k1 k3); Using where",
+    ]
+    assert case.choosing(plan) == {
+        "a": "FORCE INDEX (k2)",
+        "b": "FORCE INDEX (k3)",
+        "d": "FORCE INDEX (k1, k3)",
+    }
 
 
 def test_a_plan_of_a_large_table_is_kept_while_rows_are_left_out():

@@ -311,6 +311,60 @@ def test_the_moment_of_the_snapshot(level, first, is_explained):
     assert reason_of(difference("BEGIN", other="SELECT id FROM t")) is None
 
 
+def test_rows_that_were_copied_from_snapshots_of_two_times():
+    def differ(level="REPEATABLE READ", kind=script.COPY, birth="101.4", changed="UPDATE s"):
+        def played(value):
+            made = record(
+                told("A", "BEGIN"),
+                told("A", "DELETE FROM t"),
+                told("B", changed),
+                told("A", "INSERT INTO t SELECT", Answer(changed=1), Effect(kind, 101)),
+                level=level,
+            )
+            made.rows["t"] = [(1, 7, "0.1"), (44, value, birth)]
+            return made
+
+        return rows_differ(played(0), played(1))
+
+    assert differ() == ""
+    assert differ(birth="101.4,102") == ""
+    # Of other statements, of rows that were there, and where each statement has its own snapshot.
+    assert differ(kind=script.INSERT)
+    assert differ(birth="0.4")
+    assert differ(level="READ COMMITTED")
+    assert differ(changed="SELECT id FROM s")
+
+
+def test_one_row_may_take_the_unique_value_of_another():
+    taken = failed(1062)
+
+    def reason(text, keys="UNIQUE KEY u (u, g)", ours=taken, theirs=OK):
+        def played(state):
+            made = record(told("A", text, **state))
+            return Record(
+                made.engine,
+                Script("READ COMMITTED", (f"CREATE TABLE t ({keys})",), made.script.steps, 2, {}),
+                made.events,
+                {},
+            )
+
+        return reason_of(first_difference(played(ours), played(theirs)))
+
+    update = "UPDATE t SET g = (g + 1) % 4 WHERE g >= 1"
+    assert reason(update).name == "which row comes first"
+    assert reason(update, ours=OK, theirs=taken).name == "which row comes first"
+    assert reason(update, keys="UNIQUE KEY u (u)") is None
+    assert reason(update.replace("g = (g", "h = (h")) is None
+    assert reason(update.replace("t SET", "t FORCE INDEX (g) SET")) is None
+    assert reason(update, ours=failed(1032)) is None
+
+
+def test_a_trigger_refuses_a_row_before_innodb_looks_at_the_next_one():
+    assert reason_of(pair(failed(1644), WAITS)).name == "gaps"
+    assert reason_of(pair(failed(1644), OK)) is None
+    assert reason_of(pair(failed(1041), WAITS)) is None
+
+
 def test_at_serializable_innodb_has_no_snapshot():
     def difference(other):
         def played(rows):

@@ -178,6 +178,12 @@ class Rig:
         innodb = self.innodb.run([case.path.script(case.query)])[0]
         if innodb.is_limited or not self._kind(case, innodb, given):
             return Verdict("", right, given, innodb)
+        # It may have chosen other indexes by the same settings.
+        path = replace(case.path, hints=choosing(self.explain(case)) | case.path.hints)
+        if path != case.path:
+            forced = self.innodb.run([path.script(case.query)])[0]
+            if not self._kind(case, forced, given):
+                return Verdict("", right, given, forced)
         return Verdict(kind, right, given, innodb)
 
     @staticmethod
@@ -260,6 +266,20 @@ def forcing(plan: Sequence[str]) -> dict[str, str]:
             keys = re.findall(r"\b(?!union|intersect|sort_)\w+", merged[1])
             found[words[2]] = f"FORCE INDEX ({', '.join(dict.fromkeys(keys))})"
     return found
+
+
+def choosing(plan: Sequence[str]) -> dict[str, str]:
+    """Hints by alias that force the indexes of a plan, as Rig.explain() shows it."""
+    found = {}
+    for line in plan:
+        words = line.split()
+        # The key stands before its length, behind as many possible ones as there are.
+        length = next((at for at in range(5, len(words)) if words[at].isdigit()), 0)
+        if not length or words[2].startswith("<"):
+            continue
+        if words[3] != "index_merge" and words[length - 1] != "~":
+            found[words[2]] = f"FORCE INDEX ({words[length - 1]})"
+    return forcing(plan) | found
 
 
 def _extra(found: tuple[str, str]) -> str:
