@@ -51,6 +51,18 @@ def test_all_kinds_of_maintenance_happen_and_the_bounds_stay_in_order():
     }
 
 
+def test_a_convert_that_was_killed_may_lose_a_file(tmp_path):
+    (tmp_path / "t0.par").touch()
+    convert = "ALTER TABLE parts.t0 CONVERT PARTITION p1 TO TABLE parts.t0_conv"
+    drop = "ALTER TABLE parts.t0 DROP PARTITION p1"
+    assert not rig.lost_by_convert(convert, "t0", {"t0"}, tmp_path)
+    assert rig.lost_by_convert(convert, "t0", set(), tmp_path)
+    assert not rig.lost_by_convert(drop, "t0", set(), tmp_path)
+    (tmp_path / "t0.par").unlink()
+    assert rig.lost_by_convert(convert, "t0", {"t0"}, tmp_path)
+    assert not rig.lost_by_convert(drop, "t0", {"t0"}, tmp_path)
+
+
 def test_only_own_rows_are_dropped():
     for before, after, statement in steps(6, 600):
         if "DROP PARTITION" in statement or "TRUNCATE PARTITION" in statement:
