@@ -227,7 +227,9 @@ class Dictionary::Loader {
 
   // A number used twice would mix the rows of two tables. Where the record of the largest is lost,
   // every record that names an index counts, and the last key of every family; where it is there,
-  // numbers above it are damage, and are left out when numbers are handed out.
+  // numbers above it are damage, and are left out when numbers are handed out. A start that left
+  // out changes may have an older record than the data: RocksDB does not take back files that were
+  // ingested.
   Status DecideMaxIndexNumber() {
     limit_ = std::max(kFirstUserIndexNumber - 1, stored_max_.value_or(0));
     if (!stored_max_.has_value() && !seen_.empty()) {
@@ -237,6 +239,15 @@ class Dictionary::Loader {
           "data dictionary: the record of the largest index number is missing or damaged; from the "
           "data it is " +
               std::to_string(limit_));
+    }
+    if (stored_max_.has_value() && database_.has_left_out_changes()) {
+      CAIRN_ASSIGN_OR_RETURN(const uint32_t in_data, LargestNumberInData());
+      if (in_data > limit_) {
+        limit_ = in_data;
+        raises_max_ = true;
+        Log(Severity::kWarning, "data dictionary: there is data of index numbers up to " +
+                                    std::to_string(limit_) + ", which nobody knows any more");
+      }
     }
     dictionary_.max_index_number_ = limit_;
     dictionary_.reserved_numbers_.insert(seen_.upper_bound(limit_), seen_.end());
@@ -354,7 +365,7 @@ class Dictionary::Loader {
           FromRocksDb(batch.Put(system, ColumnFamilyKey(family->id), EncodeColumnFamily(0))));
       dictionary_.family_flags_[family->id] = 0;
     }
-    if (!stored_max_.has_value() && !seen_.empty()) {
+    if (raises_max_ || (!stored_max_.has_value() && !seen_.empty())) {
       CAIRN_RETURN_IF_ERROR(FromRocksDb(batch.Put(
           system, MaxIndexNumberKey(), EncodeMaxIndexNumber(dictionary_.max_index_number()))));
     }
@@ -377,6 +388,7 @@ class Dictionary::Loader {
   bool has_format_ = false;
   bool has_families_ = false;
   std::optional<uint32_t> stored_max_;
+  bool raises_max_ = false;  // The record is to have limit_.
   std::set<uint32_t> seen_;  // Index numbers that any record names.
   uint32_t limit_ = 0;       // Numbers above it were never handed out.
   std::map<IndexId, IndexInfo> indexes_;

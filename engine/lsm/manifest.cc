@@ -35,28 +35,46 @@ Result<std::string> CurrentManifest(rocksdb::Env* env, const std::string& direct
   return directory + "/" + name;
 }
 
-Status Apply(const rocksdb::Slice& record, std::map<uint32_t, FamilyFiles>* families) {
-  rocksdb::VersionEdit edit;
-  CAIRN_RETURN_IF_ERROR(FromRocksDb(edit.DecodeFrom(record)));
-  if (edit.IsColumnFamilyDrop()) {
-    families->erase(edit.GetColumnFamily());
+// The edits of a manifest, applied one after the other. Edits of an atomic group count even where
+// the group is not complete: this engine flushes families one by one.
+class Edits {
+ public:
+  Status Apply(const rocksdb::Slice& record) {
+    rocksdb::VersionEdit edit;
+    CAIRN_RETURN_IF_ERROR(FromRocksDb(edit.DecodeFrom(record)));
+    if (edit.HasMinLogNumberToKeep()) {
+      oldest_needed_log_ = std::max(oldest_needed_log_, edit.GetMinLogNumberToKeep());
+    }
+    if (edit.IsColumnFamilyDrop()) {
+      families_.erase(edit.GetColumnFamily());
+      return Status();
+    }
+    FamilyFiles& family = families_[edit.GetColumnFamily()];
+    if (family.files + edit.GetNewFiles().size() < edit.GetDeletedFiles().size()) {
+      return Status(StatusCode::kCorruption, "more files are deleted than there are");
+    }
+    family.files += edit.GetNewFiles().size() - edit.GetDeletedFiles().size();
+    if (edit.HasLogNumber()) {
+      family.oldest_needed_log = std::max(family.oldest_needed_log, edit.GetLogNumber());
+    }
     return Status();
   }
-  FamilyFiles& family = (*families)[edit.GetColumnFamily()];
-  family.files += edit.GetNewFiles().size();
-  if (family.files < edit.GetDeletedFiles().size()) {
-    return Status(StatusCode::kCorruption, "more files are deleted than there are");
+
+  Manifest Result() const {
+    Manifest manifest;
+    manifest.oldest_needed_log = oldest_needed_log_;
+    for (const auto& [number, family] : families_) manifest.families.push_back(family);
+    return manifest;
   }
-  family.files -= edit.GetDeletedFiles().size();
-  if (edit.HasLogNumber()) {
-    family.oldest_needed_log = std::max(family.oldest_needed_log, edit.GetLogNumber());
-  }
-  return Status();
-}
+
+ private:
+  std::map<uint32_t, FamilyFiles> families_;  // By number.
+  uint64_t oldest_needed_log_ = 0;
+};
 
 }  // namespace
 
-Result<std::vector<FamilyFiles>> ReadFamilyFiles(rocksdb::Env* env, const std::string& directory) {
+Result<Manifest> ReadManifest(rocksdb::Env* env, const std::string& directory) {
   CAIRN_ASSIGN_OR_RETURN(const std::string path, CurrentManifest(env, directory));
   std::unique_ptr<rocksdb::FSSequentialFile> file;
   CAIRN_RETURN_IF_ERROR(FromRocksDb(env->GetFileSystem()->NewSequentialFile(
@@ -65,16 +83,14 @@ Result<std::vector<FamilyFiles>> ReadFamilyFiles(rocksdb::Env* env, const std::s
   rocksdb::log::Reader reader(
       nullptr, std::make_unique<rocksdb::SequentialFileReader>(std::move(file), path), &damage,
       /*checksum=*/true, /*log_num=*/0);
-  std::map<uint32_t, FamilyFiles> families;
+  Edits edits;
   rocksdb::Slice record;
   std::string scratch;
   while (damage.status().ok() && reader.ReadRecord(&record, &scratch)) {
-    CAIRN_RETURN_IF_ERROR(Apply(record, &families).WithContext("reading " + path));
+    CAIRN_RETURN_IF_ERROR(edits.Apply(record).WithContext("reading " + path));
   }
   CAIRN_RETURN_IF_ERROR(FromRocksDb(damage.status()).WithContext("reading " + path));
-  std::vector<FamilyFiles> found;
-  for (const auto& [number, family] : families) found.push_back(family);
-  return found;
+  return edits.Result();
 }
 
 }  // namespace cairn::lsm

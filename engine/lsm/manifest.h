@@ -1,4 +1,4 @@
-// What RocksDB's manifest says of the write-ahead logs, read before RocksDB opens the directory.
+// What RocksDB's manifest says of table files and logs, read before RocksDB opens the directory.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,12 @@ struct FamilyFiles {
   uint64_t files = 0;
 };
 
-// Of each column family, in no order, by the manifest that CURRENT in `directory` names. Errors:
-// kCorruption, kIoError.
-Result<std::vector<FamilyFiles>> ReadFamilyFiles(rocksdb::Env* env, const std::string& directory);
+struct Manifest {
+  std::vector<FamilyFiles> families;  // In no order.
+  uint64_t oldest_needed_log = 0;  // RocksDB reads none before, for prepared transactions either.
+};
+
+// Of the manifest that CURRENT in `directory` names. Errors: kCorruption, kIoError.
+Result<Manifest> ReadManifest(rocksdb::Env* env, const std::string& directory);
 
 }  // namespace cairn::lsm

@@ -176,12 +176,11 @@ rocksdb::Status Reader::Verify(rocksdb::ColumnFamilyHandleImpl* handle, const Sl
   const std::unique_ptr<rocksdb::Iterator> iterator(database_->NewIteratorImpl(
       options, handle, version_->Ref(), sequence_, /*read_callback=*/nullptr));
   iterator->Seek(key);
-  ReadVerifier::Answer theirs = {.status = iterator->status()};
-  if (iterator->Valid() && iterator->key() == key) {
-    theirs = {.has_entry = true, .key = key, .value = iterator->value()};
-  }
+  ReadVerifier::Answer theirs;
+  theirs.status = iterator->status();
+  if (iterator->Valid() && iterator->key() == key) theirs.SetEntry(key, iterator->value());
   ReadVerifier::Answer ours;
-  if (answer == Answer::kValue) ours = {.has_entry = true, .key = key, .value = value};
+  if (answer == Answer::kValue) ours.SetEntry(key, value);
   return verifier->Compare(family_->GetName(), ours, theirs);
 }
 

@@ -49,8 +49,10 @@ class VerifiedIterator final : public rocksdb::Iterator {
 
  private:
   static ReadVerifier::Answer AnswerOf(const rocksdb::Iterator& iterator) {
-    if (!iterator.Valid()) return {.status = iterator.status()};
-    return {.has_entry = true, .key = iterator.key(), .value = iterator.value()};
+    ReadVerifier::Answer answer;
+    answer.status = iterator.status();
+    if (iterator.Valid()) answer.SetEntry(iterator.key(), iterator.value());
+    return answer;
   }
 
   template <typename MoveOne>

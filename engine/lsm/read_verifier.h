@@ -30,6 +30,12 @@ class ReadVerifier {
     bool has_entry = false;
     rocksdb::Slice key;
     rocksdb::Slice value;
+
+    void SetEntry(const rocksdb::Slice& its_key, const rocksdb::Slice& its_value) {
+      has_entry = true;
+      key = its_key;
+      value = its_value;
+    }
   };
 
   // Ok if both say the same. An error of either is the outcome as it is: RocksDB's before ours, as

@@ -108,13 +108,34 @@ Status LookAlone(const DatabaseOptions& options, const Look& look) {
   return looked.ok() ? unlocked : looked;
 }
 
-Status CheckLogs(const DatabaseOptions& options, Log* log) {
-  if (!options.db.env->FileExists(options.directory + "/CURRENT").ok()) return Status();
-  return LookAlone(options, [&](rocksdb::Env* env) {
+using Descriptors = std::vector<rocksdb::ColumnFamilyDescriptor>;
+
+// Whether RocksDB opens the database, of which it changes nothing.
+Status TryToOpen(const DatabaseOptions& options, const Descriptors& families) {
+  rocksdb::DBOptions of_trial = options.db;
+  of_trial.listeners.clear();
+  of_trial.statistics.reset();
+  std::unique_ptr<rocksdb::DB> db;
+  std::vector<rocksdb::ColumnFamilyHandle*> handles;
+  const rocksdb::Status opened =
+      rocksdb::DB::OpenForReadOnly(of_trial, options.directory, families, &handles, &db);
+  for (rocksdb::ColumnFamilyHandle* handle : handles) delete handle;
+  return opened.ok() ? Status() : ExplainOpenFailure(opened, options.directory);
+}
+
+// True: changes that may have been acknowledged are left out.
+Result<bool> CheckLogs(const DatabaseOptions& options, const Descriptors& families, Log* log) {
+  bool leaves_out = false;
+  if (!options.db.env->FileExists(options.directory + "/CURRENT").ok()) return leaves_out;
+  CAIRN_RETURN_IF_ERROR(LookAlone(options, [&](rocksdb::Env* env) -> Status {
     const std::string& logs = options.db.wal_dir.empty() ? options.directory : options.db.wal_dir;
-    return PrepareLogs(env, {.database = options.directory, .logs = logs},
-                       options.db.wal_recovery_mode, log);
-  });
+    CAIRN_ASSIGN_OR_RETURN(leaves_out,
+                           PrepareLogs(env, {.database = options.directory, .logs = logs},
+                                       options.db.wal_recovery_mode, log,
+                                       [&] { return TryToOpen(options, families); }));
+    return Status();
+  }));
+  return leaves_out;
 }
 
 // RocksDB keeps max_write_buffer_number memtables that are in files already, where its locks look
@@ -216,7 +237,7 @@ Result<std::unique_ptr<Database>> Database::Open(DatabaseOptions options, Log* l
   }));
   CAIRN_ASSIGN_OR_RETURN(const std::vector<std::string> names, ListFamilies(options, log));
 
-  std::vector<rocksdb::ColumnFamilyDescriptor> descriptors;
+  Descriptors descriptors;
   descriptors.reserve(names.size());
   for (const std::string& name : names) descriptors.emplace_back(name, family_options.For(name));
 
@@ -224,7 +245,7 @@ Result<std::unique_ptr<Database>> Database::Open(DatabaseOptions options, Log* l
     CAIRN_RETURN_IF_ERROR(CheckStoredOptions(options, descriptors));
   }
 
-  CAIRN_RETURN_IF_ERROR(CheckLogs(options, log));
+  CAIRN_ASSIGN_OR_RETURN(const bool leaves_out, CheckLogs(options, descriptors, log));
   std::vector<rocksdb::ColumnFamilyHandle*> handles;
   rocksdb::TransactionDB* db = nullptr;
   const rocksdb::Status opened = rocksdb::TransactionDB::Open(
@@ -237,6 +258,7 @@ Result<std::unique_ptr<Database>> Database::Open(DatabaseOptions options, Log* l
                    std::move(file_statistics), std::move(write_stalls), std::move(damaged_files),
                    std::move(log_failure), log));
   database->db_.reset(db);
+  database->has_left_out_changes_ = leaves_out;
   RemoveUnfinishedFiles(database->options_.db.env, database->options_.directory, log);
   database->backup_checkpoint_.RemoveLeft(log);
   CAIRN_ASSIGN_OR_RETURN(const std::string identity, database->Identity());

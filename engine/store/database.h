@@ -92,6 +92,8 @@ class Database {
   const std::string& directory() const { return options_.directory; }
   // Of the write-ahead log; empty when that is directory().
   const std::string& log_directory() const { return options_.db.wal_dir; }
+  // This start has left out changes of damaged logs: what table files have may be newer.
+  bool has_left_out_changes() const { return has_left_out_changes_; }
   rocksdb::Env* env() const { return options_.db.env; }
   Log& log() const { return *log_; }
   DroppedIndexes& dropped_indexes() { return *dropped_indexes_; }
@@ -275,6 +277,7 @@ class Database {
   std::atomic<uint64_t> memtables_written_for_reads_{0};
   std::atomic<uint64_t> level_zero_merges_for_reads_{0};
   std::atomic<uint64_t> next_sorted_file_number_{0};
+  bool has_left_out_changes_ = false;
 };
 
 }  // namespace cairn

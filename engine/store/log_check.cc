@@ -24,6 +24,8 @@ constexpr size_t kTypeAt = 6;
 constexpr size_t kLogNumberBytes = 4;
 enum RecordType : uint8_t { kZero = 0, kFull = 1, kFirst = 2, kMiddle = 3, kLast = 4 };
 
+using Logs = std::map<uint64_t, std::string>;  // Paths by number.
+
 bool IsOfReusedFile(uint8_t type) {
   constexpr uint8_t kReusedFull = 5;
   constexpr uint8_t kReusedLast = 8;
@@ -208,7 +210,7 @@ class LogScan {
     } else {
       damage_.kind = zeros && !in_record_ ? LogDamage::Kind::kZeros : LogDamage::Kind::kDamaged;
     }
-    damage_.followed = followed_;
+    damage_.followed = damage_.followed_here = followed_;
     return Status();
   }
 
@@ -241,12 +243,11 @@ class LogScan {
   LogDamage damage_;
 };
 
-// The logs by number.
-Result<std::map<uint64_t, std::string>> ListLogs(rocksdb::Env* env, const std::string& directory) {
+Result<Logs> ListLogs(rocksdb::Env* env, const std::string& directory) {
   constexpr std::string_view kSuffix = ".log";
   std::vector<std::string> names;
   CAIRN_RETURN_IF_ERROR(FromRocksDb(env->GetChildren(directory, &names)));
-  std::map<uint64_t, std::string> logs;
+  Logs logs;
   for (const std::string& name : names) {
     if (!name.ends_with(kSuffix)) continue;
     const std::string digits = name.substr(0, name.size() - kSuffix.size());
@@ -284,16 +285,16 @@ Status Refused(const LogDamage& damage, std::string_view remedy) {
       Described(damage) + ". Nothing was changed; copy the directory, then " + std::string(remedy));
 }
 
-// Where table files stand beside a log.
+// Where table files stand beside the damage of a log.
 struct FilesBeside {
   bool ahead = false;   // Those of some column family have changes of later logs.
   bool behind = false;  // Those of some other lack changes of this one.
 };
 
-FilesBeside FilesBesideLog(const std::vector<lsm::FamilyFiles>& families, uint64_t number) {
+FilesBeside FilesBesideDamage(const lsm::Manifest& manifest, const LogDamage& damage) {
   FilesBeside files;
-  for (const lsm::FamilyFiles& family : families) {
-    if (family.oldest_needed_log <= number) {
+  for (const lsm::FamilyFiles& family : manifest.families) {
+    if (family.oldest_needed_log <= damage.number) {
       files.behind = true;
     } else if (family.files > 0) {
       files.ahead = true;
@@ -302,8 +303,8 @@ FilesBeside FilesBesideLog(const std::vector<lsm::FamilyFiles>& families, uint64
   return files;
 }
 
-// What a crash leaves: no table file has anything that was written after the end of a log that
-// others lack, as the log is synced before.
+// What a crash leaves. A log is synced before a flush makes table files that have all of it, so
+// that these do not stand beside others that lack its end.
 bool IsTornTail(const LogDamage& damage, FilesBeside files) {
   return damage.kind == LogDamage::Kind::kCutOff && !damage.followed &&
          !(files.ahead && files.behind);
@@ -347,8 +348,7 @@ Status CutOff(rocksdb::Env* env, const std::string& path, uint64_t size) {
 
 // Leaves nothing of the logs behind `size` bytes of the one with this number. The newest goes
 // first: after a crash in between, the damage is still found.
-Status GoBackTo(rocksdb::Env* env, const std::map<uint64_t, std::string>& logs, uint64_t number,
-                uint64_t size, Log* log) {
+Status GoBackTo(rocksdb::Env* env, const Logs& logs, uint64_t number, uint64_t size, Log* log) {
   for (auto later = logs.rbegin(); later != logs.rend() && later->first > number; ++later) {
     uint64_t bytes = 0;
     CAIRN_RETURN_IF_ERROR(FromRocksDb(env->GetFileSize(later->second, &bytes)));
@@ -360,8 +360,21 @@ Status GoBackTo(rocksdb::Env* env, const std::map<uint64_t, std::string>& logs, 
   return CutOff(env, logs.at(number), size);
 }
 
-Result<std::vector<LogDamage>> FindDamage(rocksdb::Env* env,
-                                          const std::map<uint64_t, std::string>& logs) {
+Status SyncLogs(rocksdb::Env* env, const Logs& logs) {
+  rocksdb::EnvOptions options;
+  options.use_mmap_writes = false;
+  for (const auto& [number, path] : logs) {
+    std::unique_ptr<rocksdb::WritableFile> file;
+    rocksdb::Status synced = env->ReopenWritableFile(path, &file, options);
+    if (synced.IsNotSupported()) continue;
+    if (synced.ok()) synced = file->Sync();
+    if (synced.ok()) synced = file->Close();
+    CAIRN_RETURN_IF_ERROR(FromRocksDb(synced).WithContext("syncing " + path));
+  }
+  return Status();
+}
+
+Result<std::vector<LogDamage>> FindDamage(rocksdb::Env* env, const Logs& logs) {
   std::vector<LogDamage> damages;
   for (const auto& [number, path] : logs) {
     CAIRN_ASSIGN_OR_RETURN(LogScan scan, LogScan::Open(env, path));
@@ -394,36 +407,58 @@ Result<std::vector<LogDamage>> FindLogDamage(rocksdb::Env* env, const std::strin
   return FindDamage(env, logs);
 }
 
-Status PrepareLogs(rocksdb::Env* env, const LogPlaces& places, rocksdb::WALRecoveryMode mode,
-                   Log* log) {
-  CAIRN_ASSIGN_OR_RETURN(const auto logs, ListLogs(env, places.logs));
-  CAIRN_ASSIGN_OR_RETURN(const std::vector<LogDamage> damages, FindDamage(env, logs));
-  if (damages.empty()) return Status();
-  CAIRN_ASSIGN_OR_RETURN(const std::vector<lsm::FamilyFiles> families,
-                         lsm::ReadFamilyFiles(env, places.database));
+namespace {
+
+// What was not cut off by a crash and is left out, if anything is.
+Result<bool> LeaveOut(rocksdb::Env* env, const Logs& logs, const std::vector<LogDamage>& damages,
+                      const lsm::Manifest& manifest, rocksdb::WALRecoveryMode mode, Log* log,
+                      const std::function<Status()>& try_to_open) {
+  bool leaves_out = false;
   for (const LogDamage& damage : damages) {
-    CAIRN_RETURN_IF_ERROR(Check(damage, FilesBesideLog(families, damage.number), mode));
-  }
-  for (const LogDamage& damage : damages) {
-    const bool torn = IsTornTail(damage, FilesBesideLog(families, damage.number));
-    if (torn) {
+    if (IsTornTail(damage, FilesBesideDamage(manifest, damage))) {
       log->Write(Severity::kNote, Described(damage) + ", which a crash cut off: it is left out");
     } else if (mode == rocksdb::WALRecoveryMode::kPointInTimeRecovery) {
+      CAIRN_RETURN_IF_ERROR(try_to_open());
       log->Write(
           Severity::kWarning,
           Described(damage) + ": all from there on is left out (rocksdb_wal_recovery_mode=2)");
-      return GoBackTo(env, logs, damage.number, damage.offset, log)
-          .WithContext("cutting off the logs from " + damage.path + " on");
+      CAIRN_RETURN_IF_ERROR(GoBackTo(env, logs, damage.number, damage.offset, log)
+                                .WithContext("cutting off the logs from " + damage.path + " on"));
+      return true;
     } else {
+      leaves_out = true;
       log->Write(Severity::kWarning,
                  Described(damage) + ": what is damaged is left out (rocksdb_wal_recovery_mode=3)");
     }
-    if (damage.followed) continue;
+    if (damage.followed_here) continue;
     // A prepared transaction may keep the log for long, and later ones then follow it.
     CAIRN_RETURN_IF_ERROR(CutOff(env, damage.path, damage.offset)
                               .WithContext("cutting off the end of " + damage.path));
   }
-  return Status();
+  return leaves_out;
+}
+
+}  // namespace
+
+Result<bool> PrepareLogs(rocksdb::Env* env, const LogPlaces& places, rocksdb::WALRecoveryMode mode,
+                         Log* log, const std::function<Status()>& try_to_open) {
+  CAIRN_ASSIGN_OR_RETURN(const Logs logs, ListLogs(env, places.logs));
+  CAIRN_ASSIGN_OR_RETURN(std::vector<LogDamage> damages, FindDamage(env, logs));
+  bool leaves_out = false;
+  if (!damages.empty()) {
+    CAIRN_ASSIGN_OR_RETURN(const lsm::Manifest manifest, lsm::ReadManifest(env, places.database));
+    // RocksDB does not read them, and removes them.
+    std::erase_if(damages, [&](const LogDamage& damage) {
+      return damage.number < manifest.oldest_needed_log;
+    });
+    for (const LogDamage& damage : damages) {
+      CAIRN_RETURN_IF_ERROR(Check(damage, FilesBesideDamage(manifest, damage), mode));
+    }
+    CAIRN_ASSIGN_OR_RETURN(leaves_out,
+                           LeaveOut(env, logs, damages, manifest, mode, log, try_to_open));
+  }
+  CAIRN_RETURN_IF_ERROR(SyncLogs(env, logs));
+  return leaves_out;
 }
 
 }  // namespace cairn

@@ -5,13 +5,15 @@
 // a file system has filled with zeros. What a start leaves out of the logs is decided here instead,
 // by rocksdb_wal_recovery_mode:
 //
-//   0  leaves out the record that a crash cut off at the very end; refuses any other damage
+//   0  leaves out the record that a crash cut off at the very end; refuses any other damage, and an
+//      end that others than a crash have cut off: table files have changes from behind it
 //   1  refuses both
 //   2  goes back to before the first damage; refuses where table files have later changes already
 //   3  leaves out what is damaged and goes on behind it
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -33,9 +35,10 @@ struct LogDamage {
   std::string path;
   uint64_t number = 0;  // Of the log.
   Kind kind = Kind::kDamaged;
-  uint64_t offset = 0;    // Where the record begins: all before it is whole.
-  uint64_t size = 0;      // Of the file.
-  bool followed = false;  // By whole records, in this log or a later one.
+  uint64_t offset = 0;         // Where the record begins: all before it is whole.
+  uint64_t size = 0;           // Of the file.
+  bool followed_here = false;  // By whole records, in this log.
+  bool followed = false;       // In this log or a later one.
 };
 
 // A log, and whether it holds changes: one that was begun and not used has none.
@@ -57,10 +60,13 @@ struct LogPlaces {
 };
 
 // Lets a start go on by `mode`, or says why it cannot; `log` is told what it leaves out. What mode
-// 2 leaves out, and damage at the very end, which nothing whole follows, is cut away, so that
-// neither RocksDB nor a later start finds it. Nothing else is changed. The caller has the
-// directories to itself. Errors: kCorruption, kIoError.
-Status PrepareLogs(rocksdb::Env* env, const LogPlaces& places, rocksdb::WALRecoveryMode mode,
-                   Log* log);
+// 2 leaves out, and damage at the end of a log, is cut away, so that neither RocksDB nor a later
+// start finds it. Before mode 2 cuts anything, `try_to_open` says whether RocksDB opens the
+// database; an error of it is returned, and nothing was changed. All logs are on the disk
+// afterwards, as RocksDB does not sync those that it replays. The caller has the directories to
+// itself. True: changes that may have been acknowledged are left out. Errors: kCorruption,
+// kIoError, those of `try_to_open`.
+Result<bool> PrepareLogs(rocksdb::Env* env, const LogPlaces& places, rocksdb::WALRecoveryMode mode,
+                         Log* log, const std::function<Status()>& try_to_open);
 
 }  // namespace cairn

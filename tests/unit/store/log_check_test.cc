@@ -92,8 +92,10 @@ class Logs : public testing::Test {
     return Database::Open(std::move(options), &disk_.log());
   }
 
-  Status Prepare(WALRecoveryMode mode) {
-    return PrepareLogs(disk_.env(), {.database = "/memory", .logs = "/memory"}, mode, &disk_.log());
+  // Whether changes are left out.
+  Result<bool> Prepare(WALRecoveryMode mode) {
+    return PrepareLogs(disk_.env(), {.database = "/memory", .logs = "/memory"}, mode, &disk_.log(),
+                       [] { return Status(); });
   }
 
   static std::vector<int> RowsIn(Database& database) {
@@ -274,7 +276,7 @@ TEST_F(Logs, WhoseEndWasLeftOutAreWholeForLaterStarts) {
       }
       Restore(altered);
       ASSERT_EQ(FindLogDamage(disk_.env(), "/memory")->size(), 1u);
-      ASSERT_TRUE(Prepare(mode).ok());
+      ASSERT_TRUE(*Prepare(mode));
       EXPECT_EQ(Read(log_), good_.substr(0, ends_[9]));
       EXPECT_TRUE(FindLogDamage(disk_.env(), "/memory")->empty());
     }
@@ -285,8 +287,22 @@ TEST_F(Logs, WithDamageThatTransactionsFollowAreNotCutOffWhereTheseAreKept) {
   std::string altered = good_;
   altered[ends_[4] + 20] ^= 1;
   Restore(altered);
-  ASSERT_TRUE(Prepare(WALRecoveryMode::kSkipAnyCorruptedRecords).ok());
+  ASSERT_TRUE(*Prepare(WALRecoveryMode::kSkipAnyCorruptedRecords));
   EXPECT_EQ(Read(log_), altered);
+}
+
+// So that later starts do not meet it, however long a prepared transaction keeps the log.
+TEST_F(Logs, WithDamageAtTheirEndAreCutOffBeforeLaterOnes) {
+  std::string altered = good_.substr(0, ends_[10]);
+  altered[ends_[9] + 20] ^= 1;
+  Restore(altered);
+  std::string later = log_;
+  later[later.size() - 5] = '9';
+  Write(later, good_.substr(0, ends_[0]));
+  ASSERT_TRUE(*Prepare(WALRecoveryMode::kSkipAnyCorruptedRecords));
+  EXPECT_EQ(Read(log_), good_.substr(0, ends_[9]));
+  EXPECT_EQ(Read(later), good_.substr(0, ends_[0]));
+  EXPECT_FALSE(*Prepare(WALRecoveryMode::kAbsoluteConsistency));
 }
 
 TEST_F(Logs, CutOffAreRefusedWhereNothingMayBeLost) {
@@ -359,6 +375,66 @@ TEST_F(LogsBesideFiles, StartWhenTheyAreWhole) {
   const auto database = Open(WALRecoveryMode::kAbsoluteConsistency);
   ASSERT_TRUE(database.ok()) << database.status().ToString();
   EXPECT_EQ(RowsIn(**database), (std::vector<int>{0, 1, 2}));
+}
+
+TEST_F(LogsBesideFiles, ThatRocksDbDoesNotReadAreNotJudged) {
+  Restore(good_);
+  {
+    const auto database = disk_.Open();
+    for (const ColumnFamily* family : database->Families()) {
+      ASSERT_TRUE(database->rocksdb()
+                      ->Put(rocksdb::WriteOptions(), family->handle, KeyOf(3), ValueOf(3))
+                      .ok());
+    }
+    ASSERT_TRUE(database->FlushMemtables().ok());  // Removes the older logs.
+  }
+  Write(log_, good_.substr(0, ends_[1] + 3) + std::string(600, 'x'));
+  const auto database = Open(WALRecoveryMode::kAbsoluteConsistency);
+  ASSERT_TRUE(database.ok()) << database.status().ToString();
+  EXPECT_EQ(RowsIn(**database), (std::vector<int>{0, 1, 2, 3}));
+}
+
+TEST_F(LogsBesideFiles, StayAsTheyAreWhereTheDatabaseCannotBeOpened) {
+  Restore(good_);
+  {
+    const auto database = disk_.Open();
+    ASSERT_TRUE(database->FlushMemtables().ok());
+    ASSERT_TRUE(
+        database->rocksdb()
+            ->Put(rocksdb::WriteOptions(), database->default_family().handle, KeyOf(3), ValueOf(3))
+            .ok());
+    log_ = NewestLog();
+  }
+  std::string altered = Read(log_);
+  altered[20] ^= 1;
+  Write(log_, altered);
+  std::string missing;
+  for (const std::string& name : Children()) {
+    if (name.ends_with(".sst")) missing = "/memory/" + name;
+  }
+  const std::string file = Read(missing);
+  ASSERT_TRUE(disk_.env()->DeleteFile(missing).ok());
+  EXPECT_FALSE(Open(WALRecoveryMode::kPointInTimeRecovery).ok());
+  EXPECT_EQ(Read(log_), altered);
+  Write(missing, file);
+  const auto database = Open(WALRecoveryMode::kPointInTimeRecovery);
+  ASSERT_TRUE(database.ok()) << database.status().ToString();
+  EXPECT_TRUE((*database)->has_left_out_changes());
+  EXPECT_EQ(RowsIn(**database), (std::vector<int>{0, 1, 2}));
+  EXPECT_EQ(Read(log_).size(), 0u);
+}
+
+// Files that are ahead are no reason where nothing else needs the log.
+TEST_F(LogsBesideFiles, MayEndWithinARecordThatAllFilesHave) {
+  Restore(good_);
+  {
+    const auto database = disk_.Open();
+    for (const ColumnFamily* family : database->Families()) {
+      ASSERT_TRUE(database->rocksdb()->Flush(rocksdb::FlushOptions(), family->handle).ok());
+    }
+  }
+  Write(log_, good_.substr(0, good_.size() - 3));
+  EXPECT_TRUE(Open(WALRecoveryMode::kTolerateCorruptedTailRecords).ok());
 }
 
 // A start would give the one half of a transaction.
