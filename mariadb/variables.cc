@@ -11,6 +11,7 @@
 #include "engine/txn/lock_report.h"
 #include "mariadb/database_options.h"
 #include "mariadb/engine.h"
+#include "mariadb/enum_names.h"
 #include "mariadb/error.h"
 #include "mariadb/server_headers.h"
 #include "mariadb/session.h"
@@ -341,27 +342,6 @@ constexpr mysql_var_update_func OnSet() {
     return function;
   }
 }
-
-// A TYPELIB over names that lie one after the other, each ended by a zero byte.
-class EnumNames {
- public:
-  explicit EnumNames(const char* names) {
-    for (; *names != '\0'; names += lengths_[typelib_.count++] + 1) {
-      names_[typelib_.count] = names;
-      lengths_[typelib_.count] = static_cast<unsigned int>(strlen(names));
-    }
-    typelib_.name = "";
-    typelib_.type_names = names_;
-    typelib_.type_lengths = lengths_;
-  }
-  TYPELIB* typelib() { return &typelib_; }
-
- private:
-  static constexpr int kMaxNames = 8;
-  const char* names_[kMaxNames + 1] = {};
-  unsigned int lengths_[kMaxNames + 1] = {};
-  TYPELIB typelib_{};
-};
 
 #define VALUE(name) cairn::global_variables.name
 #define GLOBAL_BOOL(name, mutability, value, on_set, text) \
