@@ -1,35 +1,12 @@
 #include "mariadb/cairn_backup.h"
 
+#include "mariadb/cairn_variables.h"
 #include "mariadb/engine.h"
 #include "mariadb/server_headers.h"
 #include "mdl.h"
 
 namespace cairn {
 namespace {
-
-using Number = unsigned long long;
-
-Number expire_seconds;
-Number memtable_bytes;
-
-void SetNumber(THD*, st_mysql_sys_var*, void* variable, const void* value) {
-  *static_cast<Number*>(variable) = *static_cast<const Number*>(value);
-  SettleBackupVariables();
-}
-
-constexpr Number kExpireSeconds = 24 * 60 * 60;
-constexpr Number kMemtableBytes = 64 << 20;
-
-MYSQL_SYSVAR_ULONGLONG(backup_expire_seconds, expire_seconds, PLUGIN_VAR_RQCMDARG,
-                       "How long the copy of the database that mariadb-backup has made in "
-                       "rocksdb_datadir, and not removed, stays there. It also stays while a "
-                       "session holds the tool's lock",
-                       nullptr, SetNumber, kExpireSeconds, 1, ULONG_MAX, 0);
-MYSQL_SYSVAR_ULONGLONG(backup_memtable_bytes, memtable_bytes, PLUGIN_VAR_RQCMDARG,
-                       "About how much of memtables a backup finds when it takes its copy of the "
-                       "database, while all commits wait: from BACKUP STAGE START to END they are "
-                       "written to files early. 0: they are not",
-                       nullptr, SetNumber, kMemtableBytes, 0, ULLONG_MAX, 0);
 
 void PrepareForBackup() {
   if (Engine* const engine = RunningEngine()) engine->backup_watch().Begin();
@@ -41,16 +18,16 @@ void EndBackup() {
 
 }  // namespace
 
-constinit st_mysql_sys_var* const cairn_backup_expire_seconds_variable =
-    reinterpret_cast<st_mysql_sys_var*>(&mysql_sysvar_backup_expire_seconds);
-constinit st_mysql_sys_var* const cairn_backup_memtable_bytes_variable =
-    reinterpret_cast<st_mysql_sys_var*>(&mysql_sysvar_backup_memtable_bytes);
-
 void SettleBackupVariables() {
   Engine* const engine = RunningEngine();
   if (engine == nullptr) return;
-  engine->backup_watch().SetExpireSeconds(expire_seconds);
-  engine->backup_watch().SetMemtableBytes(memtable_bytes);
+  engine->backup_watch().SetExpireSeconds(cairn_variables.backup_expire_seconds);
+  engine->backup_watch().SetMemtableBytes(cairn_variables.backup_memtable_bytes);
+}
+
+void SetBackupVariable(THD*, st_mysql_sys_var*, void* variable, const void* value) {
+  *static_cast<unsigned long long*>(variable) = *static_cast<const unsigned long long*>(value);
+  SettleBackupVariables();
 }
 
 void InitBackup(handlerton* hton) {

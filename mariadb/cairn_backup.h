@@ -2,17 +2,18 @@
 // calls around a backup, and the lock of mariadb-backup.
 #pragma once
 
+class THD;
 struct handlerton;
 struct st_mysql_sys_var;
 
 namespace cairn {
 
-extern st_mysql_sys_var* const cairn_backup_expire_seconds_variable;
-extern st_mysql_sys_var* const cairn_backup_memtable_bytes_variable;
-
 // Does what the variables say: called when the engine has started and when the plug-in CAIRN has,
 // in either order.
 void SettleBackupVariables();
+
+// SET GLOBAL of one of them.
+void SetBackupVariable(THD*, st_mysql_sys_var*, void* variable, const void* value);
 
 void InitBackup(handlerton* hton);
 

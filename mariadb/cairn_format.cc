@@ -3,6 +3,7 @@
 #include <string>
 
 #include "engine/codec/index_feature.h"
+#include "mariadb/cairn_variables.h"
 #include "mariadb/engine.h"
 #include "mariadb/error.h"
 #include "mariadb/server_headers.h"
@@ -12,12 +13,7 @@
 namespace cairn {
 namespace {
 
-const char* format_names[] = {"stock", "cairn", nullptr};
-unsigned int format_name_lengths[] = {5, 5, 0};
-TYPELIB formats = {2, "", format_names, format_name_lengths};
-
-unsigned long format_value;  // Position in format_names.
-
+// A value of the variable is a position in its names: stock, cairn.
 DirectoryFormat ToFormat(unsigned long value) {
   return value == 0 ? DirectoryFormat::kStock : DirectoryFormat::kCairn;
 }
@@ -43,7 +39,9 @@ size_t CountCairnTables(const Dictionary& dictionary) {
   return count;
 }
 
-void SetFormat(THD* thd, st_mysql_sys_var*, void* variable, const void* value) {
+}  // namespace
+
+void SetCairnFormat(THD* thd, st_mysql_sys_var*, void* variable, const void* value) {
   const unsigned long wanted = *static_cast<const unsigned long*>(value);
   if (Engine* const engine = RunningEngine()) {
     const Status set = engine->dictionary().SetFormat(ToFormat(wanted));
@@ -61,18 +59,6 @@ void SetFormat(THD* thd, st_mysql_sys_var*, void* variable, const void* value) {
   }
   *static_cast<unsigned long*>(variable) = wanted;
 }
-
-MYSQL_SYSVAR_ENUM(
-    format, format_value, PLUGIN_VAR_RQCMDARG,
-    "What new tables may need. stock: the stock MyRocks plug-in can read them; cairn: "
-    "also what only Cairn can read. Remembered in the directory; one that the stock "
-    "plug-in made starts with stock, another with cairn",
-    nullptr, SetFormat, 1, &formats);
-
-}  // namespace
-
-constinit st_mysql_sys_var* const cairn_format_variable =
-    reinterpret_cast<st_mysql_sys_var*>(&mysql_sysvar_format);
 
 bool AllowsCairnFormat() {
   Engine* const engine = RunningEngine();
@@ -101,10 +87,10 @@ int RefuseCairnFeature(uint32_t features) {
 void SettleCairnFormat() {
   Dictionary& dictionary = RunningEngine()->dictionary();
   if (IsConfigured()) {
-    const Status set = dictionary.SetFormat(ToFormat(format_value));
+    const Status set = dictionary.SetFormat(ToFormat(cairn_variables.format));
     if (!set.ok()) sql_print_error("RocksDB: setting cairn_format: %s", set.ToString().c_str());
   }
-  format_value = ToValue(dictionary.format());
+  cairn_variables.format = ToValue(dictionary.format());
 }
 
 }  // namespace cairn

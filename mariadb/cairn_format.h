@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+class THD;
 struct st_mysql_sys_var;
 
 namespace cairn {
@@ -20,6 +21,7 @@ int RefuseCairnFeature(uint32_t features);
 // when the engine and the plug-in CAIRN have started.
 void SettleCairnFormat();
 
-extern st_mysql_sys_var* const cairn_format_variable;
+// SET GLOBAL cairn_format.
+void SetCairnFormat(THD* thd, st_mysql_sys_var*, void* variable, const void* value);
 
 }  // namespace cairn

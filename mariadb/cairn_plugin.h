@@ -1,14 +1,11 @@
 // The plug-in CAIRN, which has what is ours beyond the surface of the stock plug-in.
 #pragma once
 
-struct st_mysql_sys_var;
-
 namespace cairn {
 
 // For its declaration.
 int InitCairn(void*);
 int DeinitCairn(void*);
-extern st_mysql_sys_var* cairn_system_variables[];
 
 // The engine and the variables of CAIRN agree from now on, if both run: each calls it when it has
 // started.

@@ -1,6 +1,7 @@
 #include "mariadb/cairn_range_locks.h"
 
 #include "engine/txn/lock_report.h"
+#include "mariadb/cairn_variables.h"
 #include "mariadb/database_options.h"
 #include "mariadb/engine.h"
 #include "mariadb/isolation.h"
@@ -10,15 +11,6 @@
 
 namespace cairn {
 namespace {
-
-char range_locks_value;
-
-MYSQL_SYSVAR_BOOL(
-    range_locks, range_locks_value, PLUGIN_VAR_OPCMDARG | PLUGIN_VAR_READONLY,
-    "Locking reads at REPEATABLE READ and SERIALIZABLE lock the ranges where they look, so that "
-    "nobody inserts there: no phantoms, SERIALIZABLE is serializable, and the binary log may hold "
-    "statements. Costs concurrency. Off: they lock the rows that they find",
-    nullptr, nullptr, false);
 
 // The copy is the server's own doing, which a replica repeats on its own rows.
 bool CopiesTable(THD* thd) {
@@ -48,15 +40,12 @@ bool SessionLocksRanges(THD* thd) {
   return SessionIsolation(thd) != IsolationLevel::kReadCommitted;
 }
 
-constinit st_mysql_sys_var* const cairn_range_locks_variable =
-    reinterpret_cast<st_mysql_sys_var*>(&mysql_sysvar_range_locks);
-
 Status SettleRangeLocks() {
   Engine* const engine = RunningEngine();
-  if (engine == nullptr || !range_locks_value) return Status();
+  if (engine == nullptr || !cairn_variables.range_locks) return Status();
   const Status used = engine->UseRangeLocks();
   if (!used.ok()) {
-    range_locks_value = 0;
+    cairn_variables.range_locks = false;
     return used;
   }
   RememberDeadlocks(&engine->database(), RememberedDeadlocks());

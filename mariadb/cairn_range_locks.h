@@ -4,11 +4,8 @@
 #include "engine/base/status.h"
 
 class THD;
-struct st_mysql_sys_var;
 
 namespace cairn {
-
-extern st_mysql_sys_var* const cairn_range_locks_variable;
 
 // Does what the variable says, before any session uses the engine: called when the engine has
 // started and when the plug-in CAIRN has, in either order. Errors: those of PreparedLocks::Take.

@@ -7,7 +7,7 @@
 
 #include "engine/locks/interruptible_mutex.h"
 #include "engine/store/settings.h"
-#include "mariadb/cairn_bypass_memtable.h"
+#include "mariadb/cairn_variables.h"
 #include "mariadb/engine.h"
 #include "mariadb/server_headers.h"
 #include "mariadb/variables.h"
@@ -188,7 +188,7 @@ Result<DatabaseOptions> OptionsFromVariables() {
   ApplyCollectorControl(store_options.database.collector.get());
   DatabaseOptions options = store_options.database;
   options.collect_statistics = variables.collect_sst_properties;
-  options.bypass_memtable_bytes = BypassMemtableBytes();
+  options.bypass_memtable_bytes = cairn_variables.bypass_memtable_bytes;
   options.pace = std::make_shared<IoPace>();
   options.remove_expired_rows = variables.enable_ttl;
   options.hide_expired_rows = variables.enable_ttl_read_filtering;

@@ -8,6 +8,7 @@
 
 #include "mariadb/cairn_plugin.h"
 #include "mariadb/cairn_status.h"
+#include "mariadb/cairn_variables.h"
 #include "mariadb/database_options.h"
 #include "mariadb/ddl_recovery.h"
 #include "mariadb/engine.h"

@@ -6,7 +6,7 @@
 
 #include "engine/txn/prepared_transactions.h"
 #include "mariadb/cairn_range_locks.h"
-#include "mariadb/cairn_verify_reads.h"
+#include "mariadb/cairn_variables.h"
 #include "mariadb/engine.h"
 #include "mariadb/error.h"
 #include "mariadb/isolation.h"

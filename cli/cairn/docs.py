@@ -1,14 +1,14 @@
 """./cairn docs: the pages of docs/ that follow from tables in the source.
 
-A table is a file of macro calls (variables.def, counters.def) whose opening comment lists the
-macros with the names of their arguments. Those names are all that is known here about a macro, so
-that a new one needs no change.
+A table is a file of macro calls (variables.def, cairn_variables.def, counters.def) whose opening
+comment lists the macros with the names of their arguments. Those names are all that is known here
+about a macro, so that a new one needs no change.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -153,6 +153,7 @@ def _plain(text: str) -> str:
 
 def variables_page() -> str:
     entries = read_table(ROOT / "mariadb" / "variables.def")
+    cairn = read_table(ROOT / "mariadb" / "cairn_variables.def")
     listed = [entry for entry in entries if entry.get("mutability") != "HIDDEN"]
     hidden = [entry for entry in entries if entry.get("mutability") == "HIDDEN"]
     idle = [e for e in entries if e.get("description").startswith(_COMPATIBLE)]
@@ -160,11 +161,12 @@ def variables_page() -> str:
     lines = [
         "# Variables",
         "",
-        "<!-- ./cairn docs makes this page from mariadb/variables.def. -->",
+        "<!-- ./cairn docs makes this page from mariadb/variables.def and cairn_variables.def. -->",
         "",
         f"The {len(listed)} system variables `rocksdb_*` are those of the stock plug-in: SHOW",
-        "VARIABLES lists them and no others, and a `my.cnf` written for that plug-in starts here",
-        "unchanged.",
+        "VARIABLES lists them and no others of that name, and a `my.cnf` written for that plug-in",
+        f"starts here unchanged. What Cairn has beyond it is set by the {len(cairn)} variables",
+        "`cairn_*` ([Variables of Cairn](#variables-of-cairn)).",
         "",
         "- *Set* says where: `start` in the configuration or on the command line; `global` with",
         "  SET GLOBAL as well, at once; `session` with SET too, for the session; `shown` nowhere,",
@@ -179,7 +181,7 @@ def variables_page() -> str:
     ]
     for section in dict.fromkeys(entry.section for entry in listed):
         lines += [f"## {section.rstrip('.') or 'Others'}", "", *_VARIABLE_HEAD]
-        lines += [_variable_row(entry) for entry in listed if entry.section == section]
+        lines += _variable_rows("rocksdb", (e for e in listed if e.section == section))
         lines.append("")
     lines += [
         "## Options that SHOW VARIABLES does not list",
@@ -188,15 +190,21 @@ def variables_page() -> str:
         "server (`my.cnf` and command line) and do what they say.",
         "",
         *_VARIABLE_HEAD,
-        *(_variable_row(entry) for entry in hidden),
+        *_variable_rows("rocksdb", hidden),
         "",
-        "## Variables of the plug-in CAIRN",
+        "## Variables of Cairn",
         "",
-        "What Cairn has beyond the stock plug-in.",
+        "They belong to the plug-in CAIRN, which is in the same library. The stock plug-in does",
+        "not know them: before you [go back to it](going-back.md), take them out of the",
+        "configuration or give them the prefix `loose_`.",
         "",
-        "| variable | what it does |",
-        "| --- | --- |",
-        *(f"| `cairn_{name}` | {_cell(text)} |" for name, text in _cairn_variables()),
+        *_VARIABLE_HEAD,
+        *_variable_rows("cairn", cairn),
+        "",
+        "More about them: [backup.md](backup.md#a-backup),",
+        "[going-back.md](going-back.md#what-decides), [tuning.md](tuning.md#what-to-change-then),",
+        "[transactions.md](transactions.md#range-locks) (range locks, and under *Waiting* large",
+        "transactions).",
         "",
     ]
     return "\n".join(lines)
@@ -212,9 +220,13 @@ def _both(entries: list[Entry]) -> str:
     return f"{len(entries)} variables" if len(entries) != 1 else "One variable"
 
 
-def _variable_row(entry: Entry) -> str:
+def _variable_rows(plugin: str, entries: Iterable[Entry]) -> list[str]:
+    return [_variable_row(plugin, entry) for entry in entries]
+
+
+def _variable_row(plugin: str, entry: Entry) -> str:
     cells = (
-        f"`rocksdb_{entry.get('name')}`",
+        f"`{plugin}_{entry.get('name')}`",
         _where_set(entry),
         _default(entry),
         _values(entry),
@@ -264,16 +276,6 @@ def _values(entry: Entry) -> str:
 
 def _number(text: str) -> str:
     return f"{_LIMITS.get(text, text)}"
-
-
-def _cairn_variables() -> Iterator[tuple[str, str]]:
-    """Names and descriptions of what the sources declare one by one."""
-    for path in sorted((ROOT / "mariadb").glob("cairn_*.cc")):
-        text = path.read_text(encoding="utf-8")
-        for found in re.finditer(r"^\s*MYSQL_(?:SYS|THD)VAR_[A-Z]+\(\s*(?=\w+,)", text, re.M):
-            arguments, _ = _arguments(text, found.end())
-            description = next((a for a in arguments[1:] if " " in a and "|" not in a), "")
-            yield arguments[0], description
 
 
 # ---- statuses ----------------------------------------------------------------------------------

@@ -1,0 +1,28 @@
+// The values of the system variables of the plug-in CAIRN (cairn_variables.def).
+#pragma once
+
+#include <cstdint>
+
+class THD;
+struct st_mysql_sys_var;
+
+namespace cairn {
+
+// Written by SET GLOBAL under the server's lock, read without: each is one machine word. They have
+// the values of the configuration before the engine starts, unless the plug-ins are installed by
+// hand: an engine that starts before CAIRN finds the defaults.
+struct CairnVariables {
+#define GLOBAL_BOOL(name, mutability, value, ...) char name = value;
+#define GLOBAL_SIZE(name, mutability, value, ...) unsigned long long name = value;
+#define GLOBAL_ENUM(name, mutability, value, ...) unsigned long name = value;
+#include "mariadb/cairn_variables.def"
+};
+extern CairnVariables cairn_variables;
+
+// cairn_verify_reads, for the statement that begins.
+bool SessionVerifiesReads(THD* thd);
+
+// For the plug-in's declaration; ends with a null pointer.
+extern st_mysql_sys_var* cairn_system_variables[];
+
+}  // namespace cairn
