@@ -333,7 +333,7 @@ def crash(context: click.Context, rounds: int, seed: int | None, binlog: bool) -
     """
     if context.invoked_subcommand is not None:
         return
-    from cairn.crash import command
+    from tests.crash import command
 
     sys.exit(command.run(rounds, seed, binlog=binlog))
 
@@ -354,7 +354,7 @@ def crash_ddl(names: tuple[str, ...], lists: bool, **options: Any) -> None:
     After each restart every table must be as before the statement or as after it, and nothing may
     be left over, in the engine's dictionary or on disk.
     """
-    from cairn.crash import ddl
+    from tests.crash import ddl
 
     if lists:
         ddl.list_cases()
@@ -372,7 +372,7 @@ def crash_binlog(rounds: int, seed: int | None, *, bypass_memtable: bool) -> Non
     After each restart the engines, the replay of the binary log and the replica must agree with
     each other and with what was acknowledged.
     """
-    from cairn.crash import binlog
+    from tests.crash import binlog
 
     sys.exit(binlog.run(rounds, seed, bypass_memtable=bypass_memtable))
 
@@ -417,7 +417,7 @@ def hunt(
     What is found is shrunk to a few statements, shown, and written below var/hunt/findings/; the
     exit status is then 1. tests/hunt/README.md tells what each part looks for.
     """
-    from cairn.hunt import command
+    from tests.hunt import command
 
     if lists:
         command.list_parts()
@@ -489,7 +489,7 @@ def histories(
     The server is one of its own, with data below var/histories/. A round that shows an anomaly is
     kept there and told in words.
     """
-    from cairn.histories import command
+    from tests.histories import command
 
     if file is not None:
         sys.exit(command.check_file(file, check_as))
@@ -512,7 +512,7 @@ def acceptance() -> None:
 @click.option("--only", metavar="SCRIPT", help="Run one script.")
 def acceptance_sysbench(seconds: int, threads: str, rows: int, only: str | None) -> None:
     """Run every bundled script of sysbench; an error other than a conflict fails it."""
-    from cairn.acceptance import sysbench as command
+    from tests.acceptance import sysbench as command
 
     sys.exit(command.run(seconds, threads, rows, only))
 
@@ -525,7 +525,7 @@ def acceptance_bad_input(cases: tuple[str, ...], list_cases: bool) -> None:
 
     CASES are names from --list; all without. Those that mount a volume need root.
     """
-    from cairn.acceptance import bad_input as command
+    from tests.acceptance import bad_input as command
 
     sys.exit(command.run(cases, list_cases=list_cases))
 
@@ -542,7 +542,7 @@ def acceptance_bad_input(cases: tuple[str, ...], list_cases: bool) -> None:
 )
 def acceptance_backup(rounds: int, seed: str | None, memtable_mb: int) -> None:
     """Back a server up under load with mariadb-backup; restored to any place it has it all."""
-    from cairn.acceptance import backup as command
+    from tests.acceptance import backup as command
 
     sys.exit(command.run(rounds, seed, memtable_mb))
 
@@ -552,7 +552,7 @@ def acceptance_backup(rounds: int, seed: str | None, memtable_mb: int) -> None:
 @click.option("--seed", help="Repeat the rounds of an earlier run.")
 def acceptance_roundtrip(rounds: int, seed: str | None) -> None:
     """Take directories from the stock plug-in to Cairn and back, comparing every table."""
-    from cairn.acceptance.roundtrip import command
+    from tests.acceptance.roundtrip import command
 
     sys.exit(command.run(rounds, seed))
 
@@ -566,7 +566,7 @@ def acceptance_roundtrip(rounds: int, seed: str | None) -> None:
 )
 def acceptance_stock_data(archive: Path | None) -> None:
     """Take a directory that the stock plug-in wrote through changes, both formats, and back."""
-    from cairn.acceptance.stock_data import command
+    from tests.acceptance.stock_data import command
 
     sys.exit(command.run(archive))
 
@@ -575,7 +575,7 @@ def acceptance_stock_data(archive: Path | None) -> None:
 @click.option("--rows", type=click.IntRange(1), default=1_000_000, show_default=True)
 def acceptance_covering(rows: int) -> None:
     """Let the index on a string of a large table answer alone; compare with InnoDB."""
-    from cairn.acceptance import covering as command
+    from tests.acceptance import covering as command
 
     sys.exit(command.run(rows))
 
@@ -584,7 +584,7 @@ def acceptance_covering(rows: int) -> None:
 @click.option("--short", is_flag=True, help="Fewer calls of each statement, fewer outcomes.")
 def acceptance_faults(short: bool) -> None:
     """Let each call that a statement makes of the engine fail: errors must be told and undone."""
-    from cairn.acceptance import faults as command
+    from tests.faults import command
 
     sys.exit(command.run(short))
 
@@ -594,7 +594,7 @@ def acceptance_faults(short: bool) -> None:
 @click.option("--seed", help="Repeat the rounds of an earlier run.")
 def acceptance_damage(rounds: int, seed: str | None) -> None:
     """Alter bytes of stored entries: errors must be clear, other tables untouched."""
-    from cairn.acceptance import altered as command
+    from tests.acceptance import altered as command
 
     sys.exit(command.run(rounds, seed))
 
@@ -614,7 +614,7 @@ def acceptance_statement_log(
     rounds: int, seconds: float, seed: str | None, without_range_locks: bool
 ) -> None:
     """Log statements of concurrent clients, with range locks: a replay must give the same rows."""
-    from cairn.acceptance import statement_log as command
+    from tests.acceptance import statement_log as command
 
     sys.exit(command.run(rounds, seed, seconds, without_range_locks=without_range_locks))
 
@@ -624,7 +624,7 @@ def acceptance_statement_log(
 @click.option("--seed", help="Repeat the rounds of an earlier run.")
 def acceptance_torn_logs(rounds: int, seed: str | None) -> None:
     """Cut off, fill with zeros and alter RocksDB's logs: whole transactions or a clear refusal."""
-    from cairn.acceptance import torn_logs as command
+    from tests.acceptance import torn_logs as command
 
     sys.exit(command.run(rounds, seed))
 
@@ -635,7 +635,7 @@ def acceptance_torn_logs(rounds: int, seed: str | None) -> None:
 @click.option("--bypass-memtable", is_flag=True, help="With cairn_bypass_memtable_bytes too.")
 def acceptance_large(rows: int, *, binary_log: bool, bypass_memtable: bool) -> None:
     """Change millions of rows at a time: bounded memory, or an error that names the limit."""
-    from cairn.acceptance import large as command
+    from tests.acceptance import large as command
 
     sys.exit(command.run(rows, binary_log=binary_log, bypass_memtable=bypass_memtable))
 
@@ -643,7 +643,7 @@ def acceptance_large(rows: int, *, binary_log: bool, bypass_memtable: bool) -> N
 @acceptance.command("monitoring")
 def acceptance_monitoring() -> None:
     """Evaluate the dashboard's and the alerts' expressions against a server under load."""
-    from cairn.acceptance import monitoring as command
+    from tests.acceptance import monitoring as command
 
     sys.exit(command.run())
 
@@ -653,7 +653,7 @@ def acceptance_monitoring() -> None:
 @click.option("--seconds", type=click.IntRange(10), default=120, show_default=True)
 def acceptance_memory(rows: int, seconds: int) -> None:
     """Load a server: CAIRN_MEMORY must name what it needs for that."""
-    from cairn.acceptance import memory as command
+    from tests.acceptance import memory as command
 
     sys.exit(command.run(rows, seconds))
 
@@ -663,7 +663,7 @@ def acceptance_memory(rows: int, seconds: int) -> None:
 @click.option("--seed", help="Repeat the values of an earlier run.")
 def acceptance_settings(starts: int, seed: str | None) -> None:
     """Set every variable live under load and at start, to any legal value; lose nothing."""
-    from cairn.acceptance import settings as command
+    from tests.acceptance import settings as command
 
     sys.exit(command.run(seed, starts))
 
@@ -671,7 +671,7 @@ def acceptance_settings(starts: int, seed: str | None) -> None:
 @acceptance.command("disk-full")
 def acceptance_disk_full() -> None:
     """Fill a small volume until writes fail, free it and write on: bad-input disk-full."""
-    from cairn.acceptance import bad_input as command
+    from tests.acceptance import bad_input as command
 
     sys.exit(command.run(("disk-full",), list_cases=False))
 

@@ -228,7 +228,7 @@ def conformance(reporter: Reporter) -> Total:
 
 def _roundtrip(reporter: Reporter, server: prefix.Server) -> Total:
     """A few directories go from the stock plug-in to ours and back."""
-    from cairn.acceptance.roundtrip import command
+    from tests.acceptance.roundtrip import command
 
     failed = command.run_rounds(reporter, server, ROUND_TRIPS, str(SEED))
     return Total(ROUND_TRIPS - failed, failed)
@@ -236,7 +236,7 @@ def _roundtrip(reporter: Reporter, server: prefix.Server) -> Total:
 
 def _damage(reporter: Reporter, server: prefix.Server) -> Total:
     """Entries of a few tables are altered below RocksDB's checksums."""
-    from cairn.acceptance import altered
+    from tests.acceptance import altered
 
     failed = altered.run_rounds(reporter, server, DAMAGE_ROUNDS, str(SEED))
     return Total(DAMAGE_ROUNDS - failed, failed)
@@ -244,7 +244,7 @@ def _damage(reporter: Reporter, server: prefix.Server) -> Total:
 
 def _backup(reporter: Reporter, server: prefix.Server) -> Total:
     """A server under load is backed up, and restored to each of four places."""
-    from cairn.acceptance import backup
+    from tests.acceptance import backup
 
     failed = backup.run_rounds(reporter, server, BACKUP_ROUNDS, str(SEED))
     return Total(BACKUP_ROUNDS - failed, failed)
@@ -252,7 +252,7 @@ def _backup(reporter: Reporter, server: prefix.Server) -> Total:
 
 def _faults(reporter: Reporter) -> Total:
     """Calls that statements make of the engine fail in turn."""
-    from cairn.acceptance import faults
+    from tests.faults import command as faults
 
     if plugin.is_replaced():
         return Total()  # They fail in a plug-in that is made of this checkout's.
@@ -262,7 +262,7 @@ def _faults(reporter: Reporter) -> Total:
 
 def _configurations(reporter: Reporter, server: prefix.Server) -> Total:
     """Configuration files that people use start as they are."""
-    from cairn.acceptance import bad_input
+    from tests.acceptance import bad_input
 
     cases = tuple(case for case in bad_input.CASES if case.name.startswith("configuration-"))
     counts = bad_input.run_cases(reporter, server, cases)
@@ -278,10 +278,10 @@ def crash(reporter: Reporter) -> Total:
     And recorded histories, with kills, logs that lose their end, and hunts for wrong answers. The
     commands themselves run longer.
     """
-    from cairn.acceptance import torn_logs
-    from cairn.crash import binlog, ddl
-    from cairn.histories import command as histories
-    from cairn.hunt import command as hunt
+    from tests.acceptance import torn_logs
+    from tests.crash import binlog, ddl
+    from tests.histories import command as histories
+    from tests.hunt import command as hunt
 
     if not plugin.is_replaced():
         _build(reporter, "release")

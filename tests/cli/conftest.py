@@ -1,6 +1,7 @@
-"""Makes the package under cli/ importable however pytest is started."""
+"""Makes the packages cairn (in cli/) and tests importable however pytest is started."""
 
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "cli"))
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "cli"), str(ROOT)]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from cairn.acceptance.memory import growth, parse
 from cairn.errors import CairnError
+from tests.acceptance.memory import growth, parse
 
 TOTALS = [
     ("total", "allocator: in use", 90),

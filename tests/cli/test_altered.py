@@ -2,8 +2,8 @@
 
 import pytest
 
-from cairn.acceptance.altered import reads
-from cairn.acceptance.altered_tables import PRIMARY, TABLES
+from tests.acceptance.altered import reads
+from tests.acceptance.altered_tables import PRIMARY, TABLES
 
 
 def _table(name):

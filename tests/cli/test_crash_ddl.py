@@ -2,8 +2,8 @@
 
 import re
 
-from cairn.crash import ddl_cases, ddl_state
-from cairn.crash.ddl_state import Dictionary, difference
+from tests.crash import ddl_cases, ddl_state
+from tests.crash.ddl_state import Dictionary, difference
 
 OLD = {"a.t": "CREATE old", "a.t/": "rows"}
 NEW = {"a.t": "CREATE new", "a.t/": "more rows"}

@@ -1,6 +1,6 @@
 """What the checks after a crash accept and what they report."""
 
-from cairn.crash import binlog, inserts, mixed
+from tests.crash import binlog, inserts, mixed
 
 
 class Answers:

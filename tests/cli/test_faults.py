@@ -2,8 +2,10 @@
 
 import re
 
-from cairn.acceptance.fault_plan import LOCKS, FaultPlan, outcomes
-from cairn.acceptance.fault_statements import (
+from cairn.paths import ROOT
+from tests.faults.command import IN_SHORT, OUTCOMES
+from tests.faults.plan import LOCKS, FaultPlan, outcomes
+from tests.faults.statements import (
     CHANGES,
     DEFINITION_CHANGES,
     ENDS,
@@ -12,8 +14,6 @@ from cairn.acceptance.fault_statements import (
     XA_ENDS,
     XA_STATEMENTS,
 )
-from cairn.acceptance.faults import IN_SHORT, OUTCOMES
-from cairn.paths import ROOT
 
 SOURCE = (ROOT / "tests" / "faults" / "faults.cc").read_text(encoding="utf-8")
 

@@ -6,9 +6,9 @@ import random
 import pytest
 
 from cairn.errors import CairnError
-from cairn.histories import finding, history
-from cairn.histories.check import check
-from cairn.histories.history import (
+from tests.histories import finding, history
+from tests.histories.check import check
+from tests.histories.history import (
     READ_COMMITTED,
     READ_UNCOMMITTED,
     REPEATABLE_READ,
@@ -25,7 +25,7 @@ from cairn.histories.history import (
     TailRead,
     Transaction,
 )
-from cairn.histories.workload import Objects
+from tests.histories.workload import Objects
 
 X, Y = 1, 2
 GROUP = 7

@@ -6,16 +6,16 @@ from random import Random
 
 import pytest
 
-from cairn.hunt import changes
-from cairn.hunt.access import Path
-from cairn.hunt.case import Rig
-from cairn.hunt.change_statements import Change, Changes
-from cairn.hunt.changes import ChangeCase, ChangePaths, Known, Outcome, checks, compare, outcome
-from cairn.hunt.conditions import Condition, all_of, any_of
-from cairn.hunt.session import Answer
-from cairn.hunt.shrink import shrink
-from cairn.hunt.tables import Column, Key, KeyPart, Table, random_tables
-from cairn.hunt.values import INT
+from tests.hunt import changes
+from tests.hunt.access import Path
+from tests.hunt.case import Rig
+from tests.hunt.change_statements import Change, Changes
+from tests.hunt.changes import ChangeCase, ChangePaths, Known, Outcome, checks, compare, outcome
+from tests.hunt.conditions import Condition, all_of, any_of
+from tests.hunt.session import Answer
+from tests.hunt.shrink import shrink
+from tests.hunt.tables import Column, Key, KeyPart, Table, random_tables
+from tests.hunt.values import INT
 
 
 def column(name, *, nullable=True):

@@ -2,9 +2,9 @@
 
 from random import Random
 
-from cairn.hunt import counters
-from cairn.hunt.counters import Stories, Story, compare
-from cairn.hunt.session import Answer
+from tests.hunt import counters
+from tests.hunt.counters import Stories, Story, compare
+from tests.hunt.session import Answer
 
 STORY = Story(
     "CREATE TABLE c (n TINYINT NOT NULL AUTO_INCREMENT) ENGINE={engine} AUTO_INCREMENT=127",

@@ -5,13 +5,13 @@ from dataclasses import replace
 
 import pytest
 
-from cairn.hunt.actors import Answer
-from cairn.hunt.definitions import pairs
-from cairn.hunt.definitions.changes import CHANGES
-from cairn.hunt.definitions.part import verdict_of
-from cairn.hunt.definitions.tables import KINDS
-from cairn.hunt.definitions.users import PROBES, USERS
-from cairn.hunt.sessions.script import Event, Record, Script, Step
+from tests.hunt.actors import Answer
+from tests.hunt.definitions import pairs
+from tests.hunt.definitions.changes import CHANGES
+from tests.hunt.definitions.part import verdict_of
+from tests.hunt.definitions.tables import KINDS
+from tests.hunt.definitions.users import PROBES, USERS
+from tests.hunt.sessions.script import Event, Record, Script, Step
 
 THEN = ((1, 10), (101, 1010))
 PAIR = pairs.Pair(

@@ -9,10 +9,10 @@ from dataclasses import replace
 import pytest
 
 from cairn.errors import CairnError
-from cairn.hunt import command
-from cairn.hunt.actors import Session
-from cairn.hunt.part import MOST_FINDINGS, Context, Finding, Part, Unavailable
 from cairn.report import Reporter
+from tests.hunt import command
+from tests.hunt.actors import Session
+from tests.hunt.part import MOST_FINDINGS, Context, Finding, Part, Unavailable
 
 
 class Recorded:

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from cairn.hunt.partitions import load, memory_group, rig
-from cairn.hunt.partitions.maintainer import LEAST, MOST, SHARED, Maintainer, Promise, Table
+from tests.hunt.partitions import load, memory_group, rig
+from tests.hunt.partitions.maintainer import LEAST, MOST, SHARED, Maintainer, Promise, Table
 
 
 def maintainer(seed=1):

@@ -5,15 +5,15 @@ from random import Random
 
 import pytest
 
-from cairn.hunt import access, case, paths, shrink, values
-from cairn.hunt.access import Path, Paths
-from cairn.hunt.case import Case, Rig, signature
-from cairn.hunt.compare import difference
-from cairn.hunt.conditions import Condition, Conditions, all_of, any_of, split_literals
-from cairn.hunt.queries import Queries, Query, Source
-from cairn.hunt.session import Answer, Script
-from cairn.hunt.tables import Column, Key, KeyPart, Table, random_tables
-from cairn.hunt.values import INT
+from tests.hunt import access, case, paths, shrink, values
+from tests.hunt.access import Path, Paths
+from tests.hunt.case import Case, Rig, signature
+from tests.hunt.compare import difference
+from tests.hunt.conditions import Condition, Conditions, all_of, any_of, split_literals
+from tests.hunt.queries import Queries, Query, Source
+from tests.hunt.session import Answer, Script
+from tests.hunt.tables import Column, Key, KeyPart, Table, random_tables
+from tests.hunt.values import INT
 
 SWITCH = "index_merge=on,mrr=off"
 

@@ -5,10 +5,10 @@ import zlib
 
 import pytest
 
-from cairn.hunt import command
-from cairn.hunt.part import Part, Unavailable
-from cairn.hunt.power import log, xa
 from cairn.report import Reporter
+from tests.hunt import command
+from tests.hunt.part import Part, Unavailable
+from tests.power import log, xa
 
 FORMAT_DESCRIPTION, QUERY = 15, 2
 

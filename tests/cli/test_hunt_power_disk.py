@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from cairn.hunt.part import Unavailable
-from cairn.hunt.power.disk import Disk, build
+from tests.hunt.part import Unavailable
+from tests.power.disk import Disk, build
 
 
 @pytest.fixture(scope="module")

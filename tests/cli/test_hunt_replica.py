@@ -2,10 +2,10 @@
 
 import random
 
-from cairn.hunt.replica import load, part, rig
-from cairn.hunt.replica.load import IMAGES, MODES, Load, random_load
-from cairn.hunt.replica.rig import Outcome
-from cairn.hunt.replica.tables import KINDS, Table
+from tests.hunt.replica import load, part, rig
+from tests.hunt.replica.load import IMAGES, MODES, Load, random_load
+from tests.hunt.replica.rig import Outcome
+from tests.hunt.replica.tables import KINDS, Table
 
 
 def test_loads_repeat_by_their_seed():

@@ -5,21 +5,21 @@ import time
 
 import pytest
 
-from cairn.hunt import actors, stage
-from cairn.hunt.actors import Answer, innodb_waits
-from cairn.hunt.sessions import generate, script, storm
-from cairn.hunt.sessions.compare import (
+from tests.hunt import actors, stage
+from tests.hunt.actors import Answer, innodb_waits
+from tests.hunt.sessions import generate, script, storm
+from tests.hunt.sessions.compare import (
     REASONS,
     first_difference,
     first_race,
     reason_of,
     rows_differ,
 )
-from cairn.hunt.sessions.judge import LASTING, UNDONE, UNKNOWN, fates_of, judge
-from cairn.hunt.sessions.part import storm_verdict, verdict_of
-from cairn.hunt.sessions.script import Effect, Event, Record, Script, Step
-from cairn.hunt.sessions.tables import KINDS
-from cairn.hunt.shorten import shorten
+from tests.hunt.sessions.judge import LASTING, UNDONE, UNKNOWN, fates_of, judge
+from tests.hunt.sessions.part import storm_verdict, verdict_of
+from tests.hunt.sessions.script import Effect, Event, Record, Script, Step
+from tests.hunt.sessions.tables import KINDS
+from tests.hunt.shorten import shorten
 
 UPDATE = Effect(script.UPDATE, 100)
 

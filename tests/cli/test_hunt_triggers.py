@@ -6,13 +6,13 @@ import pymysql
 import pytest
 
 from cairn.errors import CairnError
-from cairn.hunt.actors import Answer
-from cairn.hunt.definitions.pairs import PairPlayer
-from cairn.hunt.sessions import generate, script, triggers
-from cairn.hunt.sessions.judge import judge
-from cairn.hunt.sessions.play import NOT_EMPTY, Player
-from cairn.hunt.sessions.script import Effect, Event, Record, Script, Step
-from cairn.hunt.sessions.tables import KINDS
+from tests.hunt.actors import Answer
+from tests.hunt.definitions.pairs import PairPlayer
+from tests.hunt.sessions import generate, script, triggers
+from tests.hunt.sessions.judge import judge
+from tests.hunt.sessions.play import NOT_EMPTY, Player
+from tests.hunt.sessions.script import Effect, Event, Record, Script, Step
+from tests.hunt.sessions.tables import KINDS
 
 
 def differ(logs, *seen, **more):

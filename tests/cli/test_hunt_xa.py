@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import pytest
 
-from cairn.hunt.actors import Answer
-from cairn.hunt.sessions import generate, script, xa
-from cairn.hunt.sessions.compare import began_with_change
-from cairn.hunt.sessions.judge import LASTING, UNDONE, UNKNOWN, fates_of, judge
-from cairn.hunt.sessions.script import Effect, Event, Record, Script, Step
-from cairn.hunt.sessions.tables import KINDS
+from tests.hunt.actors import Answer
+from tests.hunt.sessions import generate, script, xa
+from tests.hunt.sessions.compare import began_with_change
+from tests.hunt.sessions.judge import LASTING, UNDONE, UNKNOWN, fates_of, judge
+from tests.hunt.sessions.script import Effect, Event, Record, Script, Step
+from tests.hunt.sessions.tables import KINDS
 
 UPDATE = Effect(script.UPDATE, 100)
 

@@ -5,10 +5,10 @@ import re
 
 import pytest
 
-from cairn import plugin, prefix, prometheus
-from cairn.acceptance import monitoring
-from cairn.acceptance.case import Failed
+from cairn import plugin, prefix
 from cairn.report import Reporter
+from tests.acceptance import monitoring, prometheus
+from tests.acceptance.case import Failed
 
 SCRAPE = """# HELP mysql_up Whether the MySQL server is up.
 # TYPE mysql_up gauge

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cairn.acceptance import log_file
+from tests.acceptance import log_file
 
 
 def test_the_checksum_is_that_of_castagnoli():

@@ -2,10 +2,10 @@
 
 from random import Random
 
-from cairn.acceptance.rounds import seed_of
-from cairn.acceptance.roundtrip import picture
-from cairn.acceptance.roundtrip.picture import Picture
-from cairn.acceptance.roundtrip.tables import WRONG_IN_STOCK_KEYS, random_table
+from tests.acceptance.rounds import seed_of
+from tests.acceptance.roundtrip import picture
+from tests.acceptance.roundtrip.picture import Picture
+from tests.acceptance.roundtrip.tables import WRONG_IN_STOCK_KEYS, random_table
 
 
 def test_a_seed_makes_the_same_table_and_rows_again():

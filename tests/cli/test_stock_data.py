@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from cairn.acceptance.stock_data import changes, command, table
-from cairn.acceptance.stock_data.table import Column, Index, Part, Table
+from tests.acceptance.stock_data import changes, command, table
+from tests.acceptance.stock_data.table import Column, Index, Part, Table
 
 ID = Column("id", "int")
 TEXT = Column("a", "varchar", "latin1_swedish_ci")

@@ -12,9 +12,9 @@ import sys
 import zlib
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "cli"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
-from cairn.acceptance import log_file  # noqa: E402
+from tests.acceptance import log_file  # noqa: E402
 
 TABLE, INDEX = 1, 2
 

@@ -1,0 +1,241 @@
+"""./cairn crash ddl: each statement is cut off before each change of a file that it makes."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cairn import packages, plugin, prefix, rocksdb
+from cairn.errors import CairnError
+from cairn.paths import VAR, shown
+from cairn.prefix import Server
+from cairn.report import Phase, Reporter, say
+from cairn.scratch_server import ENGINE_DIRECTORY, ScratchServer, own_directory, remove
+from tests.crash import ddl_random, ddl_state
+from tests.crash.ddl_cases import CASES, SCHEMAS, Case
+from tests.crash.ddl_state import Dictionary
+from tests.crash.steps import Steps
+
+OPTIONS = ("--rocksdb-block-cache-size=32M", "--default-storage-engine=ROCKSDB")
+WITHOUT_INNODB = ("--innodb=OFF", "--default-tmp-storage-engine=Aria")
+# A case that fails so often is known to fail.
+SHOWN_FAILURES = 12
+
+
+class Rig:
+    """A server that dies on demand, for the cases with or without InnoDB."""
+
+    def __init__(self, mariadb: Server, directory: Path, *, innodb: bool, binlog: bool) -> None:
+        options = OPTIONS if innodb else (*OPTIONS, *WITHOUT_INNODB)
+        if binlog:
+            options += ("--log-bin=binlog", "--server-id=1")
+        self.server = ScratchServer(mariadb, directory, options)
+        self.steps = Steps(directory, self.server.data)
+        self.server.environment = self.steps.environment
+        self.server.start()
+
+    def reset(self, case: Case) -> list[str]:
+        """Makes the databases anew; returns what dropping the old ones left behind."""
+        with self.server.connect() as connection, connection.cursor() as cursor:
+            for schema in SCHEMAS:
+                cursor.execute(f"DROP DATABASE IF EXISTS {schema}")
+            wrong = [f"after DROP DATABASE: {text}" for text in self.orphans(cursor)]
+            wrong += [
+                f"DROP DATABASE left the directory {schema}"
+                for schema in SCHEMAS
+                if (self.server.data / schema).exists()
+            ]
+            for statement in (*(f"CREATE DATABASE {schema}" for schema in SCHEMAS), *case.setup):
+                cursor.execute(statement)
+        return wrong
+
+    def snapshot(self) -> dict[str, str]:
+        with self.server.connect() as connection, connection.cursor() as cursor:
+            return ddl_state.snapshot(cursor)
+
+    def orphans(self, cursor: Any) -> list[str]:
+        return ddl_state.orphans(
+            cursor, self.server.data, Dictionary.settled(self.server.data / ENGINE_DIRECTORY)
+        )
+
+    def look(self, case: Case, old: dict[str, str], new: dict[str, str]) -> list[str]:
+        """Everything that is wrong after a restart."""
+        wrong = [line for line in self.server.errors() if "RocksDB" in line or "DDL_LOG" in line]
+        with self.server.connect() as connection, connection.cursor() as cursor:
+            found = ddl_state.snapshot(cursor)
+            text = ddl_state.difference(found, old, new, piecewise=case.piecewise)
+            wrong += [text] if text else []
+            wrong += self.orphans(cursor)
+            if found == old and not wrong:
+                cursor.execute(case.statement)
+                again = ddl_state.snapshot(cursor)
+                if again != new:
+                    wrong.append(f"run again, the statement gives {again}, not {new}")
+                wrong += [f"run again: {text}" for text in self.orphans(cursor)]
+        return wrong
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What to run."""
+
+    names: tuple[str, ...] = ()
+    seed: int | None = None
+    stride: int = 1
+    short: bool = False
+    rounds: int = 0
+    binlog: bool = False
+
+
+def list_cases() -> None:
+    for case in CASES:
+        say(f"  {case.name:<30} {case.statement}")
+
+
+def run(choice: Choice) -> int:
+    """Runs the cases or the random rounds; returns the exit status."""
+    passed, failed = run_choice(Reporter(), choice)
+    say("")
+    say(f"{passed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+def run_choice(reporter: Reporter, choice: Choice) -> tuple[int, int]:
+    """How many steps or rounds passed and how many failed."""
+    known = {case.name: case for case in CASES}
+    if unknown := [name for name in choice.names if name not in known]:
+        raise CairnError(f"There is no case {unknown[0]}: ./cairn crash ddl --list names them.")
+    cases = [case for case in CASES if case.short or not choice.short]
+    if choice.names:
+        cases = [known[name] for name in choice.names]
+    seed = random.SystemRandom().randrange(1_000_000) if choice.seed is None else choice.seed
+    mariadb = prefix.require()
+    with reporter.phase("Packages") as phase:
+        packages.ensure((packages.SERVER, packages.BUILD), phase)
+    if not plugin.library().is_file():
+        raise CairnError("There is no plug-in yet: run ./cairn build.")
+    with reporter.phase("Build (release)") as phase:
+        library = rocksdb.ensure(phase, "")
+        plugin.build(phase, "release", mariadb, library, "print_dictionary")
+    if choice.rounds:
+        return _run_rounds(reporter, mariadb, choice, seed)
+    passed, failed = _run_cases(reporter, mariadb, cases, choice, seed)
+    if choice.stride > 1:
+        say(f"  The same steps: --stride {choice.stride} --seed {seed}; all of them: --stride 1")
+    return passed, failed
+
+
+def _run_rounds(reporter: Reporter, mariadb: Server, choice: Choice, seed: int) -> tuple[int, int]:
+    directory = VAR / "crash" / f"ddl-seed-{seed}"
+    binlog = " --binlog" if choice.binlog else ""
+    say(f"  Again with: ./cairn crash ddl --rounds {choice.rounds} --seed {seed}" + binlog)
+    with own_directory(directory):
+        rig = Rig(mariadb, directory, innodb=False, binlog=choice.binlog)
+        try:
+            with reporter.phase("Rounds") as phase:
+                passed, failed = ddl_random.run(
+                    rig.server, choice.rounds, seed, directory / "acknowledged.log", phase
+                )
+        finally:
+            rig.server.kill()
+        if failed:
+            say(f"  Kept for a look: {shown(directory)}")
+        else:
+            remove(directory)
+    return passed, failed
+
+
+def _run_cases(
+    reporter: Reporter, mariadb: Server, cases: Sequence[Case], choice: Choice, seed: int
+) -> tuple[int, int]:
+    counts: Counter[str] = Counter()
+    for innodb in (False, True):
+        chosen = [case for case in cases if case.innodb == innodb]
+        directory = VAR / "crash" / ("ddl-innodb" if innodb else "ddl")
+        if not chosen:
+            continue
+        with own_directory(directory):
+            rig = Rig(mariadb, directory, innodb=innodb, binlog=choice.binlog)
+            try:
+                for case in chosen:
+                    with reporter.phase(case.name) as phase:
+                        chance = random.Random(f"{seed} {case.name}")
+                        counts += _run_case(rig, case, phase, choice.stride, chance)
+            finally:
+                rig.server.kill()
+            if not counts["failed"]:
+                remove(directory)
+    return counts["passed"], counts["failed"]
+
+
+def _run_case(
+    rig: Rig, case: Case, phase: Phase, stride: int, chance: random.Random
+) -> Counter[str]:
+    rig.reset(case)
+    old = rig.snapshot()
+    rig.steps.arm()
+    rig.server.query(case.statement)
+    steps = rig.steps.disarm()
+    new = rig.snapshot()
+    first = chance.randrange(stride) + 1
+    counts: Counter[str] = Counter()
+    # The one behind the last dies when the statement has returned.
+    for number in range(first, len(steps) + 2, stride):
+        wrong, where = _cut_off(rig, case, number, old, new)
+        if wrong and where.startswith(case.server_gaps):
+            phase.note(f"the server's own recovery fails when it is killed before {where}")
+            continue
+        counts["failed" if wrong else "passed"] += 1
+        if wrong and counts["failed"] <= SHOWN_FAILURES:
+            phase.note(f"killed before step {number} of {len(steps)}, {where}:")
+            for text in wrong:
+                phase.note(f"  {text}")
+        phase.progress(f"step {number} of {len(steps)}, {counts['failed']} failed")
+    phase.summary = f"{counts['passed']} passed, {counts['failed']} failed"
+    return counts
+
+
+def _cut_off(
+    rig: Rig, case: Case, number: int, old: dict[str, str], new: dict[str, str]
+) -> tuple[list[str], str]:
+    """Kills the server before one step, restarts it, and tells what is wrong and where it died."""
+    import pymysql
+
+    where = ""
+    try:
+        wrong = rig.reset(case)
+        rig.steps.arm(number)
+        with contextlib.suppress(pymysql.OperationalError):
+            rig.server.query(case.statement)
+        _await_death(rig)
+        where = (rig.steps.disarm() or [""])[-1]
+        rig.server.start()
+        wrong += rig.look(case, old, new)
+    except Exception as error:
+        # Whatever this stumbles over is what it looks for.
+        rig.steps.disarm()
+        wrong = [f"{type(error).__name__}: {error}"]
+    if wrong:
+        _start_anew(rig)
+    return wrong, where
+
+
+def _await_death(rig: Rig) -> None:
+    """A statement that had fewer steps this time has returned: the crash comes after it."""
+    limit = time.monotonic() + 0.2
+    while rig.server.is_alive() and time.monotonic() < limit:
+        time.sleep(0.01)
+    rig.server.kill()
+
+
+def _start_anew(rig: Rig) -> None:
+    """What one step broke must not fail the next: the data directory is made anew."""
+    rig.server.kill()
+    rig.server.empty()
+    rig.server.start()

@@ -1,0 +1,1 @@
+"""./cairn acceptance faults: calls of the engine fail on demand."""
