@@ -1,0 +1,184 @@
+"""The commands of ./cairn acceptance: tests/ has what they do."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+
+@click.group()
+def acceptance() -> None:
+    """Longer checks on servers of their own, with data below var/acceptance/."""
+
+
+@acceptance.command("sysbench")
+@click.option("--seconds", type=click.IntRange(1), default=30, show_default=True)
+@click.option("--threads", default="1,4,16", show_default=True, help="A list of numbers.")
+@click.option("--rows", type=click.IntRange(1), default=100_000, show_default=True)
+@click.option("--only", metavar="SCRIPT", help="Run one script.")
+def acceptance_sysbench(seconds: int, threads: str, rows: int, only: str | None) -> None:
+    """Run every bundled script of sysbench; an error other than a conflict fails it."""
+    from tests.acceptance import sysbench as command
+
+    sys.exit(command.run(seconds, threads, rows, only))
+
+
+@acceptance.command("bad-input")
+@click.argument("cases", nargs=-1)
+@click.option("--list", "list_cases", is_flag=True, help="List the cases.")
+def acceptance_bad_input(cases: tuple[str, ...], list_cases: bool) -> None:
+    """Full and read-only disks, locked, damaged and foreign files, wrong options.
+
+    CASES are names from --list; all without. Those that mount a volume need root.
+    """
+    from tests.acceptance import bad_input as command
+
+    sys.exit(command.run(cases, list_cases=list_cases))
+
+
+@acceptance.command("backup")
+@click.option("--rounds", type=click.IntRange(1), default=50, show_default=True)
+@click.option("--seed", help="Repeat the rounds of an earlier run.")
+@click.option(
+    "--memtable-mb",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    help="So much waits in memory when the backup begins.",
+)
+def acceptance_backup(rounds: int, seed: str | None, memtable_mb: int) -> None:
+    """Back a server up under load with mariadb-backup; restored to any place it has it all."""
+    from tests.acceptance import backup as command
+
+    sys.exit(command.run(rounds, seed, memtable_mb))
+
+
+@acceptance.command("roundtrip")
+@click.option("--rounds", type=click.IntRange(1), default=50, show_default=True)
+@click.option("--seed", help="Repeat the rounds of an earlier run.")
+def acceptance_roundtrip(rounds: int, seed: str | None) -> None:
+    """Take directories from the stock plug-in to Cairn and back, comparing every table."""
+    from tests.acceptance.roundtrip import command
+
+    sys.exit(command.run(rounds, seed))
+
+
+@acceptance.command("stock-data")
+@click.option(
+    "--archive",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Another archive, with its checksums.tsv beside it.",
+)
+def acceptance_stock_data(archive: Path | None) -> None:
+    """Take a directory that the stock plug-in wrote through changes, both formats, and back."""
+    from tests.acceptance.stock_data import command
+
+    sys.exit(command.run(archive))
+
+
+@acceptance.command("covering")
+@click.option("--rows", type=click.IntRange(1), default=1_000_000, show_default=True)
+def acceptance_covering(rows: int) -> None:
+    """Let the index on a string of a large table answer alone; compare with InnoDB."""
+    from tests.acceptance import covering as command
+
+    sys.exit(command.run(rows))
+
+
+@acceptance.command("faults")
+@click.option("--short", is_flag=True, help="Fewer calls of each statement, fewer outcomes.")
+def acceptance_faults(short: bool) -> None:
+    """Let each call that a statement makes of the engine fail: errors must be told and undone."""
+    from tests.faults import command
+
+    sys.exit(command.run(short))
+
+
+@acceptance.command("damage")
+@click.option("--rounds", type=click.IntRange(1), default=50, show_default=True)
+@click.option("--seed", help="Repeat the rounds of an earlier run.")
+def acceptance_damage(rounds: int, seed: str | None) -> None:
+    """Alter bytes of stored entries: errors must be clear, other tables untouched."""
+    from tests.acceptance import altered as command
+
+    sys.exit(command.run(rounds, seed))
+
+
+@acceptance.command("statement-log")
+@click.option("--rounds", type=click.IntRange(1), default=10, show_default=True)
+@click.option(
+    "--seconds", type=click.FloatRange(1), default=5.0, show_default=True, help="A round."
+)
+@click.option("--seed", help="Repeat the choices of an earlier run, or of one round.")
+@click.option(
+    "--without-range-locks",
+    is_flag=True,
+    help="Log statements all the same (rocksdb_unsafe_for_binlog): the replay then differs.",
+)
+def acceptance_statement_log(
+    rounds: int, seconds: float, seed: str | None, without_range_locks: bool
+) -> None:
+    """Log statements of concurrent clients, with range locks: a replay must give the same rows."""
+    from tests.acceptance import statement_log as command
+
+    sys.exit(command.run(rounds, seed, seconds, without_range_locks=without_range_locks))
+
+
+@acceptance.command("torn-logs")
+@click.option("--rounds", type=click.IntRange(1), default=20, show_default=True)
+@click.option("--seed", help="Repeat the rounds of an earlier run.")
+def acceptance_torn_logs(rounds: int, seed: str | None) -> None:
+    """Cut off, fill with zeros and alter RocksDB's logs: whole transactions or a clear refusal."""
+    from tests.acceptance import torn_logs as command
+
+    sys.exit(command.run(rounds, seed))
+
+
+@acceptance.command("large")
+@click.option("--rows", type=click.IntRange(10_000), default=2_000_000, show_default=True)
+@click.option("--binary-log", is_flag=True, help="With two-phase commit.")
+@click.option("--bypass-memtable", is_flag=True, help="With cairn_bypass_memtable_bytes too.")
+def acceptance_large(rows: int, *, binary_log: bool, bypass_memtable: bool) -> None:
+    """Change millions of rows at a time: bounded memory, or an error that names the limit."""
+    from tests.acceptance import large as command
+
+    sys.exit(command.run(rows, binary_log=binary_log, bypass_memtable=bypass_memtable))
+
+
+@acceptance.command("monitoring")
+def acceptance_monitoring() -> None:
+    """Evaluate the dashboard's and the alerts' expressions against a server under load."""
+    from tests.acceptance import monitoring as command
+
+    sys.exit(command.run())
+
+
+@acceptance.command("memory")
+@click.option("--rows", type=click.IntRange(1000), default=250_000, show_default=True)
+@click.option("--seconds", type=click.IntRange(10), default=120, show_default=True)
+def acceptance_memory(rows: int, seconds: int) -> None:
+    """Load a server: CAIRN_MEMORY must name what it needs for that."""
+    from tests.acceptance import memory as command
+
+    sys.exit(command.run(rows, seconds))
+
+
+@acceptance.command("settings")
+@click.option("--starts", type=click.IntRange(0), default=30, show_default=True)
+@click.option("--seed", help="Repeat the values of an earlier run.")
+def acceptance_settings(starts: int, seed: str | None) -> None:
+    """Set every variable live under load and at start, to any legal value; lose nothing."""
+    from tests.acceptance import settings as command
+
+    sys.exit(command.run(seed, starts))
+
+
+@acceptance.command("disk-full")
+def acceptance_disk_full() -> None:
+    """Fill a small volume until writes fail, free it and write on: bad-input disk-full."""
+    from tests.acceptance import bad_input as command
+
+    sys.exit(command.run(("disk-full",), list_cases=False))

@@ -1,0 +1,164 @@
+"""The commands that build, test and lay out the code."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+PRESETS = ("release", "debug", "asan", "tsan")
+PARTS = ("unit", "sql", "crash", "conformance", "lint", "all")
+
+
+@click.command()
+@click.option(
+    "--preset",
+    type=click.Choice(PRESETS),
+    default="release",
+    show_default=True,
+    help="Which build: asan is the address and undefined-behaviour sanitizers, tsan threads.",
+)
+def build(preset: str) -> None:
+    """Build the plug-in and the unit tests."""
+    from cairn import packages, plugin, prefix, rocksdb
+    from cairn.report import Reporter
+
+    reporter = Reporter()
+    with reporter.phase("Packages") as phase:
+        packages.ensure((packages.BUILD, packages.COMPRESSION, packages.UNIT_TESTS), phase)
+    with reporter.phase("MariaDB server") as phase:
+        mariadb = prefix.ensure(phase)
+    with reporter.phase("Server headers") as phase:
+        prefix.ensure_headers(phase, mariadb)
+    with reporter.phase("RocksDB") as phase:
+        library = rocksdb.ensure(phase, plugin.sanitizer_of(preset))
+    with reporter.phase("Build") as phase:
+        plugin.build(phase, preset, mariadb, library)
+
+
+@click.command()
+@click.argument("part", type=click.Choice(PARTS), default="all")
+def test(part: str) -> None:
+    """Run the tests: unit (two builds), sql (over a server), crash (short), conformance, lint.
+
+    crash cuts DDL statements off and records histories of transactions; conformance runs the
+    packaged tests of the stock plug-in that pass by the ledger.
+    """
+    from cairn import testing
+
+    sys.exit(testing.run(part))
+
+
+@click.command()
+@click.option("--seconds", type=click.IntRange(1), default=60, show_default=True)
+@click.option(
+    "--corpus",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Where new inputs go, instead of var/fuzz/corpus.",
+)
+@click.option("--save", is_flag=True, help="Choose the committed corpus anew afterwards.")
+def fuzz(seconds: int, corpus: Path | None, save: bool) -> None:
+    """Let libFuzzer look for stored bytes that are decoded wrongly (needs clang)."""
+    from cairn import fuzz as command
+
+    sys.exit(command.run(seconds, corpus, save=save))
+
+
+@click.command()
+@click.argument("statements", nargs=-1)
+@click.option(
+    "--engine",
+    "engines",
+    type=click.Choice(["cairn", "innodb", "stock"]),
+    multiple=True,
+    help="May be repeated; all three without it.",
+)
+def instructions(statements: tuple[str, ...], engines: tuple[str, ...]) -> None:
+    """Count the instructions that kinds of statements take (under valgrind; some minutes)."""
+    from cairn.instructions import command
+
+    sys.exit(command.run(statements, engines))
+
+
+@click.command()
+def train() -> None:
+    """Note how often each branch of RocksDB is taken, for the compiler (half an hour).
+
+    Replaces cmake/rocksdb/profile.tar.xz; the next build compiles RocksDB with it.
+    """
+    from cairn import training
+
+    sys.exit(training.run())
+
+
+@click.command()
+@click.option("--check", is_flag=True, help="Change nothing; exit status 1 when a page is stale.")
+def docs(check: bool) -> None:
+    """Make docs/variables.md and docs/statuses.md from the tables in the source."""
+    from cairn import docs as command
+
+    sys.exit(command.run(check=check))
+
+
+@click.command("format")
+def format_code() -> None:
+    """Lay out the code with clang-format and ruff."""
+    from cairn import testing
+    from cairn.report import Reporter
+
+    testing.lay_out(Reporter())
+
+
+@click.command()
+@click.argument("tests", nargs=-1, metavar="[SUITE[.TEST]]...")
+@click.option(
+    "--plugin",
+    "plugin_name",
+    type=click.Choice(["cairn", "stock"]),
+    default="cairn",
+    show_default=True,
+    help="The plug-in to test: ours, or the distribution's as the yardstick.",
+)
+@click.option("--repeat", type=click.IntRange(1), default=1, help="Run each test this many times.")
+@click.option(
+    "--combination",
+    default="write_committed",
+    show_default=True,
+    help="Run the suites' variant of this name, where they have variants.",
+)
+@click.option("--all-combinations", is_flag=True, help="Run every variant.")
+@click.option("--parallel", type=click.IntRange(1), default=2, show_default=True)
+@click.option("--update-ledger", is_flag=True, help="Write what came out into the ledger.")
+@click.option(
+    "--engine-suites", is_flag=True, help="The server's suites for any engine, against InnoDB."
+)
+def conformance(tests: tuple[str, ...], engine_suites: bool, **options: Any) -> None:
+    """Run packaged test suites of the server and of the stock plug-in.
+
+    Without arguments: the suites of the stock plug-in. The outcome is compared with
+    tests/conformance/ledger.tsv; a test that does worse than it says makes the exit status 1.
+
+    With --engine-suites each test runs with InnoDB and with ROCKSDB, which must give as much as
+    InnoDB unless tests/conformance/engine_suites.tsv says why not.
+    """
+    if engine_suites:
+        from cairn import engine_suites as suites
+
+        sys.exit(suites.run(tests, options["parallel"]))
+    from cairn import conformance as command
+
+    sys.exit(command.run(tests, command.Options(**options)))
+
+
+COMMANDS: tuple[click.Command, ...] = (
+    build,
+    test,
+    fuzz,
+    instructions,
+    train,
+    docs,
+    format_code,
+    conformance,
+)
