@@ -3,8 +3,8 @@
 import re
 
 from cairn.paths import ROOT
-from tests.faults.command import IN_SHORT, OUTCOMES
-from tests.faults.plan import LOCKS, FaultPlan, outcomes
+from tests.faults.outcomes import IN_SHORT, OUTCOMES, engine_outcomes
+from tests.faults.plan import LOCKS, FaultPlan
 from tests.faults.statements import (
     CHANGES,
     DEFINITION_CHANGES,
@@ -19,7 +19,7 @@ SOURCE = (ROOT / "tests" / "faults" / "faults.cc").read_text(encoding="utf-8")
 
 
 def test_the_outcomes_are_the_engines():
-    known = outcomes()
+    known = engine_outcomes()
     assert known["Ok"] == 0
     assert {outcome.name for outcome in OUTCOMES} <= known.keys()
     assert set(IN_SHORT) <= {outcome.name for outcome in OUTCOMES}

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import mmap
-import re
 import struct
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from cairn.errors import CairnError
-from cairn.paths import ROOT
-
-_STATUS = ROOT / "engine" / "base" / "status.h"
 # As struct Plan of tests/faults/faults.cc.
 _FIELDS = ("thread", "outcome", "only", "skip", "calls", "due", "pause", "paused")
 _NAME_BYTES = 64
@@ -20,16 +15,6 @@ _NAME_BYTES = 64
 # lock, RocksDB's reads of files.
 CALLS, LOCKS, FILE_READS = range(3)
 _BYTES = 4 * len(_FIELDS) + _NAME_BYTES
-
-
-def outcomes() -> dict[str, int]:
-    """The numbers of the engine's outcomes, by their names without the k ("LockTimeout")."""
-    text = _STATUS.read_text(encoding="utf-8")
-    body = re.search(r"enum class StatusCode \{(.*?)\};", text, re.DOTALL)
-    if body is None:
-        raise CairnError(f"{_STATUS} has no StatusCode.")
-    names = re.findall(r"^\s*k(\w+),", body[1], re.MULTILINE)
-    return {name: number for number, name in enumerate(names)}
 
 
 class FaultPlan:
