@@ -15,12 +15,13 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from cairn import files, packages, plugin, prefix, rocksdb
+from cairn import files, packages, plugin, rocksdb
 from cairn.errors import CairnError
 from cairn.paths import BUILD, VAR
 from cairn.prefix import Server
 from cairn.report import Reporter
-from cairn.scratch_server import ENGINE_DIRECTORY, ScratchServer, own_directory, remove
+from cairn.scratch_server import ENGINE_DIRECTORY, ScratchServer, own_directory
+from tests import runs
 from tests.acceptance import rounds
 from tests.acceptance.altered_tables import HIDDEN, PRIMARY, SCHEMA, TABLES, Table
 from tests.acceptance.rounds import Wrong
@@ -381,9 +382,7 @@ class Round:
 def run(count: int, seed: str | None) -> int:
     """Runs rounds, each with a seed of its own that is printed; returns the exit status."""
     reporter = Reporter()
-    with reporter.phase("Packages") as phase:
-        packages.ensure((packages.BUILD, packages.COMPRESSION, packages.SERVER), phase)
-    mariadb = prefix.require()
+    mariadb = runs.prepare(reporter, packages.BUILD, packages.COMPRESSION)
     base = rounds.announced_seed(seed)
     return rounds.concluded(count, run_rounds(reporter, mariadb, count, base))
 
@@ -394,7 +393,6 @@ def run_rounds(reporter: Reporter, mariadb: Server, count: int, base: str) -> in
         library = rocksdb.ensure(phase, plugin.sanitizer_of("release"))
         for target in ("alter_entries", "print_dictionary"):
             plugin.build(phase, "release", mariadb, library, target)
-    failed = 0
     directory = VAR / "acceptance" / "damage"
     with own_directory(directory):
         with reporter.phase("Tables") as phase:
@@ -405,13 +403,9 @@ def run_rounds(reporter: Reporter, mariadb: Server, count: int, base: str) -> in
             phase.summary = f"{len(TABLES)} tables" + (
                 ", with checksums too" if len(originals) > 1 else ""
             )
-        for number in range(1, count + 1):
-            round_seed = rounds.seed_of(base, number)
-            original = Random(f"{round_seed} original").choice(originals)
-            server = ScratchServer(mariadb, directory / "server")
-            failed += not rounds.passed(
-                reporter, Round(original, server, round_seed), server, round_seed
-            )
-        if not failed:
-            remove(directory)
-    return failed
+
+        def make(home: Path, seed: str) -> Round:
+            original = Random(f"{seed} original").choice(originals)
+            return Round(original, ScratchServer(mariadb, home), seed)
+
+        return rounds.run(reporter, directory, count, base, make)

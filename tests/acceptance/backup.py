@@ -16,12 +16,12 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from cairn import packages, plugin, prefix, process
-from cairn.errors import CairnError
+from cairn import process
 from cairn.paths import LOG, VAR
 from cairn.prefix import Server
 from cairn.report import Reporter
 from cairn.scratch_server import ENGINE_DIRECTORY, ScratchServer, own_directory, remove
+from tests import runs
 from tests.acceptance import rounds
 from tests.acceptance.rounds import Wrong
 
@@ -143,15 +143,15 @@ class Round:
                 "--rocksdb-default-cf-options=write_buffer_size=1g;compression=kNoCompression"
             )
         self.details.append(" ".join(options))
-        self.source = ScratchServer(mariadb, home / "source", tuple(options))
+        self.server = ScratchServer(mariadb, home / "source", tuple(options))
 
     def run(self) -> None:
-        self.source.start()
+        self.server.start()
         self._fill()
-        ((_, unwritten),) = self.source.query(
+        ((_, unwritten),) = self.server.query(
             "SHOW GLOBAL STATUS LIKE 'rocksdb_memtable_unflushed'"
         )
-        load = Load(self.source)
+        load = Load(self.server)
         load.start()
         time.sleep(SETTLE_S)
         self._back_up()
@@ -160,13 +160,13 @@ class Round:
             f"longest commit {load.longest_s:.2f} s with {int(unwritten) >> 20} MiB in memory"
         )
         self._require_nothing_left()
-        self.source.kill()
+        self.server.kill()
         for place in PLACES:
             self._restore(place)
         self.what += f", {self.refused} starts refused until the logs were moved"
 
     def _fill(self) -> None:
-        query = self.source.query
+        query = self.server.query
         query("CREATE DATABASE kept")
         for table, engine in (("c", "ROCKSDB"), ("i", "InnoDB")):
             query(
@@ -186,21 +186,21 @@ class Round:
                 row = _FIRST_PREPARED_ID + number
                 statements.append(f"INSERT INTO kept.{table} VALUES ({row}, {number}, '{name}')")
             statements += [f"XA END '{name}'", f"XA PREPARE '{name}'"]
-            with self.source.connect() as connection, connection.cursor() as cursor:
+            with self.server.connect() as connection, connection.cursor() as cursor:
                 for statement in statements:
                     cursor.execute(statement)
 
     def _back_up(self) -> None:
-        self._tool("--backup", f"--socket={self.source.socket}", "--user=root")
+        self._tool("--backup", f"--socket={self.server.socket}", "--user=root")
         if not (self.target / ENGINE_DIRECTORY / "CAIRN_FORMAT").is_file():
             raise Wrong("the backup lacks CAIRN_FORMAT")
         self._tool("--prepare")
 
     def _require_nothing_left(self) -> None:
-        left = self.source.data / ENGINE_DIRECTORY / CHECKPOINT
+        left = self.server.data / ENGINE_DIRECTORY / CHECKPOINT
         if left.exists():
             raise Wrong(f"the backup has left {left}")
-        ((_, held),) = self.source.query("SHOW GLOBAL STATUS LIKE 'cairn_checkpoint_bytes_held'")
+        ((_, held),) = self.server.query("SHOW GLOBAL STATUS LIKE 'cairn_checkpoint_bytes_held'")
         if int(held):
             raise Wrong(f"cairn_checkpoint_bytes_held is {held} behind the backup")
 
@@ -285,11 +285,7 @@ class Round:
 def run(count: int, seed: str | None, memtable_mb: int) -> int:
     """Runs the rounds; returns the exit status."""
     reporter = Reporter()
-    with reporter.phase("Packages") as phase:
-        packages.ensure((packages.SERVER,), phase)
-    if not plugin.library().is_file():
-        raise CairnError("There is no plug-in yet: run ./cairn build.")
-    mariadb = prefix.require()
+    mariadb = runs.prepare(reporter)
     base = rounds.announced_seed(seed)
     return rounds.concluded(count, run_rounds(reporter, mariadb, count, base, memtable_mb))
 
@@ -299,16 +295,9 @@ def run_rounds(
 ) -> int:
     """Runs rounds that follow from a seed; returns how many failed."""
     directory = VAR / "acceptance" / "backup"
-    failed = 0
+
+    def make(home: Path, own: str) -> Round:
+        return Round(mariadb, home, own, memtable_mb)
+
     with own_directory(directory):
-        for number in range(1, count + 1):
-            own = rounds.seed_of(seed, number)
-            home = directory / f"round-{number}"
-            round_ = Round(mariadb, home, own, memtable_mb)
-            if rounds.passed(reporter, round_, round_.source, own):
-                remove(home)
-            else:
-                failed += 1
-        if not failed:
-            remove(directory)
-    return failed
+        return rounds.run(reporter, directory, count, seed, make)

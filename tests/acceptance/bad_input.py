@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from cairn import files, packages, plugin, prefix
+from cairn import files, plugin
 from cairn.errors import CairnError
 from cairn.paths import VAR, shown
 from cairn.prefix import Server
 from cairn.report import Reporter, say
 from cairn.scratch_server import remove
+from tests import runs
 from tests.acceptance import (
     configurations,
     damage,
@@ -130,9 +131,7 @@ def run(wanted: tuple[str, ...], *, list_cases: bool) -> int:
             f"There is no case {unknown[0]}: ./cairn acceptance bad-input --list names them."
         )
     reporter = Reporter()
-    with reporter.phase("Packages") as phase:
-        packages.ensure((packages.SERVER,), phase)
-    mariadb = prefix.require()
+    mariadb = runs.prepare(reporter)
     say(f"  {shown(plugin.library())}")
     counts = run_cases(reporter, mariadb, tuple(known[name] for name in wanted) or CASES)
     say("")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from cairn import packages, plugin, prefix
+from cairn import plugin
 from cairn.paths import VAR, shown
 from cairn.report import Reporter, say
-from cairn.scratch_server import ScratchServer, own_directory, remove
+from cairn.scratch_server import ScratchServer, own_directory
+from tests import runs
 
 OPTIONS = ("--character-set-server=utf8mb4", "--rocksdb-block-cache-size=64M")
 # Letter case, accents, expansions and trailing spaces: what the collation does not tell apart.
@@ -22,9 +23,7 @@ EXACT = "SELECT COUNT(*), SUM(CRC32(s)), SUM(LENGTH(s)) FROM {table} {index} WHE
 def run(rows: int) -> int:
     """Compares what the index of a large table answers with InnoDB's; the exit status."""
     reporter = Reporter()
-    with reporter.phase("Packages") as phase:
-        packages.ensure((packages.SERVER,), phase)
-    mariadb = prefix.require()
+    mariadb = runs.prepare(reporter)
     say(f"  {shown(plugin.library())}")
     failures = 0
     directory = VAR / "acceptance" / "covering"
@@ -37,8 +36,7 @@ def run(rows: int) -> int:
                 phase.note("; ".join(problems) or f"{rows:,} rows, equal by index and by InnoDB")
             failures += bool(problems)
         server.stop()
-    if not failures:
-        remove(directory)
+    runs.leave(directory, failures)
     say(f"\n{len(COLLATIONS) - failures} passed, {failures} failed")
     return 1 if failures else 0
 

@@ -13,11 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cairn import packages, plugin, prefix
+from cairn import plugin
 from cairn.errors import CairnError
 from cairn.paths import VAR, shown
 from cairn.report import Reporter, say
-from cairn.scratch_server import ScratchServer, own_directory, remove
+from cairn.scratch_server import ScratchServer, own_directory
+from tests import runs
 
 SCHEMA = "large"
 CACHE_MIB = 64
@@ -198,9 +199,7 @@ def run(rows: int, *, binary_log: bool, bypass_memtable: bool) -> int:
     if bypass_memtable:
         options += BYPASS
     reporter = Reporter()
-    with reporter.phase("Packages") as phase:
-        packages.ensure((packages.SERVER,), phase)
-    mariadb = prefix.require()
+    mariadb = runs.prepare(reporter)
     say(f"  {shown(plugin.library())}, {rows:,} rows")
     directory = VAR / "acceptance" / "large"
     with own_directory(directory), ScratchServer(mariadb, directory, options) as server:
@@ -220,8 +219,7 @@ def run(rows: int, *, binary_log: bool, bypass_memtable: bool) -> int:
             bench.require(session.cursor.fetchone()[3] == "OK", "CHECK TABLE is not OK")
     for text in bench.wrong:
         say(f"    {text}")
-    if not bench.wrong:
-        remove(directory)
+    runs.leave(directory, bench.wrong)
     say("")
     say("failed" if bench.wrong else "passed")
     return 1 if bench.wrong else 0

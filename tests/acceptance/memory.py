@@ -16,11 +16,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from cairn import packages, plugin, prefix, process, sysbench
+from cairn import packages, plugin, process, sysbench
 from cairn.errors import CairnError
 from cairn.paths import VAR, shown
 from cairn.report import Reporter, say
-from cairn.scratch_server import ScratchServer, own_directory, remove
+from cairn.scratch_server import ScratchServer, own_directory
+from tests import runs
 
 TABLES = 8
 THREADS = 16
@@ -103,10 +104,7 @@ def growth(loaded: Reading, idle: Reading) -> Growth:
 def run(rows: int, seconds: int) -> int:
     """Loads a server and compares; returns the exit status."""
     reporter = Reporter()
-    with reporter.phase("Packages") as phase:
-        packages.ensure((packages.SERVER, packages.SYSBENCH), phase)
-    mariadb = prefix.require()
-    sysbench.ensure(mariadb)
+    mariadb = runs.prepare(reporter, packages.SYSBENCH)
     say(
         f"  {shown(plugin.library())}, {TABLES} tables of {rows:,} rows, {THREADS} threads, "
         f"block cache {CACHE_MIB} MiB"
@@ -130,10 +128,7 @@ def run(rows: int, seconds: int) -> int:
             phase.summary = f"{readings[-1].resident / MIB:,.0f} MiB resident"
         server.stop()
     status = _report(idle, readings)
-    if status == 0:
-        remove(directory)
-    else:
-        say(f"  Kept for a look: {shown(directory)}")
+    runs.leave(directory, status)
     return status
 
 

@@ -18,6 +18,7 @@ from cairn import packages, prefix, process, sysbench
 from cairn.paths import ROOT, VAR, shown
 from cairn.report import Reporter, say
 from cairn.scratch_server import ScratchServer, own_directory, remove
+from tests import runs
 from tests.acceptance import prometheus
 from tests.acceptance.case import Failed, require
 
@@ -42,10 +43,7 @@ LIMIT_S = 60
 def run() -> int:
     """Checks everything; returns the exit status."""
     reporter = Reporter()
-    with reporter.phase("Packages") as phase:
-        packages.ensure((packages.SERVER, packages.SYSBENCH), phase)
-    mariadb = prefix.require()
-    sysbench.ensure(mariadb)
+    mariadb = runs.prepare(reporter, packages.SYSBENCH)
     with reporter.phase("Monitoring tools") as phase:
         prefix.ensure_monitoring(phase, mariadb)
     directory = VAR / "acceptance" / "monitoring"
@@ -54,7 +52,7 @@ def run() -> int:
             passed = check(reporter, mariadb, directory)
         except Failed as failure:
             say(f"    {failure}")
-            say(f"  Kept for a look: {shown(directory)}")
+            runs.leave(directory, failed=True)
             say("\n0 passed, 1 failed")
             return 1
         remove(directory)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from typing import Protocol
@@ -24,8 +25,33 @@ class Round(Protocol):
 
     what: str  # What it does, for the line of a round; it may be known after the start only.
     details: list[str]  # For a look at a failure.
+    server: ScratchServer  # Killed at the end.
 
     def run(self) -> None: ...
+
+
+def run(
+    reporter: Reporter, directory: Path, count: int, base: str, make: Callable[[Path, str], Round]
+) -> int:
+    """Runs rounds whose seeds follow from `base`; returns how many failed.
+
+    `make` is given an empty directory of the round's own, which is kept if it fails, and its seed.
+    """
+    failed = 0
+    home = directory / "round"
+    for number in range(1, count + 1):
+        seed = seed_of(base, number)
+        remove(home)
+        home.mkdir(parents=True)
+        if not _passed(reporter, make(home, seed), seed):
+            failed += 1
+            kept = directory / f"failed-{re.sub('[^0-9]', '-', seed)}"
+            home.rename(kept)
+            say(f"    Kept for a look: {shown(kept)}")
+    if not failed:
+        remove(home)
+        remove(directory)
+    return failed
 
 
 def announced_seed(seed: str | None) -> str:
@@ -47,8 +73,9 @@ def concluded(rounds: int, failed: int) -> int:
     return 1 if failed else 0
 
 
-def passed(reporter: Reporter, round_: Round, server: ScratchServer, seed: str) -> bool:
-    """Runs one round; the directory of the server of one that failed is kept beside it."""
+def _passed(reporter: Reporter, round_: Round, seed: str) -> bool:
+    """Runs one round, and says what was wrong."""
+    server = round_.server
     reason = ""
     with reporter.phase(f"Round {seed}") as phase:
         try:
@@ -65,13 +92,4 @@ def passed(reporter: Reporter, round_: Round, server: ScratchServer, seed: str) 
     if reason:
         for line in [*round_.details, *reason.splitlines()]:
             say(f"    {line[:SHOWN_CHARACTERS]}")
-        kept = _kept(server.directory, seed)
-        say(f"    Kept for a look: {shown(kept)}")
     return not reason
-
-
-def _kept(home: Path, seed: str) -> Path:
-    kept = home.parent / f"failed-{re.sub('[^0-9]', '-', seed)}"
-    remove(kept)
-    home.rename(kept)
-    return kept

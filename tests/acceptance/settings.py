@@ -17,11 +17,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cairn import packages, plugin, prefix, process, sysbench
+from cairn import packages, plugin, process, sysbench
 from cairn.errors import CairnError
 from cairn.paths import VAR, shown
 from cairn.report import Phase, Reporter, say
-from cairn.scratch_server import ScratchServer, own_directory, remove
+from cairn.scratch_server import ScratchServer, own_directory
+from tests import runs
 from tests.acceptance.sysbench import GRACE_S, OPTIONS
 
 TABLES = 4
@@ -120,10 +121,7 @@ def run(seed: str | None, starts: int) -> int:
     """Runs both parts; returns the exit status."""
     seed = seed or str(random.randrange(1_000_000_000))
     reporter = Reporter()
-    with reporter.phase("Packages") as phase:
-        packages.ensure((packages.SERVER, packages.SYSBENCH), phase)
-    mariadb = prefix.require()
-    sysbench.ensure(mariadb)
+    mariadb = runs.prepare(reporter, packages.SYSBENCH)
     say(f"  {shown(plugin.library())}, seed {seed}")
     directory = VAR / "acceptance" / "settings"
     failed: list[str] = []
@@ -148,10 +146,7 @@ def run(seed: str | None, starts: int) -> int:
             server.kill()
         for text in failed:
             say(f"    {text}")
-        if failed:
-            say(f"  Kept for a look: {shown(directory)}; again: --seed {seed}")
-        else:
-            remove(directory)
+        runs.leave(directory, failed, f"; again: --seed {seed}")
     say("")
     say(f"{passed} passed, {len(failed)} failed")
     return 1 if failed else 0

@@ -14,12 +14,14 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from cairn import binary_log, prefix
+from cairn import binary_log
 from cairn.paths import VAR
 from cairn.prefix import Server
 from cairn.report import Reporter
-from cairn.scratch_server import ScratchServer, own_directory, remove
-from tests.acceptance.rounds import Wrong, announced_seed, concluded, passed, seed_of
+from cairn.scratch_server import ScratchServer, own_directory
+from tests import runs
+from tests.acceptance import rounds
+from tests.acceptance.rounds import Wrong
 from tests.crash.writer import CONFLICTS
 
 HOME = VAR / "acceptance" / "statement-log"
@@ -218,19 +220,15 @@ class Trial:
                 raise Wrong(f"{table} differs after the replay, such as {other}")
 
 
-def run(rounds: int, seed: str | None, seconds: float, *, without_range_locks: bool) -> int:
+def run(count: int, seed: str | None, seconds: float, *, without_range_locks: bool) -> int:
     """Runs the rounds; returns the exit status."""
-    base = announced_seed(seed)
-    mariadb = prefix.require()
     reporter = Reporter()
+    mariadb = runs.prepare(reporter)
+    base = rounds.announced_seed(seed)
     options = UNSAFE if without_range_locks else RANGE_LOCKS
-    failed = 0
+
+    def make(home: Path, own: str) -> Trial:
+        return Trial(mariadb, home, own, seconds, options)
+
     with own_directory(HOME):
-        for number in range(1, rounds + 1):
-            home = HOME / "round"
-            remove(home)
-            home.mkdir(parents=True)
-            own = seed_of(base, number)
-            trial = Trial(mariadb, home, own, seconds, options)
-            failed += not passed(reporter, trial, trial.server, own)
-    return concluded(rounds, failed)
+        return rounds.concluded(count, rounds.run(reporter, HOME, count, base, make))

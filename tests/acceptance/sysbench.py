@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from cairn import packages, plugin, prefix, sysbench
+from cairn import packages, plugin, sysbench
 from cairn.errors import CairnError
 from cairn.paths import VAR, shown
 from cairn.report import Reporter, say
-from cairn.scratch_server import ScratchServer, own_directory, remove
+from cairn.scratch_server import ScratchServer, own_directory
+from tests import runs
 
 # Those that only read come first, those that take the tables apart last.
 SCRIPTS = (
@@ -43,10 +44,7 @@ def run(seconds: int, threads: str, rows: int, only: str | None) -> int:
         raise CairnError(f"There is no script {only}: choose one of {', '.join(SCRIPTS)}.")
     scripts = [script for script in SCRIPTS if only in (None, script)]
     reporter = Reporter()
-    with reporter.phase("Packages") as phase:
-        packages.ensure((packages.SERVER, packages.SYSBENCH), phase)
-    mariadb = prefix.require()
-    sysbench.ensure(mariadb)
+    mariadb = runs.prepare(reporter, packages.SYSBENCH)
     say(f"  {shown(plugin.library())}, {TABLES} tables of {rows:,} rows, {seconds} s for each run")
     directory = VAR / "acceptance" / "sysbench"
     with own_directory(directory):
@@ -58,10 +56,7 @@ def run(seconds: int, threads: str, rows: int, only: str | None) -> int:
             server.stop()
         for text in failed:
             say(f"    {text}")
-        if failed:
-            say(f"  Kept for a look: {shown(directory)}")
-        else:
-            remove(directory)
+        runs.leave(directory, failed)
     say("")
     say(f"{passed} passed, {len(failed)} failed")
     return 1 if failed else 0

@@ -12,12 +12,12 @@ import threading
 from pathlib import Path
 from random import Random
 
-from cairn import files, packages, plugin, prefix
-from cairn.errors import CairnError
+from cairn import files
 from cairn.paths import VAR
 from cairn.prefix import Server
 from cairn.report import Reporter
-from cairn.scratch_server import ENGINE_DIRECTORY, ScratchServer, own_directory, remove
+from cairn.scratch_server import ENGINE_DIRECTORY, ScratchServer, own_directory
+from tests import runs
 from tests.acceptance import log_file, rounds
 from tests.acceptance.case import prints
 from tests.acceptance.rounds import Wrong
@@ -247,11 +247,7 @@ class Round:
 def run(count: int, seed: str | None) -> int:
     """Runs the rounds; returns the exit status."""
     reporter = Reporter()
-    with reporter.phase("Packages") as phase:
-        packages.ensure((packages.SERVER,), phase)
-    if not plugin.library().is_file():
-        raise CairnError("There is no plug-in yet: run ./cairn build.")
-    mariadb = prefix.require()
+    mariadb = runs.prepare(reporter)
     base = rounds.announced_seed(seed)
     return rounds.concluded(count, run_rounds(reporter, mariadb, count, base))
 
@@ -259,12 +255,9 @@ def run(count: int, seed: str | None) -> int:
 def run_rounds(reporter: Reporter, mariadb: Server, count: int, seed: str) -> int:
     """Runs rounds that follow from a seed; returns how many failed."""
     directory = VAR / "acceptance" / "torn-logs"
-    failed = 0
+
+    def make(home: Path, own: str) -> Round:
+        return Round(ScratchServer(mariadb, home, OPTIONS), own)
+
     with own_directory(directory):
-        for number in range(1, count + 1):
-            own = rounds.seed_of(seed, number)
-            server = ScratchServer(mariadb, directory / "server", OPTIONS)
-            failed += not rounds.passed(reporter, Round(server, own), server, own)
-        if not failed:
-            remove(directory)
-    return failed
+        return rounds.run(reporter, directory, count, seed, make)

@@ -8,12 +8,12 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from cairn import binary_log, packages, plugin, prefix
-from cairn.errors import CairnError
+from cairn import binary_log, plugin
 from cairn.paths import VAR, shown
 from cairn.prefix import Server
 from cairn.report import Phase, Reporter, say
-from cairn.scratch_server import ScratchServer, own_directory, remove
+from cairn.scratch_server import ScratchServer, own_directory
+from tests import runs
 from tests.crash import mixed, writer
 from tests.crash.command import OPTIONS
 
@@ -263,12 +263,8 @@ def run(rounds: int, seed: int | None, *, bypass_memtable: bool) -> int:
 def crash(
     reporter: Reporter, rounds: int, seed: int | None, options: tuple[str, ...] = ()
 ) -> Tally:
-    seed = random.SystemRandom().randrange(1_000_000) if seed is None else seed
-    with reporter.phase("Packages") as phase:
-        packages.ensure((packages.SERVER,), phase)
-    mariadb = prefix.require()
-    if not plugin.library().is_file():
-        raise CairnError("There is no plug-in yet: run ./cairn build.")
+    seed = runs.chosen_seed(seed)
+    mariadb = runs.prepare(reporter)
     directory = VAR / "crash" / f"binlog-{seed}"
     say(
         f"  {shown(plugin.library())}; again with: "
@@ -280,10 +276,7 @@ def crash(
         while tally.passed < rounds and not tally.failed:
             directory.mkdir(parents=True, exist_ok=True)
             _crash(reporter, Rig(mariadb, directory, seed, options), rounds, tally)
-            if tally.failed:
-                say(f"  Kept for a look: {shown(directory)}")
-            else:
-                remove(directory)
+            runs.leave(directory, tally.failed)
     return tally
 
 

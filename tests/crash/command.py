@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cairn import files, packages, plugin, prefix, sysbench
-from cairn.errors import CairnError
+from cairn import files, packages, plugin, sysbench
 from cairn.paths import VAR, shown
 from cairn.prefix import Server
 from cairn.report import Phase, Reporter, say
-from cairn.scratch_server import ENGINE_DIRECTORY, ScratchServer, own_directory, remove
+from cairn.scratch_server import ENGINE_DIRECTORY, ScratchServer, own_directory
+from tests import runs
 from tests.crash import bank, definitions, inserts, registers, traffic, writer
 from tests.crash.writer import Writer
 
@@ -168,14 +168,9 @@ def _check_tables(cursor: Any) -> list[str]:
 
 def run(rounds: int, seed: int | None, *, binlog: bool) -> int:
     """Runs the rounds up to the first failure; returns the exit status."""
-    seed = random.SystemRandom().randrange(1_000_000) if seed is None else seed
+    seed = runs.chosen_seed(seed)
     reporter = Reporter()
-    with reporter.phase("Packages") as phase:
-        packages.ensure((packages.SERVER, packages.SYSBENCH), phase)
-    mariadb = prefix.require()
-    sysbench.ensure(mariadb)
-    if not plugin.library().is_file():
-        raise CairnError("There is no plug-in yet: run ./cairn build.")
+    mariadb = runs.prepare(reporter, packages.SYSBENCH)
     directory = VAR / "crash" / f"seed-{seed}"
     options = " --binlog" if binlog else ""
     say(
@@ -186,10 +181,7 @@ def run(rounds: int, seed: int | None, *, binlog: bool) -> int:
         tally = _crash(reporter, Rig(mariadb, directory, seed, binlog), rounds)
         if tally.left_over:
             say(f"  {tally.left_over} things were left over by interrupted statements: see above.")
-        if tally.failed:
-            say(f"  Kept for a look: {shown(directory)}")
-        else:
-            remove(directory)
+        runs.leave(directory, tally.failed)
     say("")
     say(f"{tally.passed} passed, {tally.failed} failed")
     return 1 if tally.failed else 0

@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cairn import packages, plugin, prefix, rocksdb
+from cairn import packages, plugin, rocksdb
 from cairn.errors import CairnError
-from cairn.paths import VAR, shown
+from cairn.paths import VAR
 from cairn.prefix import Server
 from cairn.report import Phase, Reporter, say
-from cairn.scratch_server import ENGINE_DIRECTORY, ScratchServer, own_directory, remove
+from cairn.scratch_server import ENGINE_DIRECTORY, ScratchServer, own_directory
+from tests import runs
 from tests.crash import ddl_random, ddl_state
 from tests.crash.ddl_cases import CASES, SCHEMAS, Case
 from tests.crash.ddl_state import Dictionary
@@ -114,12 +115,8 @@ def run_choice(reporter: Reporter, choice: Choice) -> tuple[int, int]:
     cases = [case for case in CASES if case.short or not choice.short]
     if choice.names:
         cases = [known[name] for name in choice.names]
-    seed = random.SystemRandom().randrange(1_000_000) if choice.seed is None else choice.seed
-    mariadb = prefix.require()
-    with reporter.phase("Packages") as phase:
-        packages.ensure((packages.SERVER, packages.BUILD), phase)
-    if not plugin.library().is_file():
-        raise CairnError("There is no plug-in yet: run ./cairn build.")
+    seed = runs.chosen_seed(choice.seed)
+    mariadb = runs.prepare(reporter, packages.BUILD)
     with reporter.phase("Build (release)") as phase:
         library = rocksdb.ensure(phase, "")
         plugin.build(phase, "release", mariadb, library, "print_dictionary")
@@ -144,10 +141,7 @@ def _run_rounds(reporter: Reporter, mariadb: Server, choice: Choice, seed: int) 
                 )
         finally:
             rig.server.kill()
-        if failed:
-            say(f"  Kept for a look: {shown(directory)}")
-        else:
-            remove(directory)
+        runs.leave(directory, failed)
     return passed, failed
 
 
@@ -169,8 +163,7 @@ def _run_cases(
                         counts += _run_case(rig, case, phase, choice.stride, chance)
             finally:
                 rig.server.kill()
-            if not counts["failed"]:
-                remove(directory)
+            runs.leave(directory, counts["failed"])
     return counts["passed"], counts["failed"]
 
 

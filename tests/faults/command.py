@@ -16,7 +16,8 @@ from pathlib import Path
 from cairn import packages, plugin, prefix, rocksdb
 from cairn.paths import BUILD, VAR
 from cairn.report import Reporter, say
-from cairn.scratch_server import ScratchServer, own_directory, remove
+from cairn.scratch_server import ScratchServer, own_directory
+from tests import runs
 from tests.faults import binary_log, definitions, transactions, xa
 from tests.faults.outcomes import FILE_OUTCOMES, IN_SHORT, KILL, OUTCOMES, Outcome
 from tests.faults.plan import FaultPlan
@@ -117,8 +118,7 @@ def check(reporter: Reporter, short: bool) -> Figures:
             for problem in found:
                 phase.note(problem)
             figures.problems += found
-    if not figures.problems:
-        remove(directory)
+    runs.leave(directory, figures.problems)
     return figures
 
 

@@ -10,12 +10,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from cairn import packages, plugin, prefix
+from cairn import plugin
 from cairn.errors import CairnError
 from cairn.paths import VAR, shown
 from cairn.prefix import Server
 from cairn.report import Phase, Reporter, say
 from cairn.scratch_server import ScratchServer, own_directory, remove
+from tests import runs
 from tests.histories import history
 from tests.histories.check import Verdict, check
 from tests.histories.client import Client, Shared, open_session, read_everything
@@ -286,11 +287,7 @@ def _refuses_savepoints(cursor: Any) -> str:
 def run(plan: Plan) -> int:
     """Runs all levels of the plan; returns the exit status."""
     reporter = Reporter()
-    with reporter.phase("Packages") as phase:
-        packages.ensure((packages.SERVER,), phase)
-    mariadb = prefix.require()
-    if not plugin.library().is_file():
-        raise CairnError("There is no plug-in yet: run ./cairn build.")
+    mariadb = runs.prepare(reporter)
     say(f"  {shown(plugin.library())}, engine {plan.engine}, seed {plan.seed}")
     tallies = run_levels(reporter, mariadb, plan)
     passed, failed = sum(t.passed for t in tallies), sum(t.failed for t in tallies)
@@ -308,10 +305,7 @@ def run_levels(reporter: Reporter, mariadb: Server, plan: Plan) -> list[Tally]:
         directory = VAR / "histories" / name
         with own_directory(directory):
             tallies.append(_run_level(reporter, Rig(mariadb, directory, plan, level)))
-            if tallies[-1].failed:
-                say(f"    Kept for a look: {shown(directory)}")
-            else:
-                remove(directory)
+            runs.leave(directory, tallies[-1].failed)
     return tallies
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import random
 import signal
 import sys
 import time
@@ -17,12 +16,13 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import cast
 
-from cairn import packages, plugin, prefix, process
+from cairn import plugin, process
 from cairn.errors import CairnError
 from cairn.paths import VAR, shown
 from cairn.prefix import Server
 from cairn.report import Reporter, say
 from cairn.scratch_server import own_directory, remove
+from tests import runs
 from tests.hunt.part import Context, Finding, Part, Unavailable
 
 # A part is added by a line: its name, and the module whose PART it is.
@@ -99,13 +99,9 @@ def run(
         if plugin_name != "ours" and "plugin" not in part.accepts:
             raise CairnError(f"The part {part.name} has no --plugin: name a part that has.")
     reporter = Reporter()
-    with reporter.phase("Packages") as phase:
-        packages.ensure((packages.SERVER,), phase)
-    mariadb = prefix.require()
-    if not plugin.library().is_file():
-        raise CairnError("There is no plug-in yet: run ./cairn build.")
+    mariadb = runs.prepare(reporter)
     if seed is None:
-        seed = SHORT_SEED if short else random.SystemRandom().randrange(1_000_000)
+        seed = SHORT_SEED if short else runs.chosen_seed(None)
     each = seconds or (hours * 3600 / len(parts(names)) if hours else DEFAULT_S)
     say(f"  {shown(plugin.library())}, seed {seed}")
     plan = Plan(names, each, seed, short, only_round, durability, plugin_name, jobs)

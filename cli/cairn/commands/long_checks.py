@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import sys
 from pathlib import Path
 from typing import Any
@@ -181,15 +180,17 @@ def histories(
     The server is one of its own, with data below var/histories/. A round that shows an anomaly is
     kept there and told in words.
     """
+    from tests import runs
     from tests.histories import command
 
     if file is not None:
         sys.exit(command.check_file(file, check_as))
-    seed = random.SystemRandom().randrange(1_000_000) if seed is None else seed
     levels = levels or LEVELS
     if check_as is not None and any(LEVELS.index(check_as) < LEVELS.index(each) for each in levels):
         raise click.UsageError(f"--check-as {check_as} is less strict than the level that runs")
-    sys.exit(command.run(command.Plan(levels, seed=seed, check_as=check_as, **options)))
+    sys.exit(
+        command.run(command.Plan(levels, seed=runs.chosen_seed(seed), check_as=check_as, **options))
+    )
 
 
 COMMANDS: tuple[click.Command, ...] = (crash, hunt, histories)

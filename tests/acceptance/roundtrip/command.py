@@ -6,12 +6,13 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from cairn import files, packages, plugin, prefix
+from cairn import plugin
 from cairn.errors import CairnError
 from cairn.paths import VAR
 from cairn.prefix import Server
 from cairn.report import Reporter
-from cairn.scratch_server import ENGINE_DIRECTORY, ScratchServer, own_directory, remove
+from cairn.scratch_server import ScratchServer, own_directory
+from tests import runs
 from tests.acceptance import rounds
 from tests.acceptance.rounds import Wrong
 from tests.acceptance.roundtrip import picture
@@ -132,9 +133,7 @@ class Round:
 def run(count: int, seed: str | None) -> int:
     """Runs rounds, each with a seed of its own that is printed; returns the exit status."""
     reporter = Reporter()
-    with reporter.phase("Packages") as phase:
-        packages.ensure((packages.SERVER,), phase)
-    mariadb = prefix.require()
+    mariadb = runs.prepare(reporter)
     base = rounds.announced_seed(seed)
     return rounds.concluded(count, run_rounds(reporter, mariadb, count, base))
 
@@ -143,14 +142,10 @@ def run_rounds(reporter: Reporter, mariadb: Server, count: int, base: str) -> in
     """Runs rounds with the seeds that follow from `base`; returns how many failed."""
     if not mariadb.stock_plugin.is_file():
         raise CairnError("The stock plug-in is not in the cache: run ./cairn up once.")
-    failed = 0
     directory = VAR / "acceptance" / "roundtrip"
+
+    def make(home: Path, seed: str) -> Round:
+        return Round(mariadb, ScratchServer(mariadb, home, OPTIONS), seed)
+
     with own_directory(directory):
-        for number in range(1, count + 1):
-            seed = rounds.seed_of(base, number)
-            server = ScratchServer(mariadb, directory / "server", OPTIONS)
-            files.remove(server.data / ENGINE_DIRECTORY)
-            failed += not rounds.passed(reporter, Round(mariadb, server, seed), server, seed)
-        if not failed:
-            remove(directory)
-    return failed
+        return rounds.run(reporter, directory, count, base, make)

@@ -9,12 +9,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from cairn import files, packages, plugin, prefix, process
+from cairn import files, packages, plugin, process
 from cairn.errors import CairnError
 from cairn.paths import LOG, ROOT, VAR, shown
 from cairn.prefix import Server
 from cairn.report import Phase, Reporter, say
 from cairn.scratch_server import ScratchServer, own_directory, remove
+from tests import runs
 from tests.acceptance.stock_data import table as tables_of
 from tests.acceptance.stock_data.changes import Changes
 from tests.acceptance.stock_data.table import BLOBS, SCHEMAS, Index, Part, Table, quoted
@@ -249,9 +250,7 @@ def run(archive: Path | None) -> int:
             print(f"cairn: {path} is not there: name the archive with --archive.", file=sys.stderr)
             return 2
     reporter = Reporter()
-    with reporter.phase("Packages") as phase:
-        packages.ensure((packages.SERVER, packages.UNPACKING), phase)
-    mariadb = prefix.require()
+    mariadb = runs.prepare(reporter, packages.UNPACKING)
     if not mariadb.stock_plugin.is_file():
         raise CairnError("The stock plug-in is not in the cache: run ./cairn up once.")
     say(f"  {shown(plugin.library())}")
@@ -268,8 +267,7 @@ def run(archive: Path | None) -> int:
                 )
             _steps(reporter, run_)
             run_.stop()
-        if not run_.failed:
-            remove(directory)
+        runs.leave(directory, run_.failed)
     # A problem can be one of the directory, or of a table that should not be there.
     known = {str(table) for table in run_.tables}
     passed = len(known - run_.failed)

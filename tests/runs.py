@@ -1,0 +1,38 @@
+"""What the long checks share before and after a run: what they need, a seed, what they leave."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+from cairn import packages, plugin, prefix, sysbench
+from cairn.errors import CairnError
+from cairn.paths import shown
+from cairn.prefix import Server
+from cairn.report import Reporter, say
+from cairn.scratch_server import remove
+
+
+def prepare(reporter: Reporter, *groups: packages.Group) -> Server:
+    """Installs what servers need and these packages, and makes sure that there is a plug-in."""
+    with reporter.phase("Packages") as phase:
+        packages.ensure((packages.SERVER, *groups), phase)
+    mariadb = prefix.require()
+    if packages.SYSBENCH in groups:
+        sysbench.ensure(mariadb)
+    if not plugin.library().is_file():
+        raise CairnError("There is no plug-in yet: run ./cairn build.")
+    return mariadb
+
+
+def chosen_seed(seed: int | None) -> int:
+    """The seed wished for, or a new one."""
+    return random.SystemRandom().randrange(1_000_000) if seed is None else seed
+
+
+def leave(directory: Path, failed: object, again: str = "") -> None:
+    """Removes a run's directory, or says that it is kept because something failed."""
+    if failed:
+        say(f"  Kept for a look: {shown(directory)}{again}")
+    else:
+        remove(directory)
