@@ -10,6 +10,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import time
 from collections.abc import Iterator
@@ -44,6 +45,13 @@ def remove(directory: Path) -> None:
     if not sockets.is_relative_to(directory):
         files.remove(sockets)
     files.remove(directory)
+
+
+def free_port() -> int:
+    """A port of the loopback that nobody uses."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
 
 
 class ScratchServer:
@@ -217,6 +225,12 @@ class ScratchServer:
         with self.connect(**options) as connection, connection.cursor() as cursor:
             cursor.execute(statement)
             return list(cursor.fetchall())
+
+    def execute(self, *statements: str, **options: Any) -> None:
+        """Runs statements, one after the other over a connection of their own."""
+        with self.connect(**options) as connection, connection.cursor() as cursor:
+            for statement in statements:
+                cursor.execute(statement)
 
     def answers(self) -> bool:
         import pymysql

@@ -186,9 +186,7 @@ class Round:
                 row = _FIRST_PREPARED_ID + number
                 statements.append(f"INSERT INTO kept.{table} VALUES ({row}, {number}, '{name}')")
             statements += [f"XA END '{name}'", f"XA PREPARE '{name}'"]
-            with self.server.connect() as connection, connection.cursor() as cursor:
-                for statement in statements:
-                    cursor.execute(statement)
+            self.server.execute(*statements)
 
     def _back_up(self) -> None:
         self._tool("--backup", f"--socket={self.server.socket}", "--user=root")

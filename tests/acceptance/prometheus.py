@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import socket
 import subprocess
 import time
 import urllib.error
@@ -23,6 +22,7 @@ from cairn import process
 from cairn.errors import CairnError
 from cairn.paths import shown
 from cairn.prefix import Server
+from cairn.scratch_server import free_port
 
 START_S = 30
 ANSWER_S = 10
@@ -34,7 +34,7 @@ class Program:
     READY = "/"  # A page that answers once the program is ready.
 
     def __init__(self, command: list[str], log: Path, environment: dict[str, str]) -> None:
-        self.port = _free_port()
+        self.port = free_port()
         self._log = log
         self._command = [*command, f"--web.listen-address=127.0.0.1:{self.port}"]
         self._environment = environment
@@ -191,9 +191,3 @@ def without_thresholds(expression: str) -> str:
         part if part.startswith("{") else re.sub(r"(==|!=|>=|<=|>|<)(?!=)", r"\1 bool", part)
         for part in parts
     )
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]

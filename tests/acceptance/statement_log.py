@@ -14,12 +14,11 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from cairn import binary_log
 from cairn.paths import VAR
 from cairn.prefix import Server
 from cairn.report import Reporter
 from cairn.scratch_server import ScratchServer, own_directory
-from tests import runs
+from tests import replication, runs
 from tests.acceptance import rounds
 from tests.acceptance.rounds import Wrong
 from tests.crash.writer import CONFLICTS
@@ -206,7 +205,7 @@ class Trial:
         self.what = f"{formats}, {len(clients)} clients, {committed} committed, {refused} refused"
         self.server.query("FLUSH BINARY LOGS")
         files = [str(row[0]) for row in self.server.query("SHOW BINARY LOGS")][:-1]
-        binary_log.replay(self._mariadb, files, self.server, self._replay, self._log)
+        replication.replay(self._mariadb, files, self.server, self._replay, self._log)
         self._compare()
         if committed < 10:
             raise Wrong("hardly anything was committed, so that nothing is shown")

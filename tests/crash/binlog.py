@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import random
-import socket
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from cairn import binary_log, plugin
+from cairn import plugin
 from cairn.paths import VAR, shown
 from cairn.prefix import Server
 from cairn.report import Phase, Reporter, say
-from cairn.scratch_server import ScratchServer, own_directory
-from tests import runs
+from cairn.scratch_server import ScratchServer, free_port, own_directory
+from tests import replication, runs
 from tests.crash import mixed, writer
 from tests.crash.command import OPTIONS
 
@@ -33,13 +32,9 @@ DURABLE = (
 # Every transaction, as all are prepared.
 BYPASS = ("--cairn-bypass-memtable-bytes=1",)
 REPLICA = (
-    "--relay-log=relay",
+    *replication.REPLICA,
     "--relay-log-recovery=ON",
-    # Each transaction has its position in its own engine; recovery decides by the binary log.
-    "--gtid-pos-auto-engines=innodb,rocksdb",
-    "--log-slave-updates",
     "--slave-parallel-threads=4",
-    "--skip-slave-start",
 )
 
 
@@ -88,8 +83,8 @@ class Rig:
         self.mariadb = mariadb
         self.seed = seed
         self.directory = directory
-        self.port = _free_port()
-        network = ("--skip-networking=0", f"--port={self.port}", "--bind-address=127.0.0.1")
+        self.port = free_port()
+        network = replication.network(self.port)
         self.primary = ScratchServer(
             mariadb,
             directory / "primary",
@@ -109,20 +104,8 @@ class Rig:
     def prepare(self) -> None:
         for server in self.servers:
             server.start()
-        _execute(
-            self.primary,
-            "CREATE DATABASE crash",
-            *mixed.CREATE,
-            *mixed.FILL,
-            "CREATE USER replica@'127.0.0.1' IDENTIFIED BY 'replica'",
-            "GRANT REPLICATION SLAVE ON *.* TO replica@'127.0.0.1'",
-        )
-        _execute(
-            self.replica,
-            "CHANGE MASTER TO master_host = '127.0.0.1', master_user = 'replica', "
-            f"master_password = 'replica', master_port = {self.port}, master_use_gtid = slave_pos, "
-            "master_connect_retry = 1",
-        )
+        self.primary.execute("CREATE DATABASE crash", *mixed.CREATE, *mixed.FILL)
+        replication.introduce(self.primary, self.replica, self.port)
         self.replica.stop()
 
     # ---- load and kills -------------------------------------------------------------------------
@@ -169,7 +152,7 @@ class Rig:
     def _start_replica(self, plan: Plan) -> None:
         if not self.replica.is_alive():
             self.replica.start(f"--slave-parallel-mode={plan.parallel_mode}")
-        _execute(self.replica, "START SLAVE")
+        self.replica.execute("START SLAVE")
 
     # ---- checks ---------------------------------------------------------------------------------
 
@@ -182,8 +165,8 @@ class Rig:
         self._replay()
         expected = _checksums(self.primary)
         wrong += _differences("the replay of the binary log", expected, _checksums(self.replay))
-        if late := self._catch_up():
-            return [*wrong, late]
+        if problem := replication.catch_up(self.primary, self.replica, CATCH_UP_S):
+            return [*wrong, f"The replica does not catch up: {problem}\n{self.replica.excerpt()}"]
         return wrong + _differences("the replica", expected, _checksums(self.replica))
 
     def _replay(self) -> None:
@@ -193,43 +176,13 @@ class Rig:
         if not new:
             return
         log = self.directory / "mariadb-binlog.log"
-        binary_log.replay(self.mariadb, new, self.primary, self.replay, log)
+        replication.replay(self.mariadb, new, self.primary, self.replay, log)
         self.replayed.update(new)
-
-    def _catch_up(self) -> str:
-        """Waits until the replica has applied all; returns what keeps it from that."""
-        position = self.primary.query("SELECT @@gtid_binlog_pos")[0][0]
-        limit = time.monotonic() + CATCH_UP_S
-        while time.monotonic() < limit:
-            reached = self.replica.query(f"SELECT MASTER_GTID_WAIT('{position}', 2)")[0][0]
-            if reached == 0:
-                return ""
-            if error := _replication_error(self.replica):
-                return f"The replica has stopped: {error}\n{self.replica.excerpt()}"
-        return f"The replica has not caught up after {CATCH_UP_S} s\n{self.replica.excerpt()}"
 
     def close(self) -> None:
         for server in self.servers:
             server.kill()
         self.journal.close()
-
-
-def _execute(server: ScratchServer, *statements: str) -> None:
-    with server.connect() as connection, connection.cursor() as cursor:
-        for statement in statements:
-            cursor.execute(statement)
-
-
-def _replication_error(server: ScratchServer) -> str:
-    import pymysql
-
-    rows = pymysql.cursors.DictCursor
-    with server.connect() as connection, connection.cursor(rows) as cursor:
-        cursor.execute("SHOW SLAVE STATUS")
-        status = cursor.fetchone()
-    if status is None:
-        return "it has no primary"
-    return str(status["Last_SQL_Error"]) if status["Slave_SQL_Running"] == "No" else ""
 
 
 def _checksums(server: ScratchServer) -> dict[str, int]:
@@ -240,12 +193,6 @@ def _differences(what: str, expected: dict[str, int], found: dict[str, int]) -> 
     return [
         f"{table} differs in {what}" for table in expected if expected[table] != found.get(table)
     ]
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 # ---- the command --------------------------------------------------------------------------------

@@ -7,7 +7,6 @@ import shutil
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from cairn import files, packages, plugin, sysbench
 from cairn.paths import VAR, shown
@@ -78,11 +77,11 @@ class Rig:
 
     def prepare(self) -> None:
         self.server.start()
-        with self.server.connect() as connection, connection.cursor() as cursor:
-            for schema in ("crash", definitions.SCHEMA, sysbench.DATABASE):
-                cursor.execute(f"CREATE DATABASE {schema}")
-            for statement in (inserts.CREATE, registers.CREATE, *bank.CREATE):
-                cursor.execute(statement)
+        schemas = ("crash", definitions.SCHEMA, sysbench.DATABASE)
+        self.server.execute(
+            *(f"CREATE DATABASE {schema}" for schema in schemas),
+            *(inserts.CREATE, registers.CREATE, *bank.CREATE),
+        )
         self.traffic.prepare()
 
     def load(self, number: int, plan: Plan) -> tuple[int, list[str]]:
@@ -148,22 +147,13 @@ class Rig:
                 wrong += registers.check(own, cursor)
             wrong += bank.check(self.clerks, cursor)
             wrong += traffic.check(cursor)
-            wrong += _check_tables(cursor)
+            wrong += writer.check_tables(cursor, writer.listed(cursor, "engine = 'ROCKSDB'"))
         return definitions.Findings(wrong, found.left_over)
 
     def close(self) -> None:
         self.traffic.stop()
         self.server.kill()
         self.journal.close()
-
-
-def _check_tables(cursor: Any) -> list[str]:
-    """CHECK TABLE of every table on the engine."""
-    cursor.execute(
-        "SELECT CONCAT('`', table_schema, '`.`', table_name, '`') FROM information_schema.tables "
-        "WHERE engine = 'ROCKSDB' AND table_name NOT LIKE '#%'"
-    )
-    return writer.check_tables(cursor, [name for (name,) in cursor.fetchall()])
 
 
 def run(rounds: int, seed: int | None, *, binlog: bool) -> int:

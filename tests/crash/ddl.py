@@ -52,8 +52,7 @@ class Rig:
                 for schema in SCHEMAS
                 if (self.server.data / schema).exists()
             ]
-            for statement in (*(f"CREATE DATABASE {schema}" for schema in SCHEMAS), *case.setup):
-                cursor.execute(statement)
+        self.server.execute(*(f"CREATE DATABASE {schema}" for schema in SCHEMAS), *case.setup)
         return wrong
 
     def snapshot(self) -> dict[str, str]:

@@ -10,13 +10,12 @@ from typing import Any, TextIO
 
 from cairn.report import Phase
 from cairn.scratch_server import ENGINE_DIRECTORY, ScratchServer
-from tests.crash import ddl_state, definer
+from tests.crash import ddl_state, definer, writer
 from tests.crash.ddl_cases import SCHEMAS
 from tests.crash.writer import Connect
 
 CLIENTS = 4
 LOAD_S = (0.1, 1.2)
-JOIN_S = 30
 
 
 @dataclass(frozen=True)
@@ -134,17 +133,13 @@ class Load:
             Definer(promise, self.server.connect, journal, random.Random(f"{chance.random()}"))
             for promise in self.promises
         ]
-        for each in definers:
-            each.start()
-        for each in definers:
-            each.ready.wait(JOIN_S)
+        if late := writer.start(definers):
+            return [late]
         time.sleep(chance.uniform(*LOAD_S))
         self.server.kill()
-        for each in definers:
-            each.end()
-            each.join(JOIN_S)
-            self.acknowledged += each.acknowledged
-        if wrong := [each.error for each in definers if each.error]:
+        wrong = writer.end(definers)
+        self.acknowledged += sum(each.acknowledged for each in definers)
+        if wrong:
             return wrong
         self.server.start()
         wrong = [line for line in self.server.errors() if "RocksDB" in line or "DDL_LOG" in line]

@@ -107,9 +107,18 @@ def end(writers: Sequence[Writer]) -> list[str]:
     return waiting + [writer.error for writer in writers if writer.error]
 
 
-def check_tables(cursor: Any, tables: Iterable[str]) -> list[str]:
+def listed(cursor: Any, condition: str) -> list[str]:
+    """The names of tables by a condition, but for those of statements that were cut off."""
+    cursor.execute(
+        "SELECT CONCAT('`', table_schema, '`.`', table_name, '`') FROM information_schema.tables "
+        f"WHERE {condition} AND table_name NOT LIKE '#%'"
+    )
+    return [name for (name,) in cursor.fetchall()]
+
+
+def check_tables(cursor: Any, tables: Iterable[str], *, extended: bool = False) -> list[str]:
     """What CHECK TABLE finds."""
-    cursor.execute(f"CHECK TABLE {', '.join(tables)}")
+    cursor.execute(f"CHECK TABLE {', '.join(tables)}{' EXTENDED' if extended else ''}")
     return [
         f"CHECK TABLE {table}: {kind}: {text}"
         for table, _, kind, text in cursor.fetchall()

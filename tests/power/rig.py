@@ -128,14 +128,11 @@ class Rig:
 
     def _prepare(self) -> None:
         self.server.start()
-        with self.server.connect() as connection, connection.cursor() as cursor:
-            for schema in ("crash", definitions.SCHEMA):
-                cursor.execute(f"CREATE DATABASE {schema}")
-            for statement in (
-                *(*mixed.CREATE, *mixed.FILL, *xa.CREATE),
-                *(inserts.CREATE, registers.CREATE, *bank.CREATE),
-            ):
-                cursor.execute(statement)
+        self.server.execute(
+            *(f"CREATE DATABASE {schema}" for schema in ("crash", definitions.SCHEMA)),
+            *(*mixed.CREATE, *mixed.FILL, *xa.CREATE),
+            *(inserts.CREATE, registers.CREATE, *bank.CREATE),
+        )
         self.disk.sync()
         # The server renames and removes definitions without a sync of their directory, and relies
         # on the order that the journals of file systems keep. The engine must not.
@@ -225,7 +222,8 @@ class Rig:
             self.gaps += _remove_dropped(self.definitions, cursor)
             found = definitions.check(self.definitions, cursor)
             wrong += found.wrong + found.left_over
-            wrong += _check_tables(cursor)
+            tables = writer.listed(cursor, f"table_schema IN ('crash', '{definitions.SCHEMA}')")
+            wrong += writer.check_tables(cursor, tables, extended=True)
         return wrong
 
     def _read_logs(self, cursor: Any) -> None:
@@ -277,18 +275,3 @@ def _remove_dropped(promise: definitions.Promise, cursor: Any) -> int:
                     cursor.execute(f"DROP TABLE {definitions.SCHEMA}.{name}")
                 count += 1
     return count
-
-
-def _check_tables(cursor: Any) -> list[str]:
-    """CHECK TABLE EXTENDED of every table of the load."""
-    cursor.execute(
-        "SELECT CONCAT('`', table_schema, '`.`', table_name, '`') FROM information_schema.tables "
-        f"WHERE table_schema IN ('crash', '{definitions.SCHEMA}') AND table_name NOT LIKE '#%'"
-    )
-    names = [name for (name,) in cursor.fetchall()]
-    cursor.execute(f"CHECK TABLE {', '.join(names)} EXTENDED")
-    return [
-        f"CHECK TABLE {table}: {kind}: {text}"
-        for table, _, kind, text in cursor.fetchall()
-        if (kind, text) != ("status", "OK")
-    ]

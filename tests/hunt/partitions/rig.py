@@ -99,12 +99,11 @@ class Rig:
             journal = self.directory / "acknowledged.log"
             self.journal = stack.enter_context(journal.open("a", encoding="utf-8"))
             self.server.start()
-            with self.server.connect() as connection, connection.cursor() as cursor:
-                cursor.execute(f"CREATE DATABASE {SCHEMA}")
-                for each in self.maintainers:
-                    for statement in each.create():
-                        cursor.execute(statement)
-                cursor.execute(load.CREATE)
+            self.server.execute(
+                f"CREATE DATABASE {SCHEMA}",
+                *(statement for each in self.maintainers for statement in each.create()),
+                load.CREATE,
+            )
             self._stack = stack.pop_all()
         return self
 
@@ -212,7 +211,8 @@ class Rig:
                 wrong += maintainer.settle(each, cursor)
             rows_in = [f"{SCHEMA}.{name}" for name in sorted(listed) if name.startswith("t")]
             wrong += load.check(self.writers, rows_in, cursor)
-            wrong += _check_tables(cursor, listed)
+            names = [f"{SCHEMA}.`{name}`" for name in sorted(listed)]
+            wrong += writer.check_tables(cursor, names, extended=True)
         return wrong
 
     def _notice_gaps(self, listed: set[str]) -> None:
@@ -285,13 +285,3 @@ def _known(cursor: Any) -> set[tuple[str, str]]:
         f"information_schema.rocksdb_ddl WHERE table_schema = '{SCHEMA}'"
     )
     return set(cursor.fetchall())
-
-
-def _check_tables(cursor: Any, listed: Sequence[str] | set[str]) -> list[str]:
-    names = ", ".join(f"{SCHEMA}.`{name}`" for name in sorted(listed))
-    cursor.execute(f"CHECK TABLE {names} EXTENDED")
-    return [
-        f"CHECK TABLE {table}: {kind}: {text}"
-        for table, _, kind, text in cursor.fetchall()
-        if (kind, text) != ("status", "OK")
-    ]

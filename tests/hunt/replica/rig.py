@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import re
-import socket
 import threading
-import time
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Any
 
-from cairn import binary_log
 from cairn.errors import CairnError
-from cairn.scratch_server import ScratchServer
+from cairn.scratch_server import ScratchServer, free_port
+from tests import replication
 from tests.hunt.part import Context
 from tests.hunt.replica.load import Load, Transaction
 
@@ -31,12 +28,6 @@ BINARY_LOG = ("--log-bin=binlog", "--binlog-format=ROW")
 # Nobody sees a deadlock over rows and tables (ALTER beside other sessions): it ends before the
 # client, which waits for a minute, gives up.
 PRIMARY = ("--innodb-lock-wait-timeout=4", "--lock-wait-timeout=10")
-REPLICA = (
-    "--relay-log=relay",
-    "--log-slave-updates",
-    "--skip-slave-start",
-    "--gtid-pos-auto-engines=innodb,rocksdb",
-)
 
 
 @dataclass(frozen=True)
@@ -56,8 +47,8 @@ class Rig:
     def __init__(self, context: Context, stack: ExitStack) -> None:
         self._mariadb = context.mariadb
         self._directory = context.directory
-        self._port = _free_port()
-        network = ("--skip-networking=0", f"--port={self._port}", "--bind-address=127.0.0.1")
+        port = free_port()
+        network = replication.network(port)
 
         def server(name: str, *options: str) -> ScratchServer:
             made = stack.enter_context(context.server(name, *COMMON, *options))
@@ -65,22 +56,12 @@ class Rig:
             return made
 
         self.primary = server("primary", *BINARY_LOG, *PRIMARY, *network, "--server-id=1")
-        self.replica = server("replica", *BINARY_LOG, *REPLICA, "--server-id=2")
+        self.replica = server("replica", *BINARY_LOG, *replication.REPLICA, "--server-id=2")
         self.replay = server("replay", "--server-id=3")
-        _execute(
-            self.primary,
-            "CREATE USER replica@'127.0.0.1' IDENTIFIED BY 'replica'",
-            "GRANT REPLICATION SLAVE ON *.* TO replica@'127.0.0.1'",
-        )
         # In an Aria table the position of a transaction that is rolled back, to be applied again,
         # would stay: docs/replication.md.
-        _execute(
-            self.replica,
-            "ALTER TABLE mysql.gtid_slave_pos ENGINE = ROCKSDB",
-            "CHANGE MASTER TO master_host = '127.0.0.1', master_user = 'replica', "
-            f"master_password = 'replica', master_port = {self._port}, "
-            "master_use_gtid = slave_pos, master_connect_retry = 1",
-        )
+        self.replica.execute("ALTER TABLE mysql.gtid_slave_pos ENGINE = ROCKSDB")
+        replication.introduce(self.primary, self.replica, port)
 
     # ---- one load -------------------------------------------------------------------------------
 
@@ -91,9 +72,10 @@ class Rig:
         for ran, failed in _run(self.primary, load):
             statements, refused = statements + ran, refused + failed
         # All is there when the replica begins, so that it has something to do in parallel.
-        _execute(self.replica, "START SLAVE")
-        if problem := self._catch_up():
-            return Outcome(f"the replica stops: {_kind(problem)}", problem, statements, refused)
+        self.replica.execute("START SLAVE")
+        if problem := replication.catch_up(self.primary, self.replica, CATCH_UP_S):
+            details = f"{problem}\n{self.replica.excerpt()}"
+            return Outcome(f"the replica stops: {_kind(problem)}", details, statements, refused)
         if problem := self._replay():
             return Outcome(
                 f"mariadb-binlog into a client stops: {_kind(problem)}",
@@ -101,7 +83,7 @@ class Rig:
                 statements,
                 refused,
             )
-        retried = int(self._status("Retried_transactions"))
+        retried = int(replication.status(self.replica)["Retried_transactions"])
         for name, server in (("replica", self.replica), ("replay", self.replay)):
             if differ := self._differ(name, server):
                 return Outcome(*differ, statements, refused, retried)
@@ -109,60 +91,34 @@ class Rig:
 
     def _empty(self, load: Load) -> None:
         drop = f"DROP DATABASE IF EXISTS {SCHEMA}"
-        _execute(self.replica, "STOP SLAVE", "SET sql_log_bin = 0", drop)
-        _execute(self.replay, drop)
-        _execute(
-            self.primary,
+        self.replica.execute("STOP SLAVE", "SET sql_log_bin = 0", drop)
+        self.replay.execute(drop)
+        self.primary.execute(
             drop,
             "RESET MASTER",
             # Groups of transactions that a conservative replica applies in parallel.
             f"SET GLOBAL binlog_commit_wait_count = {load.sessions if load.sessions > 1 else 0}",
             "SET GLOBAL binlog_commit_wait_usec = 2000",
         )
-        _execute(
-            self.replica,
+        self.replica.execute(
             "RESET MASTER",
             "SET GLOBAL gtid_slave_pos = ''",
             f"SET GLOBAL slave_parallel_threads = {load.threads}",
             f"SET GLOBAL slave_parallel_mode = '{load.mode}'",
         )
-        _execute(
-            self.primary,
+        self.primary.execute(
             f"SET SESSION default_storage_engine = {load.engine}",
             f"CREATE DATABASE {SCHEMA}",
             f"USE {SCHEMA}",
             *(table.create() for table in load.tables),
         )
 
-    def _catch_up(self) -> str:
-        """Waits until the replica has applied all; what keeps it from that."""
-        position = self.primary.query("SELECT @@gtid_binlog_pos")[0][0]
-        limit = time.monotonic() + CATCH_UP_S
-        while time.monotonic() < limit:
-            if self.replica.query(f"SELECT MASTER_GTID_WAIT('{position}', 0.5)")[0][0] == 0:
-                return ""
-            if self._status("Slave_SQL_Running") == "No":
-                return str(self._status("Last_SQL_Error"))
-            if not self.replica.is_alive():
-                return f"it has crashed:\n{self.replica.excerpt()}"
-        return f"it has not caught up after {CATCH_UP_S} s\n{self.replica.excerpt()}"
-
-    def _status(self, column: str) -> Any:
-        import pymysql
-
-        with (
-            self.replica.connect() as connection,
-            connection.cursor(pymysql.cursors.DictCursor) as cursor,
-        ):
-            cursor.execute("SHOW ALL SLAVES STATUS")
-            return cursor.fetchone()[column]
-
     def _replay(self) -> str:
         """Applies the whole binary log by the client; what it complains about."""
-        _execute(self.primary, "FLUSH BINARY LOGS")
+        self.primary.execute("FLUSH BINARY LOGS")
         names = [str(row[0]) for row in self.primary.query("SHOW BINARY LOGS")]
         try:
-            binary_log.replay(
+            replication.replay(
                 self._mariadb,
                 names[:-1],
                 self.primary,
@@ -251,20 +207,8 @@ def _session(
     return ran, refused
 
 
-def _execute(server: ScratchServer, *statements: str) -> None:
-    with server.connect() as connection, connection.cursor() as cursor:
-        for statement in statements:
-            cursor.execute(statement)
-
-
 def _kind(problem: str) -> str:
     """The numbers of a problem: of the server's error, and of the handler's."""
     found = re.findall(r"Error_code: (\d+)|ERROR (\d+)|handler error (\w+)", problem)
     numbers = [next(filter(None, each)) for each in found]
     return ", ".join(dict.fromkeys(numbers)) or problem.splitlines()[0][:80]
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

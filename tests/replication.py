@@ -1,0 +1,102 @@
+"""A replica on this machine, and a binary log that a client applies."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from cairn.errors import CairnError
+from cairn.prefix import Server
+from cairn.scratch_server import ScratchServer
+
+REPLICA = (
+    "--relay-log=relay",
+    "--log-slave-updates",
+    "--skip-slave-start",
+    # Each transaction has its position in its own engine; recovery decides by the binary log.
+    "--gtid-pos-auto-engines=innodb,rocksdb",
+)
+
+
+def network(port: int) -> tuple[str, ...]:
+    """The options of a primary, which its replica reaches by a port of the loopback."""
+    return ("--skip-networking=0", f"--port={port}", "--bind-address=127.0.0.1")
+
+
+def introduce(primary: ScratchServer, replica: ScratchServer, port: int) -> None:
+    """Makes a user for the replica, and tells it where its primary is; START SLAVE comes later."""
+    primary.execute(
+        "CREATE USER replica@'127.0.0.1' IDENTIFIED BY 'replica'",
+        "GRANT REPLICATION SLAVE ON *.* TO replica@'127.0.0.1'",
+    )
+    replica.execute(
+        "CHANGE MASTER TO master_host = '127.0.0.1', master_user = 'replica', "
+        f"master_password = 'replica', master_port = {port}, master_use_gtid = slave_pos, "
+        "master_connect_retry = 1"
+    )
+
+
+def status(replica: ScratchServer) -> dict[str, Any]:
+    """What the replica says of itself, by column."""
+    import pymysql
+
+    rows = pymysql.cursors.DictCursor
+    with replica.connect() as connection, connection.cursor(rows) as cursor:
+        cursor.execute("SHOW ALL SLAVES STATUS")
+        return dict(cursor.fetchone() or {})
+
+
+def catch_up(primary: ScratchServer, replica: ScratchServer, limit_s: float) -> str:
+    """Waits until the replica has applied all; returns what keeps it from that."""
+    position = primary.query("SELECT @@gtid_binlog_pos")[0][0]
+    limit = time.monotonic() + limit_s
+    while time.monotonic() < limit:
+        if replica.query(f"SELECT MASTER_GTID_WAIT('{position}', 1)")[0][0] == 0:
+            return ""
+        said = status(replica)
+        if not said:
+            return "it has no primary"
+        if said["Slave_SQL_Running"] == "No":
+            return str(said["Last_SQL_Error"])
+        if not replica.is_alive():
+            return "it has crashed"
+    return f"it has not caught up after {limit_s:g} s"
+
+
+def replay(
+    mariadb: Server, files: Sequence[str], source: ScratchServer, target: ScratchServer, log: Path
+) -> None:
+    """Applies files of the source's binary log; `log` takes what mariadb-binlog complains about."""
+    reader = [mariadb.tool("mariadb-binlog"), "--no-defaults", "--force-read", *files]
+    with ExitStack() as stack:
+        # A file that a crash left in use is complained about.
+        complaints = stack.enter_context(log.open("ab"))
+        events = stack.enter_context(
+            subprocess.Popen(
+                reader,
+                cwd=source.data,
+                env=mariadb.environment(),
+                stdout=subprocess.PIPE,
+                stderr=complaints,
+            )
+        )
+        applied = subprocess.run(
+            [
+                mariadb.tool("mariadb"),
+                "--no-defaults",
+                f"--socket={target.socket}",
+                "--user=root",
+                "--binary-mode",
+            ],
+            env=mariadb.environment(),
+            stdin=events.stdout,
+            capture_output=True,
+            check=False,
+        )
+    if applied.returncode != 0 or events.returncode != 0:
+        message = applied.stderr.decode("utf-8", "replace")
+        raise CairnError(f"The binary log cannot be replayed ({', '.join(files)}): {message}")
