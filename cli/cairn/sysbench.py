@@ -107,6 +107,22 @@ def execute(
     return status, output
 
 
+def launch(
+    mariadb: Server, socket: Path, arguments: tuple[str, ...], *, log: Path
+) -> subprocess.Popen[bytes]:
+    """Starts the program, whose output goes to `log`, and returns."""
+    command, environment = invocation(mariadb, socket, arguments)
+    with log.open("ab") as out:
+        return subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=out,
+            env=environment,
+            preexec_fn=process.end_with_parent,
+        )
+
+
 def read_report(script: str, status: int, output: str) -> Report:
     """Reads the report of a run; anything that is not a complete one without errors is an error."""
     errors = [line.strip() for line in output.splitlines() if re.match(r"\s*(FATAL|ALERT)", line)]

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from cairn import packages, plugin, process, sysbench
+from cairn import packages, plugin, sysbench
 from cairn.errors import CairnError
 from cairn.paths import VAR, shown
 from cairn.report import Reporter, say
@@ -229,20 +229,10 @@ class _Load:
 
     @contextmanager
     def _started(self, arguments: tuple[str, ...]) -> Iterator[subprocess.Popen[bytes]]:
-        command, environment = sysbench.invocation(
-            self._server.mariadb, self._server.socket, arguments
-        )
-        with self._log.open("ab") as log:
-            child = subprocess.Popen(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                env=environment,
-                preexec_fn=process.end_with_parent,
-            )
-            try:
-                yield child
-            finally:
-                child.kill()
-                child.wait()
+        server = self._server
+        child = sysbench.launch(server.mariadb, server.socket, arguments, log=self._log)
+        try:
+            yield child
+        finally:
+            child.kill()
+            child.wait()

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from cairn import packages, prefix, process, sysbench
+from cairn import packages, prefix, sysbench
 from cairn.paths import ROOT, VAR, shown
 from cairn.report import Reporter, say
 from cairn.scratch_server import ScratchServer, own_directory, remove
@@ -120,29 +120,19 @@ def _exporter(server: ScratchServer, directory: Path) -> prometheus.Exporter:
 def _load(server: ScratchServer, log: Path) -> Iterator[None]:
     """sysbench's mixed transactions for as long as the block runs."""
     server.query(f"CREATE DATABASE {sysbench.DATABASE}")
-    with log.open("ab") as out:
 
-        def start(*arguments: str) -> subprocess.Popen[bytes]:
-            command, environment = sysbench.invocation(
-                server.mariadb, server.socket, ("oltp_read_write", *TABLES, *arguments)
-            )
-            return subprocess.Popen(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=out,
-                stderr=out,
-                env=environment,
-                preexec_fn=process.end_with_parent,
-            )
+    def start(*arguments: str) -> subprocess.Popen[bytes]:
+        whole = ("oltp_read_write", *TABLES, *arguments)
+        return sysbench.launch(server.mariadb, server.socket, whole, log=log)
 
-        require(start("prepare").wait(LIMIT_S) == 0, f"sysbench cannot prepare: see {shown(log)}")
-        child = start("--threads=2", f"--time={5 * LIMIT_S}", "run")
-        try:
-            yield
-            require(child.poll() is None, f"the load has ended: see {shown(log)}")
-        finally:
-            child.terminate()
-            child.wait()
+    require(start("prepare").wait(LIMIT_S) == 0, f"sysbench cannot prepare: see {shown(log)}")
+    child = start("--threads=2", f"--time={5 * LIMIT_S}", "run")
+    try:
+        yield
+        require(child.poll() is None, f"the load has ended: see {shown(log)}")
+    finally:
+        child.terminate()
+        child.wait()
 
 
 def _check_names(exporter: prometheus.Exporter, expressions: list[str]) -> int:

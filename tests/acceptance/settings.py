@@ -28,6 +28,12 @@ from tests.acceptance.sysbench import GRACE_S, OPTIONS
 TABLES = 4
 ROWS = 10_000
 THREADS = 4
+WORKLOAD = (
+    "oltp_read_write",
+    f"--tables={TABLES}",
+    f"--table-size={ROWS}",
+    f"--threads={THREADS}",
+)
 # Longer than this without one transaction is a stall; the machine may be busy with other things.
 STALL_S = 15
 LOAD_AT_START_S = 3
@@ -183,31 +189,20 @@ class _Load:
         self.log = log
         self._child: subprocess.Popen[bytes] | None = None
 
-    def _invocation(self, *arguments: str) -> tuple[list[str], dict[str, str]]:
-        size = (f"--tables={TABLES}", f"--table-size={ROWS}", f"--threads={THREADS}")
-        return sysbench.invocation(
-            self.server.mariadb, self.server.socket, ("oltp_read_write", *size, *arguments)
-        )
-
     def prepare(self) -> None:
-        self.server.query(f"CREATE DATABASE {sysbench.DATABASE}")
-        command, environment = self._invocation("prepare")
+        server = self.server
+        server.query(f"CREATE DATABASE {sysbench.DATABASE}")
+        command, environment = sysbench.invocation(
+            server.mariadb, server.socket, (*WORKLOAD, "prepare")
+        )
         process.run(command, env=environment, log=self.log, what="Making tables")
 
     def begin(self) -> None:
-        command, environment = self._invocation(
-            "--time=0", "--report-interval=1", "--mysql-ignore-errors=1213,1020,1205", "run"
-        )
+        running = ("--time=0", "--report-interval=1", "--mysql-ignore-errors=1213,1020,1205", "run")
         self.log.write_bytes(b"")
-        with self.log.open("ab") as out:
-            self._child = subprocess.Popen(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=out,
-                stderr=out,
-                env=environment,
-                preexec_fn=process.end_with_parent,
-            )
+        self._child = sysbench.launch(
+            self.server.mariadb, self.server.socket, (*WORKLOAD, *running), log=self.log
+        )
 
     def end(self) -> list[str]:
         """Stops the load; returns what went wrong since begin()."""

@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from cairn import process, sysbench
+from cairn import sysbench
 from cairn.errors import CairnError
 from cairn.prefix import Server
 from cairn.scratch_server import ScratchServer
@@ -15,6 +15,7 @@ from cairn.scratch_server import ScratchServer
 TABLES = 2
 ROWS = 2000
 THREADS = 3
+WORKLOAD = ("oltp_write_only", f"--tables={TABLES}", f"--table-size={ROWS}")
 PREPARE_S = 60
 
 
@@ -22,50 +23,36 @@ class Traffic:
     """oltp_write_only against one server."""
 
     def __init__(self, server: ScratchServer, mariadb: Server, log: Path) -> None:
+        self._server = server
+        self._mariadb = mariadb
         self._log = log
-        size = (f"--tables={TABLES}", f"--table-size={ROWS}")
-        self._prepare, self._environment = sysbench.invocation(
-            mariadb, server.socket, ("oltp_write_only", *size, "prepare")
-        )
-        # It outlasts every round; it ends when the server does.
-        self._run, _ = sysbench.invocation(
-            mariadb,
-            server.socket,
-            ("oltp_write_only", *size, f"--threads={THREADS}", "--time=60", "run"),
-        )
         self._child: subprocess.Popen[bytes] | None = None
 
     def prepare(self) -> None:
-        with self._log.open("ab") as out:
-            status = subprocess.run(
-                self._prepare,
-                stdin=subprocess.DEVNULL,
-                stdout=out,
-                stderr=out,
-                env=self._environment,
-                timeout=PREPARE_S,
-                check=False,
-            ).returncode
+        status, output = sysbench.execute(
+            self._mariadb,
+            self._server.socket,
+            (*WORKLOAD, "prepare"),
+            limit_s=PREPARE_S,
+            log=self._log,
+        )
         if status != 0:
-            raise CairnError(f"sysbench cannot prepare its tables:\n{self._tail(0)}")
+            raise CairnError(f"sysbench cannot prepare its tables:\n{output[-4000:]}")
 
     def start(self, number: int) -> None:
         with self._log.open("ab") as out:
             out.write(f"round {number}\n".encode())
-            self._child = subprocess.Popen(
-                [*self._run, f"--rand-seed={number}"],
-                stdin=subprocess.DEVNULL,
-                stdout=out,
-                stderr=out,
-                env=self._environment,
-                preexec_fn=process.end_with_parent,
-            )
+        # It outlasts every round; it ends when the server does.
+        running = (f"--threads={THREADS}", "--time=60", "run", f"--rand-seed={number}")
+        self._child = sysbench.launch(
+            self._mariadb, self._server.socket, (*WORKLOAD, *running), log=self._log
+        )
 
     def ended_early(self) -> str:
         """What sysbench said when it stopped although the server was there; else nothing."""
         if self._child is None or self._child.poll() is None:
             return ""
-        return f"sysbench stopped under a server that runs:\n{self._tail(4000)}"
+        return f"sysbench stopped under a server that runs:\n{self._tail()}"
 
     def stop(self) -> None:
         if self._child is not None:
@@ -73,9 +60,9 @@ class Traffic:
             self._child.wait()
             self._child = None
 
-    def _tail(self, limit: int) -> str:
+    def _tail(self) -> str:
         with self._log.open("rb") as log:
-            log.seek(max(0, os.fstat(log.fileno()).st_size - (limit or 4000)))
+            log.seek(max(0, os.fstat(log.fileno()).st_size - 4000))
             lines = log.read().decode("utf-8", "replace").splitlines()
         return "\n".join(f"    {line}" for line in lines[-15:])
 
