@@ -78,8 +78,13 @@ def require_kept(server: ScratchServer) -> None:
     require((count, int(total or 0)) == wanted, f"bad.kept has {count} rows, {total} bytes")
     by_index = server.query("SELECT COUNT(*) FROM bad.kept FORCE INDEX (k) WHERE k >= 0")[0][0]
     require(by_index == ROWS, f"bad.kept has {by_index} rows by its index k")
-    answer = server.query("CHECK TABLE bad.kept")[-1]
-    require(answer[3] == "OK", f"CHECK TABLE says {answer[3]}")
+    require_sound(server, "bad.kept")
+
+
+def require_sound(server: ScratchServer, table: str, when: str = "") -> None:
+    """CHECK TABLE finds nothing."""
+    answer = server.query(f"CHECK TABLE {table}")[-1][3]
+    require(answer == "OK", f"{when and f'{when}: '}CHECK TABLE says {answer}")
 
 
 def prints(directory: Path) -> dict[str, str]:

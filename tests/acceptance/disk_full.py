@@ -12,7 +12,7 @@ from typing import Any
 
 from cairn.scratch_server import ScratchServer
 from tests.acceptance import volume
-from tests.acceptance.case import Context, require
+from tests.acceptance.case import Context, require, require_sound
 
 VOLUME_MIB = 320
 # What the server's own files take of a volume that holds them as well.
@@ -180,8 +180,7 @@ def _require_definitions(context: Context, server: ScratchServer) -> None:
 
 def _require_survival(server: ScratchServer, filler: _Filler) -> None:
     """All is there after a crash and after an orderly restart."""
-    answer = server.query("CHECK TABLE bad.filled")[-1][3]
-    require(answer == "OK", f"CHECK TABLE says {answer}")
+    require_sound(server, "bad.filled")
     server.kill()
     server.start()
     filler.require_exact("after a crash and restart")

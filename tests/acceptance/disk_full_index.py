@@ -9,7 +9,7 @@ from typing import Any
 
 from cairn.scratch_server import ENGINE_DIRECTORY, ScratchServer
 from tests.acceptance import volume
-from tests.acceptance.case import Context, require
+from tests.acceptance.case import Context, require, require_sound
 from tests.acceptance.disk_full import MEMTABLES, SAYS_FULL
 
 VOLUME_MIB = 320
@@ -74,8 +74,7 @@ def _require_rows(server: ScratchServer, definition: str, when: str) -> None:
     for index in ("PRIMARY", "k"):
         count = server.query(f"SELECT COUNT(*) FROM bad.indexed FORCE INDEX ({index}) WHERE k >= 0")
         require(count == [(ROWS,)], f"{when}: {count[0][0]} rows by {index}")
-    answer = server.query("CHECK TABLE bad.indexed")[-1][3]
-    require(answer == "OK", f"{when}: CHECK TABLE says {answer}")
+    require_sound(server, "bad.indexed", when)
 
 
 def _definition(server: ScratchServer) -> str:
@@ -115,8 +114,7 @@ def _fails(
         _write_again(cursor)
         cursor.execute(ADD_INDEX)
     require("`added`" in _definition(server), f"{what}: the index is missing after ADD INDEX")
-    answer = server.query("CHECK TABLE bad.indexed")[-1][3]
-    require(answer == "OK", f"{what}: with the index CHECK TABLE says {answer}")
+    require_sound(server, "bad.indexed", f"{what}: with the index")
     server.query("ALTER TABLE bad.indexed DROP KEY added")
     _require_nothing_begun(server, what)
 

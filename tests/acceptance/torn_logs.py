@@ -21,6 +21,7 @@ from tests import runs
 from tests.acceptance import log_file, rounds
 from tests.acceptance.case import prints
 from tests.acceptance.rounds import Wrong
+from tests.crash.writer import LOST
 
 OPTIONS = (
     "--rocksdb-flush-log-at-trx-commit=1",
@@ -62,8 +63,6 @@ class _Client(threading.Thread):
 
     def run(self) -> None:
         import pymysql
-
-        from tests.crash.writer import LOST
 
         try:
             with self.server.connect() as connection, connection.cursor() as cursor:

@@ -89,16 +89,9 @@ class Rig:
         self.journal.write(f"round {number}\n")
         writers = self._writers(number, plan)
         self.traffic.start(number)
-        if late := writer.start(writers):
-            return 0, [late]
-        time.sleep(plan.load_s)
-        wrong = [self.traffic.ended_early()]
-        if not self.server.is_alive():
-            wrong.append(f"The server ended by itself:\n{self.server.excerpt()}")
-        self.server.kill()
-        wrong += writer.end(writers)
+        wrong = writer.kill_under_load(self.server, writers, plan.load_s, self.traffic.ended_early)
         self.traffic.stop()
-        return sum(each.acknowledged for each in writers), [text for text in wrong if text]
+        return sum(each.acknowledged for each in writers), wrong
 
     def _writers(self, number: int, plan: Plan) -> list[Writer]:
         def chance(name: str) -> random.Random:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TextIO
@@ -133,11 +132,7 @@ class Load:
             Definer(promise, self.server.connect, journal, random.Random(f"{chance.random()}"))
             for promise in self.promises
         ]
-        if late := writer.start(definers):
-            return [late]
-        time.sleep(chance.uniform(*LOAD_S))
-        self.server.kill()
-        wrong = writer.end(definers)
+        wrong = writer.kill_under_load(self.server, definers, chance.uniform(*LOAD_S))
         self.acknowledged += sum(each.acknowledged for each in definers)
         if wrong:
             return wrong

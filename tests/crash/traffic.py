@@ -48,11 +48,11 @@ class Traffic:
             self._mariadb, self._server.socket, (*WORKLOAD, *running), log=self._log
         )
 
-    def ended_early(self) -> str:
+    def ended_early(self) -> list[str]:
         """What sysbench said when it stopped although the server was there; else nothing."""
         if self._child is None or self._child.poll() is None:
-            return ""
-        return f"sysbench stopped under a server that runs:\n{self._tail()}"
+            return []
+        return [f"sysbench stopped under a server that runs:\n{self._tail()}"]
 
     def stop(self) -> None:
         if self._child is not None:

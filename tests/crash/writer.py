@@ -8,6 +8,8 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TextIO
 
+from cairn.scratch_server import ScratchServer
+
 # What a client may be told when two transactions meet: try again.
 CONFLICTS = (1020, 1205, 1213)
 # The server went away: what PyMySQL says when the process at the other end is gone.
@@ -93,6 +95,28 @@ def start(writers: Sequence[Writer]) -> str:
         if not writer.ready.wait(max(0.0, limit - time.monotonic())):
             return f"{writer.name} could not connect within {CONNECT_S} s"
     return ""
+
+
+def kill_under_load(
+    server: ScratchServer,
+    writers: Sequence[Writer],
+    load_s: float,
+    at_end: Callable[[], list[str]] | None = None,
+) -> list[str]:
+    """Lets clients write for a while and kills their server; returns what went wrong.
+
+    `at_end` comes before the kill, if the server is alive, and says what it finds wrong.
+    """
+    if late := start(writers):
+        return [late]
+    time.sleep(load_s)
+    wrong = []
+    if not server.is_alive():
+        wrong.append(f"The server ended by itself:\n{server.excerpt()}")
+    elif at_end is not None:
+        wrong += at_end()
+    server.kill()
+    return wrong + end(writers)
 
 
 def end(writers: Sequence[Writer]) -> list[str]:

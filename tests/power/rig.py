@@ -146,14 +146,7 @@ class Rig:
         self.journal.write(f"{plan}\n")
         self.disk.delay(plan.sync_us)
         writers = self._writers(random.Random(plan.seed))
-        if late := writer.start(writers):
-            return 0, [late]
-        time.sleep(plan.load_s)
-        wrong = []
-        if not self.server.is_alive():
-            wrong.append(f"The server ended by itself:\n{self.server.excerpt()}")
-        self.server.kill()
-        wrong += writer.end(writers)
+        wrong = writer.kill_under_load(self.server, writers, plan.load_s)
         acknowledged = sum(each.acknowledged for each in writers)
         if wrong:
             return acknowledged, wrong

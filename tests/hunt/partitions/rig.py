@@ -128,18 +128,11 @@ class Rig:
         """
         self.journal.write(f"{plan}\n")
         clients = self._clients(random.Random(plan.seed))
-        if late := writer.start(clients):
-            return 0, [late]
-        time.sleep(plan.load_s)
-        wrong = []
-        if not self.server.is_alive():
-            wrong.append(f"The server ended by itself:\n{self.server.excerpt()}")
-        elif plan.out_of_memory and self.group is not None:
-            wrong += self._exhaust(self.group)
-        self.server.kill()
+        wrong = writer.kill_under_load(
+            self.server, clients, plan.load_s, self._exhaust if plan.out_of_memory else None
+        )
         if self.group is not None:
             self.group.loosen()
-        wrong += writer.end(clients)
         acknowledged = sum(each.acknowledged for each in clients)
         if wrong:
             return acknowledged, wrong
@@ -173,10 +166,13 @@ class Rig:
             ),
         ]
 
-    def _exhaust(self, group: MemoryGroup) -> list[str]:
-        """Takes memory in the server until the kernel kills it."""
+    def _exhaust(self) -> list[str]:
+        """Takes memory in the server until the kernel kills it, where there is a group for that."""
         import pymysql
 
+        group = self.group
+        if group is None:
+            return []
         before = group.kills()
         group.tighten(SPARE_BYTES)
         limit = time.monotonic() + OUT_OF_MEMORY_S
