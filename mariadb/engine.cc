@@ -62,11 +62,11 @@ Engine::~Engine() {
   upkeep_.reset();
   prepared_locks_.reset();
   if (dictionary_ != nullptr) {  // Else opening failed, and nothing was written.
-    const Status flushed = database_->FlushMemtables();
+    const Status flushed = database_->maintenance().FlushMemtables();
     if (!flushed.ok()) {
       database_->log().Write(Severity::kError, "flushing at shutdown: " + flushed.ToString());
     }
-    Status counted = database_->RefreshStatistics();
+    Status counted = database_->maintenance().RefreshStatistics();
     if (counted.ok()) counted = dictionary_->SaveStatistics();
     if (!counted.ok()) {
       database_->log().Write(Severity::kWarning, "statistics at shutdown: " + counted.ToString());

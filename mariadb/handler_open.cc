@@ -367,7 +367,7 @@ int ha_rocksdb::AdminError(const Status& status) {
 
 int ha_rocksdb::optimize(THD*, HA_CHECK_OPT*) {
   for (const cairn::TableIndex& index : engine_table_->indexes()) {
-    const Status compacted = cairn::RunningEngine()->database().CompactIndex(
+    const Status compacted = cairn::RunningEngine()->database().maintenance().CompactIndex(
         index.family(), index.entry.id.index_number);
     if (!compacted.ok()) {
       return AdminError(compacted.WithContext(index.codec->label()));

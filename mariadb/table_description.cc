@@ -150,7 +150,7 @@ IndexLayout DescribeIndex(const KEY& key, bool is_primary) {
 // plug-in. One that exists is meant also in a table of the stock plug-in that is altered here.
 bool NamesFamily(std::string_view comment) {
   return !AllowsCairnFormat() || comment.starts_with(lsm::kReverseColumnFamilyPrefix) ||
-         RunningEngine()->database().FindFamily(comment) != nullptr;
+         RunningEngine()->database().families().Find(comment) != nullptr;
 }
 
 // docs/stock-format.md, 1.3.

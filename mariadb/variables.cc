@@ -108,7 +108,7 @@ void SetRecountRateNow(THD*, SysVar*, void* variable, const void* value) {
 void RemoveBackupCheckpointNow(THD*, SysVar*, void*, const void*) {
   Engine* const engine = RunningEngine();
   if (engine == nullptr) return;
-  const Status removed = engine->database().backup_checkpoint().Remove();
+  const Status removed = engine->database().maintenance().backup_checkpoint().Remove();
   if (!removed.ok()) PushError(removed);
 }
 
@@ -195,8 +195,8 @@ void PauseBackgroundWorkNow(THD*, SysVar*, void* variable, const void* value) {
   if (engine != nullptr && pause != static_cast<bool>(*static_cast<char*>(variable))) {
     Database& database = engine->database();
     WithoutVariablesLock unlocked;
-    const Status changed =
-        pause ? database.PauseBackgroundWork() : database.ContinueBackgroundWork();
+    const Status changed = pause ? database.maintenance().PauseBackgroundWork()
+                                 : database.maintenance().ContinueBackgroundWork();
     if (!changed.ok()) return PushError(changed);
   }
   Store<char>(variable, value);
@@ -207,7 +207,7 @@ void FlushMemtablesNow(THD*, SysVar*, void*, const void*) {
   if (engine == nullptr) return;
   WithoutVariablesLock unlocked;
   sql_print_information("RocksDB: Manual memtable flush.");
-  const Status flushed = engine->database().FlushMemtables();
+  const Status flushed = engine->database().maintenance().FlushMemtables();
   if (!flushed.ok()) PushError(flushed);
 }
 
@@ -216,8 +216,8 @@ void FlushAndCompactLevelZeroNow(THD*, SysVar*, void*, const void*) {
   if (engine == nullptr) return;
   WithoutVariablesLock unlocked;
   sql_print_information("RocksDB: Manual memtable and L0 flush.");
-  Status done = engine->database().FlushMemtables();
-  if (done.ok()) done = engine->database().CompactLevelZero();
+  Status done = engine->database().maintenance().FlushMemtables();
+  if (done.ok()) done = engine->database().maintenance().CompactLevelZero();
   if (!done.ok()) PushError(done);
 }
 
@@ -253,7 +253,7 @@ void CreateCheckpointNow(THD*, SysVar* variable, void*, const void* value) {
     return;
   }
   WithoutVariablesLock unlocked;
-  const Status created = engine->database().CreateCheckpoint(path);
+  const Status created = engine->database().maintenance().CreateCheckpoint(path);
   if (!created.ok()) PushError(created);
 }
 
@@ -261,7 +261,7 @@ void UpdateFamilyOptionsNow(THD* thd, SysVar*, void* variable, const void* value
   Engine* const engine = RunningEngine();
   const char* const text = *static_cast<const char* const*>(value);
   if (engine != nullptr && text != nullptr) {
-    const Status updated = engine->database().UpdateFamilyOptions(text);
+    const Status updated = engine->database().families().UpdateOptions(text);
     if (updated.code() == StatusCode::kInvalidArgument) {
       push_warning(thd, Sql_condition::WARN_LEVEL_WARN, ER_WRONG_ARGUMENTS,
                    updated.ToString().c_str());
@@ -400,13 +400,14 @@ void CompactFamilyNow(THD* thd, SysVar*, void*, const void* value) {
   const char* name = *static_cast<const char* const*>(value);
   if (engine == nullptr || name == nullptr || *name == '\0') return;
   Database& database = engine->database();
-  const ColumnFamily* const family = database.FindFamily(name);
+  const ColumnFamily* const family = database.families().Find(name);
   if (family == nullptr) {
     sql_print_warning("RocksDB: Column family '%s' not found.", name);
     my_error(ER_WRONG_VALUE_FOR_VAR, MYF(0), "rocksdb_compact_cf", name);
     return;
   }
-  if (database.manual_compactions_running() >= global_variables.max_manual_compactions) {
+  if (database.maintenance().manual_compactions_running() >=
+      global_variables.max_manual_compactions) {
     my_error(
         ER_INTERNAL_ERROR, MYF(0),
         "Can't schedule more manual compactions. Increase rocksdb_max_manual_compactions or stop "
@@ -418,7 +419,7 @@ void CompactFamilyNow(THD* thd, SysVar*, void*, const void* value) {
   // The first look at a session's variables takes that lock.
   const auto threads = static_cast<uint32_t>(THDVAR(thd, manual_compaction_threads));
   const Status compacted =
-      WaitBeforeCompaction(thd) ? database.Compact(*family, threads) : Status();
+      WaitBeforeCompaction(thd) ? database.maintenance().Compact(*family, threads) : Status();
   if (!compacted.ok()) PushError(compacted);
 }
 
@@ -524,14 +525,14 @@ void ApplyToRunningEngine() {
   engine->io_watchdog().SetLimit(std::chrono::seconds(global_variables.io_write_timeout));
   engine->upkeep().SetRecountRate(global_variables.stats_recalc_rate);
   if (!global_variables.pause_background_work) return;
-  const Status paused = engine->database().PauseBackgroundWork();
+  const Status paused = engine->database().maintenance().PauseBackgroundWork();
   if (!paused.ok()) sql_print_error("RocksDB: pausing: %s", paused.ToString().c_str());
 }
 
 void ResumeBackgroundWork() {
   Engine* const engine = RunningEngine();
   if (engine == nullptr || !global_variables.pause_background_work) return;
-  const Status resumed = engine->database().ContinueBackgroundWork();
+  const Status resumed = engine->database().maintenance().ContinueBackgroundWork();
   if (!resumed.ok()) sql_print_error("RocksDB: resuming: %s", resumed.ToString().c_str());
   global_variables.pause_background_work = false;
 }

@@ -191,7 +191,7 @@ Result<std::vector<IndexEntry>> Dictionary::MakeIndexes(const std::vector<NewInd
           "the column family __system__ holds the data dictionary and cannot hold an index");
     }
     CAIRN_ASSIGN_OR_RETURN(const ColumnFamily* const family,
-                           database_->FindOrCreateFamily(index.family_name));
+                           database_->families().FindOrCreate(index.family_name));
     const auto bad = bad_families_.find(family->id);
     if (bad != bad_families_.end()) {
       return Status(StatusCode::kQuarantined,

@@ -256,7 +256,7 @@ class Dictionary::Loader {
 
   Result<uint32_t> LargestNumberInData() {
     uint32_t largest = 0;
-    for (const ColumnFamily* family : database_.Families()) {
+    for (const ColumnFamily* family : database_.families().All()) {
       if (family->id == database_.system_family().id) continue;
       rocksdb::ReadOptions options;
       options.total_order_seek = true;
@@ -282,7 +282,7 @@ class Dictionary::Loader {
       return ": " + bad->second;
     }
     if (!indexes_.contains(id)) return " has no record";
-    if (database_.FindFamily(id.column_family) == nullptr)
+    if (database_.families().Find(id.column_family) == nullptr)
       return ": the column family does not exist";
     if (const auto bad = dictionary_.bad_families_.find(id.column_family);
         bad != dictionary_.bad_families_.end()) {
@@ -310,7 +310,7 @@ class Dictionary::Loader {
       }
       const IndexInfo& info = indexes_.at(id);
       primary_keys += info.kind != IndexKind::kSecondary;
-      table->indexes.push_back(IndexEntry{id, info, database_.FindFamily(id.column_family)});
+      table->indexes.push_back(IndexEntry{id, info, database_.families().Find(id.column_family)});
     }
     if (primary_keys != 1) {
       return Quarantine(entry.name, entry.ids,

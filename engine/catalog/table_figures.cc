@@ -8,14 +8,14 @@ namespace cairn {
 
 TableFigureReader::TableFigureReader(Database* database) : database_(database) {
   bool counted_all = true;
-  for (const ColumnFamily* family : database->Families()) {
+  for (const ColumnFamily* family : database->families().All()) {
     if (family == &database->system_family()) continue;  // Holds no table.
     if (database->file_statistics().CountedAt(family->id).has_value()) continue;
     database->file_statistics().MarkStale(family->id);
     counted_all = false;
   }
   if (counted_all) return;  // Upkeep counts what changes since.
-  const Status counted = database->RefreshStatistics();
+  const Status counted = database->maintenance().RefreshStatistics();
   if (!counted.ok()) {
     database->log().Write(Severity::kWarning, "counting files: " + counted.ToString());
   }

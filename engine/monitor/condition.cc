@@ -30,7 +30,7 @@ uint64_t PropertyOf(const Database& database, const ColumnFamily& family,
 
 uint64_t Sum(const Database& database, const std::string& property) {
   uint64_t sum = 0;
-  for (const ColumnFamily* family : database.Families()) {
+  for (const ColumnFamily* family : database.families().All()) {
     sum += PropertyOf(database, *family, property);
   }
   return sum;
@@ -59,7 +59,7 @@ struct Levels {
 
 Levels ReadLevels(const Database& database) {
   Levels levels;
-  for (const ColumnFamily* family : database.Families()) {
+  for (const ColumnFamily* family : database.families().All()) {
     std::map<std::string, std::string> figures;
     database.rocksdb()->GetMapProperty(family->handle, Properties::kCFStats, &figures);
     for (size_t level = 0; level < levels.files.size(); ++level) {
@@ -82,7 +82,7 @@ struct Nearness {
 
 Nearness ReadNearness(const Database& database) {
   Nearness nearest;
-  for (const ColumnFamily* family : database.Families()) {
+  for (const ColumnFamily* family : database.families().All()) {
     const rocksdb::Options options = database.rocksdb()->GetOptions(family->handle);
     const uint64_t files = FilesOfLevel(database, *family, 0);
     const uint64_t pending =
@@ -119,7 +119,7 @@ std::vector<Counter> ReadCondition(const Database& database) {
       {"block_cache_capacity", Shared(database, Properties::kBlockCacheCapacity)},
       {"block_cache_pinned", Shared(database, Properties::kBlockCachePinnedUsage)},
       {"block_cache_usage", Shared(database, Properties::kBlockCacheUsage)},
-      {"checkpoint_bytes_held", database.backup_checkpoint().bytes()},
+      {"checkpoint_bytes_held", database.maintenance().backup_checkpoint().bytes()},
       {"compaction_rest_ms", database.pace() == nullptr ? 0 : database.pace()->rested_us() / 1000},
       {"damaged_files", database.damaged_files().count()},
       {"data_bytes", Sum(database, Properties::kLiveSstFilesSize)},
@@ -128,9 +128,9 @@ std::vector<Counter> ReadCondition(const Database& database) {
       {"disk_free_bytes", unknown ? 0 : disk.available},
       {"file_bytes", Sum(database, Properties::kTotalSstFilesSize)},
       {"immutable_memtables", Sum(database, Properties::kNumImmutableMemTable)},
-      {"level0_merges_for_reads", database.level_zero_merges_for_reads()},
+      {"level0_merges_for_reads", database.maintenance().level_zero_merges_for_reads()},
       {"level0_slowdown_percent", nearness.level0_percent},
-      {"memtables_written_for_reads", database.memtables_written_for_reads()},
+      {"memtables_written_for_reads", database.maintenance().memtables_written_for_reads()},
       {"oldest_snapshot_seconds", OldestSnapshotSeconds(database)},
       {"pending_compaction_bytes", Sum(database, Properties::kEstimatePendingCompactionBytes)},
       {"pending_compaction_slowdown_percent", nearness.pending_compaction_percent},

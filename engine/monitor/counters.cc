@@ -16,7 +16,7 @@ using rocksdb::WriteStallCondition;
 // A property of RocksDB, summed over the column families.
 uint64_t SumOf(const Database& database, const char* property) {
   uint64_t sum = 0;
-  for (const ColumnFamily* family : database.Families()) {
+  for (const ColumnFamily* family : database.families().All()) {
     uint64_t value = 0;
     if (database.rocksdb()->GetIntProperty(family->handle, property, &value)) sum += value;
   }
@@ -29,7 +29,7 @@ uint64_t FileEntries(const Database& database, std::atomic<uint64_t> CollectorCo
 
 std::map<std::string, uint64_t> StallCounts(const Database& database) {
   std::map<std::string, uint64_t> sums;
-  for (const ColumnFamily* family : database.Families()) {
+  for (const ColumnFamily* family : database.families().All()) {
     std::map<std::string, std::string> counts;
     if (!database.rocksdb()->GetMapProperty(family->handle,
                                             rocksdb::DB::Properties::kCFWriteStallStats, &counts)) {

@@ -102,7 +102,7 @@ std::vector<StatusSection> DescribeEngineStatus(const Database& database) {
   sections.push_back({"STATISTICS", kWholeDatabase, DescribeStatistics(database)});
   sections.push_back({"DBSTATS", kWholeDatabase,
                       Property(database, database.default_family(), "rocksdb.dbstats")});
-  std::vector<const ColumnFamily*> families = database.Families();
+  std::vector<const ColumnFamily*> families = database.families().All();
   std::sort(families.begin(), families.end(),
             [](const ColumnFamily* a, const ColumnFamily* b) { return a->name < b->name; });
   for (const ColumnFamily* family : families) {

@@ -99,7 +99,7 @@ void AppendTableOptions(const rocksdb::TableFactory& factory,
 
 Result<std::vector<DataFile>> ListDataFiles(const Database& database) {
   std::vector<DataFile> files;
-  for (const ColumnFamily* family : database.Families()) {
+  for (const ColumnFamily* family : database.families().All()) {
     rocksdb::TablePropertiesCollection properties;
     CAIRN_RETURN_IF_ERROR(
         FromRocksDb(database.rocksdb()->GetPropertiesOfAllTables(family->handle, &properties)));

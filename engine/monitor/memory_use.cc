@@ -39,7 +39,7 @@ CacheUse ReadBlockCaches(const Database& database) {
   using Role = rocksdb::CacheEntryRole;
   CacheUse use;
   std::set<const rocksdb::Cache*> seen;
-  for (const ColumnFamily* family : database.Families()) {
+  for (const ColumnFamily* family : database.families().All()) {
     const rocksdb::Options options = database.rocksdb()->GetOptions(family->handle);
     const auto* const table = options.table_factory->GetOptions<rocksdb::BlockBasedTableOptions>();
     if (table == nullptr || table->block_cache == nullptr) continue;

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "engine/base/bytes.h"
-#include "engine/store/database.h"
+#include "engine/store/column_families.h"
 #include "rocksdb/slice.h"
 
 namespace cairn {

@@ -38,7 +38,7 @@ std::vector<rocksdb::ColumnFamilyHandle*> ChangedFamilies(const Database& databa
                                                           rocksdb::WriteBatchWithIndex* batch) {
   std::vector<rocksdb::ColumnFamilyHandle*> families;
   for (const auto& [id, counts] : batch->GetCFStats()) {
-    const ColumnFamily* const family = database.FindFamily(id);
+    const ColumnFamily* const family = database.families().Find(id);
     if (family != nullptr) families.push_back(family->handle);
   }
   return families;

@@ -70,7 +70,7 @@ rocksdb::Status LockKey(rocksdb::Transaction* holder, const ColumnFamily& family
 Status TakeLocks(Database* database, const LockList& locks, rocksdb::Transaction* holder) {
   holder->SetLockTimeout(0);
   for (const auto& [range, mode] : locks) {
-    const ColumnFamily* const family = database->FindFamily(range.family);
+    const ColumnFamily* const family = database->families().Find(range.family);
     if (family == nullptr || !IsOneKey(range)) continue;
     const rocksdb::Status locked = LockKey(holder, *family, range.first, mode);
     if (!locked.ok() && !locked.IsTimedOut()) return FromRocksDb(locked);

@@ -59,7 +59,7 @@ void BackupWatch::Run() {
 Status BackupWatch::FlushAbove(uint64_t bytes) {
   std::vector<std::pair<uint64_t, const ColumnFamily*>> memtables;
   uint64_t left = 0;
-  for (const ColumnFamily* family : database_->Families()) {
+  for (const ColumnFamily* family : database_->families().All()) {
     using Properties = rocksdb::DB::Properties;
     if (PropertyOf(*database_, *family, Properties::kNumEntriesActiveMemTable) == 0) continue;
     memtables.emplace_back(PropertyOf(*database_, *family, Properties::kCurSizeActiveMemTable),
@@ -79,7 +79,7 @@ Status BackupWatch::FlushAbove(uint64_t bytes) {
 }
 
 void BackupWatch::RemoveOldCopy() {
-  BackupCheckpoint& copy = database_->backup_checkpoint();
+  BackupCheckpoint& copy = database_->maintenance().backup_checkpoint();
   if (!copy.IsOlderThan(expire_seconds_, database_->NowSeconds()) || copy_is_in_use_()) return;
   const uint64_t bytes = copy.bytes();
   const Status removed = copy.Remove();

@@ -37,12 +37,12 @@ Upkeep::~Upkeep() {
   cancel_compaction_ = true;  // Who sees it finds the alarm stopped.
   statistics_alarm_.Stop();
   merge_alarm_.Stop();
-  database_->AbortCompactions();  // A merge may have minutes to go.
+  database_->maintenance().AbortCompactions();  // A merge may have minutes to go.
   sync_thread_.join();
   removal_thread_.join();
   statistics_thread_.join();
   merge_thread_.join();
-  database_->ResumeCompactions();
+  database_->maintenance().ResumeCompactions();
 }
 
 void Upkeep::RemoveDroppedIndexes() { removal_alarm_.Ring(); }
@@ -60,7 +60,7 @@ void Upkeep::SyncLogLoop() {
 }
 
 Status Upkeep::UpdateStatistics() {
-  const Status refreshed = database_->RefreshStatistics();
+  const Status refreshed = database_->maintenance().RefreshStatistics();
   const Status saved = dictionary_->SaveStatistics();
   return refreshed.ok() ? saved : refreshed;
 }
@@ -98,7 +98,7 @@ void Upkeep::KeepStatisticsLoop() {
                              "updating the statistics of indexes: " + updated.ToString());
     }
     failing = !updated.ok();
-    const Status flushed = database_->FlushMemtablesWhereItPays();
+    const Status flushed = database_->maintenance().FlushMemtablesWhereItPays();
     if (!flushed.ok() && !failing_flush) {
       database_->log().Write(Severity::kWarning,
                              "writing out what scans read in memory: " + flushed.ToString());
@@ -113,7 +113,7 @@ void Upkeep::KeepStatisticsLoop() {
 void Upkeep::MergeLoop() {
   bool failing = false;
   while (merge_alarm_.Wait(kMergeInterval)) {
-    const Status merged = database_->MergeLevelZeroWhereItPays(cancel_compaction_);
+    const Status merged = database_->maintenance().MergeLevelZeroWhereItPays(cancel_compaction_);
     if (!merged.ok() && !failing) {
       database_->log().Write(Severity::kWarning,
                              "merging files that reads ask one by one: " + merged.ToString());
@@ -143,7 +143,7 @@ void Upkeep::RemoveDroppedIndexesLoop() {
 // Deletes whole files inside the index's range, lets compactions filter the rest, and forgets the
 // index when no entry is left.
 Status Upkeep::RemoveIndex(IndexId id) {
-  const ColumnFamily* family = database_->FindFamily(id.column_family);
+  const ColumnFamily* family = database_->families().Find(id.column_family);
   if (family == nullptr) return dictionary_->ForgetDroppedIndex(id);
   const IndexRange range(*family, id.index_number);
   rocksdb::TransactionDB* const db = database_->rocksdb();
@@ -165,7 +165,8 @@ Status Upkeep::RemoveIndex(IndexId id) {
   if (!empty) {
     CAIRN_RETURN_IF_ERROR(FromRocksDb(rocksdb::DeleteFilesInRange(
         db->GetBaseDB(), family->handle, &range.lower(), &range.upper(), /*include_end=*/false)));
-    CAIRN_RETURN_IF_ERROR(database_->CompactIndex(*family, id.index_number, &cancel_compaction_));
+    CAIRN_RETURN_IF_ERROR(
+        database_->maintenance().CompactIndex(*family, id.index_number, &cancel_compaction_));
     CAIRN_ASSIGN_OR_RETURN(empty, is_empty());
   }
   // A transaction that was open during the drop may still hold entries; the next round looks again.

@@ -19,7 +19,7 @@ ST_FIELD_INFO columns[] = {Show::Column("CF_NAME", Show::Varchar(kNameWidth), NO
 
 bool Fill(Engine* engine, SchemaTableWriter* writer) {
   const Database& database = engine->database();
-  for (const ColumnFamily* family : database.Families()) {
+  for (const ColumnFamily* family : database.families().All()) {
     std::map<std::string, std::string> figures;
     if (!database.rocksdb()->GetMapProperty(family->handle, "rocksdb.cfstats", &figures)) continue;
     // Named "compaction.<level>.<type>", among others.

@@ -43,7 +43,7 @@ bool Fill(Engine* engine, SchemaTableWriter* writer) {
     ++number;
     for (size_t i = 0; i < path.path.size(); ++i) {
       const rocksdb::DeadlockInfo& waiter = path.path[i];
-      const ColumnFamily* const family = engine->database().FindFamily(waiter.m_cf_id);
+      const ColumnFamily* const family = engine->database().families().Find(waiter.m_cf_id);
       const uint32_t index_number = waiter.m_waiting_key.size() < kIndexNumberBytes
                                         ? 0
                                         : LoadBigEndian<uint32_t>(waiter.m_waiting_key.data());

@@ -15,7 +15,7 @@ ST_FIELD_INFO columns[] = {Show::Column("CF_NAME", Show::Varchar(kNameWidth), NO
 
 bool Fill(Engine* engine, SchemaTableWriter* writer) {
   const Database& database = engine->database();
-  std::vector<const ColumnFamily*> families = database.Families();
+  std::vector<const ColumnFamily*> families = database.families().All();
   std::sort(families.begin(), families.end(),
             [](const ColumnFamily* a, const ColumnFamily* b) { return a->name < b->name; });
   for (const ColumnFamily* family : families) {

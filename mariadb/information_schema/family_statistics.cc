@@ -28,7 +28,7 @@ constexpr Figure kFigures[] = {
 
 bool Fill(Engine* engine, SchemaTableWriter* writer) {
   const Database& database = engine->database();
-  for (const ColumnFamily* family : database.Families()) {
+  for (const ColumnFamily* family : database.families().All()) {
     for (const Figure& figure : kFigures) {
       uint64_t value = 0;
       if (!database.rocksdb()->GetIntProperty(family->handle, figure.property, &value)) continue;

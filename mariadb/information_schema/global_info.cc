@@ -16,7 +16,7 @@ bool Fill(Engine* engine, SchemaTableWriter* writer) {
   writer->Text("MAX_INDEX_ID").Text("MAX_INDEX_ID");
   if (!writer->Text(std::to_string(dictionary.max_index_number())).Send()) return false;
   for (const auto& [id, flags] : dictionary.FamilyFlags()) {
-    const ColumnFamily* const family = engine->database().FindFamily(id);
+    const ColumnFamily* const family = engine->database().families().Find(id);
     const std::string name = family == nullptr ? "" : family->name;
     writer->Text("CF_FLAGS").Text(std::to_string(id));
     if (!writer->Text(name + " [" + std::to_string(flags) + "]").Send()) return false;

@@ -50,7 +50,7 @@ bool SendLevel(const ColumnFamily& family, const FamilyLevels& all, const LevelF
 
 bool Fill(Engine* engine, SchemaTableWriter* writer) {
   const Database& database = engine->database();
-  for (const ColumnFamily* family : database.Families()) {
+  for (const ColumnFamily* family : database.families().All()) {
     const FamilyLevels all = ListLevels(database, *family);
     for (const LevelFigures& level : all.levels) {
       if (!SendLevel(*family, all, level, writer)) return false;

@@ -125,7 +125,7 @@ bool SendDamage(Engine* engine, const DamagedFile& damage,
   if (file == files.end() && !damage.name.empty()) return true;
   const rocksdb::LiveFileMetaData* const found = file == files.end() ? nullptr : &*file;
   const ColumnFamily* const family =
-      found == nullptr ? nullptr : engine->database().FindFamily(found->column_family_name);
+      found == nullptr ? nullptr : engine->database().families().Find(found->column_family_name);
   writer->Text("damaged").Text("damaged file");
   writer->TextOrNull(found == nullptr ? std::string() : found->column_family_name);
   writer->Unsigned(damage.attempts).Null().Time(damage.found_us).Null();

@@ -240,7 +240,7 @@ TEST_F(QuarantineTest, NumbersOfDataThatOutlivedItsTableAreNotHandedOutAgain) {
   ASSERT_TRUE(database_->rocksdb()
                   ->Put(rocksdb::WriteOptions(), database_->default_family().handle, key + "k", "v")
                   .ok());
-  ASSERT_TRUE(database_->FlushMemtables().ok());
+  ASSERT_TRUE(database_->maintenance().FlushMemtables().ok());
   ASSERT_TRUE(Load().ok());
   EXPECT_EQ(dictionary_->max_index_number(), 259u) << "a key that nobody knows is damage";
   Put("something", "to be damaged");

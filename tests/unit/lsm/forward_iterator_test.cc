@@ -40,7 +40,7 @@ class ForwardIteratorTest : public ::testing::TestWithParam<const char*> {
     auto opened = Database::Open(std::move(options), &disk_.log());
     ASSERT_TRUE(opened.ok()) << opened.status().ToString();
     database_ = std::move(opened).value();
-    family_ = *database_->FindOrCreateFamily(GetParam());
+    family_ = *database_->families().FindOrCreate(GetParam());
   }
 
   void TearDown() override {
@@ -59,7 +59,7 @@ class ForwardIteratorTest : public ::testing::TestWithParam<const char*> {
         break;
       case 1:
         if (Below(4) == 0) {
-          ASSERT_TRUE(database_->Compact(*family_).ok());
+          ASSERT_TRUE(database_->maintenance().Compact(*family_).ok());
         }
         break;
       case 2:
@@ -212,8 +212,8 @@ TEST_P(ForwardIteratorTest, KeepsTheStateThatItWasMadeAt) {
   for (int i = 0; i < kKeys; ++i) {
     ASSERT_TRUE(db->Put(rocksdb::WriteOptions(), family_->handle, KeyOf(i), "new").ok());
   }
-  ASSERT_TRUE(database_->FlushMemtables().ok());
-  ASSERT_TRUE(database_->Compact(*family_).ok());
+  ASSERT_TRUE(database_->maintenance().FlushMemtables().ok());
+  ASSERT_TRUE(database_->maintenance().Compact(*family_).ok());
   int entries = 0;
   for (forward->Seek(KeyOf(family_->reverse ? kKeys : 0)); forward->Valid(); forward->Next()) {
     EXPECT_EQ(forward->value(), "old");
@@ -282,8 +282,8 @@ TEST_P(ForwardIteratorTest, ShowsKeysThatAreShorterThanAnIndexNumber) {
     }
     ASSERT_TRUE(db->Delete(rocksdb::WriteOptions(), family_->handle, "\0\0"s).ok());
     if (in_files) {
-      ASSERT_TRUE(database_->FlushMemtables().ok());
-      ASSERT_TRUE(database_->Compact(*family_).ok());
+      ASSERT_TRUE(database_->maintenance().FlushMemtables().ok());
+      ASSERT_TRUE(database_->maintenance().Compact(*family_).ok());
     }
     rocksdb::ReadOptions options;
     options.total_order_seek = true;

@@ -101,9 +101,9 @@ class MergeWhereItPaysTest : public ::testing::TestWithParam<const char*> {
   void SetUp() override {
     rocksdb::SetPerfLevel(rocksdb::PerfLevel::kDisable);  // As sessions do.
     database_ = disk_.Open();
-    family_ = *database_->FindOrCreateFamily(GetParam());
+    family_ = *database_->families().FindOrCreate(GetParam());
     WriteFile();
-    ASSERT_TRUE(database_->Compact(*family_).ok());
+    ASSERT_TRUE(database_->maintenance().Compact(*family_).ok());
     family_->may_have_range_deletions = false;
   }
 
@@ -119,7 +119,7 @@ class MergeWhereItPaysTest : public ::testing::TestWithParam<const char*> {
       ASSERT_TRUE(
           db()->Put(rocksdb::WriteOptions(), family_->handle, KeyOf(index, i), "value").ok());
     }
-    ASSERT_TRUE(database_->FlushMemtables().ok());
+    ASSERT_TRUE(database_->maintenance().FlushMemtables().ok());
   }
 
   size_t FilesInLevelZero() const {
@@ -145,7 +145,7 @@ class MergeWhereItPaysTest : public ::testing::TestWithParam<const char*> {
     ASSERT_TRUE(iterator->status().ok());
   }
 
-  void Merge() { ASSERT_TRUE(database_->MergeLevelZeroWhereItPays(cancel_).ok()); }
+  void Merge() { ASSERT_TRUE(database_->maintenance().MergeLevelZeroWhereItPays(cancel_).ok()); }
 
   MemoryDisk disk_;
   std::unique_ptr<Database> database_;
@@ -201,11 +201,11 @@ TEST_P(MergeWhereItPaysTest, FilesAreMergedWithOneAnother) {
   for (char& byte : large) byte = static_cast<char>(random());
   ASSERT_TRUE(db()->Put(rocksdb::WriteOptions(), family_->handle, KeyOf(0, 3), large).ok());
   ASSERT_TRUE(db()->Put(rocksdb::WriteOptions(), family_->handle, KeyOf(0, 4), "old").ok());
-  ASSERT_TRUE(database_->Compact(*family_).ok());
+  ASSERT_TRUE(database_->maintenance().Compact(*family_).ok());
   const rocksdb::Snapshot* const before = db()->GetSnapshot();
   WriteFile();
   ASSERT_TRUE(db()->Delete(rocksdb::WriteOptions(), family_->handle, KeyOf(0, 3)).ok());
-  ASSERT_TRUE(database_->FlushMemtables().ok());
+  ASSERT_TRUE(database_->maintenance().FlushMemtables().ok());
   ASSERT_EQ(FilesInLevelZero(), 2u);
   Search(kMany);
   Merge();
@@ -225,7 +225,7 @@ TEST_P(MergeWhereItPaysTest, FilesAreMergedWithOneAnother) {
 // RocksDB reports no event of such a merge.
 TEST_P(MergeWhereItPaysTest, StatisticsAreThoseOfTheNewFiles) {
   WriteFile();
-  ASSERT_TRUE(database_->RefreshStatistics().ok());
+  ASSERT_TRUE(database_->maintenance().RefreshStatistics().ok());
   const IndexId index{family_->id, 256};
   const auto before = database_->file_statistics().Find(index);
   ASSERT_TRUE(before.has_value());
@@ -234,21 +234,21 @@ TEST_P(MergeWhereItPaysTest, StatisticsAreThoseOfTheNewFiles) {
   Merge();
   ASSERT_EQ(FilesInLevelZero(), 0u);
   EXPECT_FALSE(database_->file_statistics().Find(index).has_value());
-  ASSERT_TRUE(database_->RefreshStatistics().ok());
+  ASSERT_TRUE(database_->maintenance().RefreshStatistics().ok());
   const auto after = database_->file_statistics().Find(index);
   ASSERT_TRUE(after.has_value());
   EXPECT_EQ(after->row_count, kKeys);
-  EXPECT_EQ(database_->level_zero_merges_for_reads(), 1u);
+  EXPECT_EQ(database_->maintenance().level_zero_merges_for_reads(), 1u);
 }
 
 // As at a shutdown, which does not wait for it.
 TEST_P(MergeWhereItPaysTest, EndsWhenCompactionsAreAborted) {
   WriteFile();
   Search(kMany);
-  database_->AbortCompactions();
+  database_->maintenance().AbortCompactions();
   Merge();
   EXPECT_EQ(FilesInLevelZero(), 1u);
-  database_->ResumeCompactions();
+  database_->maintenance().ResumeCompactions();
   Merge();
   EXPECT_EQ(FilesInLevelZero(), 0u);
 }
@@ -261,7 +261,7 @@ TEST_P(MergeWhereItPaysTest, EndsWhenCompactionsAreAbortedMeanwhile) {
     const std::string key = KeyOf(0, i % 256) + std::to_string(i);
     ASSERT_TRUE(db()->Put(rocksdb::WriteOptions(), family_->handle, key, value).ok());
   }
-  ASSERT_TRUE(database_->Compact(*family_).ok());
+  ASSERT_TRUE(database_->maintenance().Compact(*family_).ok());
   WriteFile();
   Search(4 * kMany);
   const auto is_merging = [this] {
@@ -275,10 +275,10 @@ TEST_P(MergeWhereItPaysTest, EndsWhenCompactionsAreAbortedMeanwhile) {
     ended = true;
   });
   while (!is_merging() && !ended) std::this_thread::yield();
-  database_->AbortCompactions();
+  database_->maintenance().AbortCompactions();
   merging.join();
   EXPECT_EQ(FilesInLevelZero(), 1u);
-  database_->ResumeCompactions();
+  database_->maintenance().ResumeCompactions();
   Merge();
   EXPECT_EQ(FilesInLevelZero(), 0u);
 }
@@ -286,10 +286,10 @@ TEST_P(MergeWhereItPaysTest, EndsWhenCompactionsAreAbortedMeanwhile) {
 TEST_P(MergeWhereItPaysTest, NotWhileBackgroundWorkIsPaused) {
   WriteFile();
   Search(kMany);
-  ASSERT_TRUE(database_->PauseBackgroundWork().ok());
+  ASSERT_TRUE(database_->maintenance().PauseBackgroundWork().ok());
   Merge();
   EXPECT_EQ(FilesInLevelZero(), 1u);
-  ASSERT_TRUE(database_->ContinueBackgroundWork().ok());
+  ASSERT_TRUE(database_->maintenance().ContinueBackgroundWork().ok());
   Merge();
   EXPECT_EQ(FilesInLevelZero(), 0u);
 }

@@ -62,7 +62,7 @@ class FlushWhereItPaysTest : public ::testing::TestWithParam<const char*> {
     auto opened = Database::Open(std::move(options), &disk_->log());
     ASSERT_TRUE(opened.ok()) << opened.status().ToString();
     database_ = std::move(opened).value();
-    family_ = *database_->FindOrCreateFamily(GetParam());
+    family_ = *database_->families().FindOrCreate(GetParam());
     for (int version = 0; version < kVersions; ++version) {
       for (int i = 0; i < kKeys; ++i) {
         Put(i);
@@ -108,15 +108,15 @@ INSTANTIATE_TEST_SUITE_P(Families, FlushWhereItPaysTest, ::testing::Values("defa
 
 TEST_P(FlushWhereItPaysTest, ScansOfOldVersionsEndWithAFile) {
   Scan(10);
-  ASSERT_TRUE(database_->FlushMemtablesWhereItPays().ok());
+  ASSERT_TRUE(database_->maintenance().FlushMemtablesWhereItPays().ok());
   EXPECT_EQ(EntriesInMemtable(), static_cast<uint64_t>(kKeys * kVersions));
   Scan(1000);
-  ASSERT_TRUE(database_->FlushMemtablesWhereItPays().ok());
+  ASSERT_TRUE(database_->maintenance().FlushMemtablesWhereItPays().ok());
   EXPECT_EQ(EntriesInMemtable(), 0u);
   // What lies in files is no reason for another one.
   Put(1);
   Scan(1000);
-  ASSERT_TRUE(database_->FlushMemtablesWhereItPays().ok());
+  ASSERT_TRUE(database_->maintenance().FlushMemtablesWhereItPays().ok());
   EXPECT_EQ(EntriesInMemtable(), 1u);
 }
 
@@ -124,19 +124,19 @@ TEST_P(FlushWhereItPaysTest, ScansOfOldVersionsEndWithAFile) {
 TEST_P(FlushWhereItPaysTest, TreesAreWrittenOutForWhatTheyGive) {
   ASSERT_NO_FATAL_FAILURE(Open(""));
   Scan(1000);
-  ASSERT_TRUE(database_->FlushMemtablesWhereItPays().ok());
+  ASSERT_TRUE(database_->maintenance().FlushMemtablesWhereItPays().ok());
   EXPECT_EQ(EntriesInMemtable(), static_cast<uint64_t>(kKeys * kVersions));
   Scan(10'000);
-  ASSERT_TRUE(database_->FlushMemtablesWhereItPays().ok());
+  ASSERT_TRUE(database_->maintenance().FlushMemtablesWhereItPays().ok());
   EXPECT_EQ(EntriesInMemtable(), 0u);
 }
 
 // What was wasted in a memtable that is gone says nothing of the next one.
 TEST_P(FlushWhereItPaysTest, AnotherMemtableBeginsAnew) {
   Scan(1000);
-  ASSERT_TRUE(database_->FlushMemtables().ok());
+  ASSERT_TRUE(database_->maintenance().FlushMemtables().ok());
   Put(1);
-  ASSERT_TRUE(database_->FlushMemtablesWhereItPays().ok());
+  ASSERT_TRUE(database_->maintenance().FlushMemtablesWhereItPays().ok());
   EXPECT_EQ(EntriesInMemtable(), 1u);
 }
 
@@ -144,7 +144,7 @@ TEST_P(FlushWhereItPaysTest, AnotherMemtableBeginsAnew) {
 TEST_P(FlushWhereItPaysTest, NotWhileFilesWaitForACompaction) {
   ASSERT_TRUE(db()->SetOptions(family_->handle, {{"disable_auto_compactions", "true"}}).ok());
   Scan(1000);
-  ASSERT_TRUE(database_->FlushMemtablesWhereItPays().ok());
+  ASSERT_TRUE(database_->maintenance().FlushMemtablesWhereItPays().ok());
   EXPECT_EQ(EntriesInMemtable(), static_cast<uint64_t>(kKeys * kVersions));
 }
 
@@ -152,13 +152,13 @@ TEST_P(FlushWhereItPaysTest, NotWhileFilesWaitForACompaction) {
 TEST_P(FlushWhereItPaysTest, NotWhileMemtablesWait) {
   ASSERT_TRUE(db()->PauseBackgroundWork().ok());
   Scan(1000);
-  ASSERT_TRUE(database_->FlushMemtablesWhereItPays().ok());
+  ASSERT_TRUE(database_->maintenance().FlushMemtablesWhereItPays().ok());
   EXPECT_EQ(EntriesInMemtable(), 0u);  // It waits.
   for (int version = 0; version < kVersions; ++version) {
     for (int i = 0; i < kKeys; ++i) Put(i);
   }
   Scan(1000);
-  ASSERT_TRUE(database_->FlushMemtablesWhereItPays().ok());
+  ASSERT_TRUE(database_->maintenance().FlushMemtablesWhereItPays().ok());
   EXPECT_EQ(EntriesInMemtable(), static_cast<uint64_t>(kKeys * kVersions));
   ASSERT_TRUE(db()->ContinueBackgroundWork().ok());
 }

@@ -26,7 +26,7 @@ class MemtableTreeTest : public ::testing::Test {
   }
 
   const rocksdb::MemTableRepFactory& MemtablesOf(const std::string& family) {
-    return *db_->GetOptions((*database_->FindOrCreateFamily(family))->handle).memtable_factory;
+    return *db_->GetOptions((*database_->families().FindOrCreate(family))->handle).memtable_factory;
   }
 
   MemoryDisk disk_;

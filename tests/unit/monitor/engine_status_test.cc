@@ -17,8 +17,8 @@ TEST(EngineStatus, SectionsComeInTheirOrderAndFamiliesByName) {
   options.db.statistics = rocksdb::CreateDBStatistics();
   auto database = Database::Open(std::move(options), &disk.log());
   ASSERT_TRUE(database.ok());
-  ASSERT_TRUE((*database)->FindOrCreateFamily("b").ok());
-  ASSERT_TRUE((*database)->FindOrCreateFamily("a").ok());
+  ASSERT_TRUE((*database)->families().FindOrCreate("b").ok());
+  ASSERT_TRUE((*database)->families().FindOrCreate("a").ok());
   (*database)->commit_latency().Add(100);
 
   std::vector<std::string> order;

@@ -18,9 +18,9 @@ TEST(AutoIncrementMerge, LargestValueWinsOverFlushesAndCompactions) {
     ASSERT_TRUE(database->rocksdb()
                     ->Merge(rocksdb::WriteOptions(), system, kKey, EncodeAutoIncrement(value))
                     .ok());
-    ASSERT_TRUE(database->FlushMemtables().ok());
+    ASSERT_TRUE(database->maintenance().FlushMemtables().ok());
   }
-  ASSERT_TRUE(database->Compact(database->system_family()).ok());
+  ASSERT_TRUE(database->maintenance().Compact(database->system_family()).ok());
   std::string stored;
   ASSERT_TRUE(database->rocksdb()->Get(rocksdb::ReadOptions(), system, kKey, &stored).ok());
   EXPECT_EQ(*DecodeAutoIncrement(stored), 9u);

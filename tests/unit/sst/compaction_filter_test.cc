@@ -35,8 +35,8 @@ TEST(CompactionFilter, RemovesEntriesOfDroppedIndexesOnly) {
   }
   database->dropped_indexes().Add(IndexId{0, 257});
   database->dropped_indexes().Add(IndexId{5, 258});  // Another column family.
-  ASSERT_TRUE(database->FlushMemtables().ok());
-  ASSERT_TRUE(database->Compact(database->default_family()).ok());
+  ASSERT_TRUE(database->maintenance().FlushMemtables().ok());
+  ASSERT_TRUE(database->maintenance().Compact(database->default_family()).ok());
   EXPECT_EQ(CountEntries(*database), 4u);
   std::string value;
   EXPECT_TRUE(
@@ -69,8 +69,8 @@ class ExpiringEntries : public ::testing::Test {
                     .ok());
   }
   size_t CountAfterCompaction() {
-    EXPECT_TRUE(database_->FlushMemtables().ok());
-    EXPECT_TRUE(database_->Compact(database_->default_family()).ok());
+    EXPECT_TRUE(database_->maintenance().FlushMemtables().ok());
+    EXPECT_TRUE(database_->maintenance().Compact(database_->default_family()).ok());
     return CountEntries(*database_);
   }
 
@@ -124,7 +124,7 @@ TEST_F(ExpiringEntries, MayHaveATombstoneOfASessionAboveThem) {
     Put(index, "a", kStart - 100);
     Put(index, "z", UINT64_MAX);
   }
-  ASSERT_TRUE(database_->FlushMemtables().ok());
+  ASSERT_TRUE(database_->maintenance().FlushMemtables().ok());
   rocksdb::CompactRangeOptions to_middle;
   to_middle.change_level = true;
   to_middle.target_level = 3;
@@ -135,9 +135,9 @@ TEST_F(ExpiringEntries, MayHaveATombstoneOfASessionAboveThem) {
   for (const uint32_t index : {kPrimary, kSecondary}) {
     Put(index, "a", kStart - 100);  // Expired as well; the older one makes its tombstone stay.
   }
-  ASSERT_TRUE(database_->FlushMemtables().ok());
+  ASSERT_TRUE(database_->maintenance().FlushMemtables().ok());
   database_->expiry().SetRemoves(true);
-  ASSERT_TRUE(database_->CompactLevelZero().ok());
+  ASSERT_TRUE(database_->maintenance().CompactLevelZero().ok());
   for (const uint32_t index : {kPrimary, kSecondary}) {
     ASSERT_TRUE(db->SingleDelete(rocksdb::WriteOptions(), family, Key(index, "a")).ok());
   }

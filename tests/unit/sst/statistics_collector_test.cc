@@ -36,7 +36,7 @@ class StatisticsCollectorTest : public ::testing::Test {
 
   // The statistics of all files of the default family, one after the other.
   std::vector<IndexStatistics> Flushed() {
-    EXPECT_TRUE(database_->FlushMemtables().ok());
+    EXPECT_TRUE(database_->maintenance().FlushMemtables().ok());
     std::vector<IndexStatistics> all;
     auto files = ListDataFiles(*database_);
     EXPECT_TRUE(files.ok());

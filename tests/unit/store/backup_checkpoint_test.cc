@@ -43,13 +43,14 @@ TEST(CheckpointPath, RelativeOneIsRefusedUnlessItIsInTheDataDirectory) {
 }
 
 TEST_F(BackupCheckpointTest, CopyHasTheMarkOfTheFormatIfTheDirectoryHas) {
-  ASSERT_TRUE(database_->CreateCheckpoint("/plain").ok());
+  ASSERT_TRUE(database_->maintenance().CreateCheckpoint("/plain").ok());
   EXPECT_TRUE(Exists("/plain/CURRENT"));
   EXPECT_FALSE(Exists("/plain/CAIRN_FORMAT"));
   ASSERT_TRUE(WriteDirectoryMarker(disk_.env(), "/memory").ok());
-  ASSERT_TRUE(database_->CreateCheckpoint("/marked").ok());
+  ASSERT_TRUE(database_->maintenance().CreateCheckpoint("/marked").ok());
   EXPECT_TRUE(Exists("/marked/CAIRN_FORMAT"));
-  EXPECT_EQ(database_->backup_checkpoint().bytes(), 0u) << "these are no copies of backups";
+  EXPECT_EQ(database_->maintenance().backup_checkpoint().bytes(), 0u)
+      << "these are no copies of backups";
 }
 
 TEST_F(BackupCheckpointTest, CopyHasItsLogsInItself) {
@@ -59,7 +60,7 @@ TEST_F(BackupCheckpointTest, CopyHasItsLogsInItself) {
   options.db.wal_dir = "/logs";
   auto opened = Database::Open(std::move(options), &disk_.log());
   ASSERT_TRUE(opened.ok()) << opened.status().ToString();
-  ASSERT_TRUE((*opened)->CreateCheckpoint("/copy").ok());
+  ASSERT_TRUE((*opened)->maintenance().CreateCheckpoint("/copy").ok());
   EXPECT_EQ(*StoredLogDirectory(disk_.env(), "/memory"), "/logs");
   EXPECT_EQ(*StoredLogDirectory(disk_.env(), "/copy"), "");
   DatabaseOptions of_copy = disk_.Options();
@@ -69,9 +70,9 @@ TEST_F(BackupCheckpointTest, CopyHasItsLogsInItself) {
 }
 
 TEST_F(BackupCheckpointTest, IsKnownFromItsMakingToItsRemoval) {
-  BackupCheckpoint& copy = database_->backup_checkpoint();
+  BackupCheckpoint& copy = database_->maintenance().backup_checkpoint();
   EXPECT_FALSE(copy.IsOlderThan(0, database_->NowSeconds()));
-  ASSERT_TRUE(database_->CreateCheckpoint(copy_ + "/").ok());
+  ASSERT_TRUE(database_->maintenance().CreateCheckpoint(copy_ + "/").ok());
   EXPECT_GT(copy.bytes(), 0u);
   EXPECT_TRUE(copy.IsOlderThan(0, database_->NowSeconds()));
   EXPECT_FALSE(copy.IsOlderThan(1000, database_->NowSeconds()));
@@ -80,11 +81,11 @@ TEST_F(BackupCheckpointTest, IsKnownFromItsMakingToItsRemoval) {
   EXPECT_FALSE(Exists(copy_ + "/CURRENT"));
   EXPECT_EQ(copy.bytes(), 0u);
   EXPECT_TRUE(copy.Remove().ok()) << "nothing is said where there is none";
-  ASSERT_TRUE(database_->CreateCheckpoint(copy_).ok()) << "the next one can be made";
+  ASSERT_TRUE(database_->maintenance().CreateCheckpoint(copy_).ok()) << "the next one can be made";
 }
 
 TEST_F(BackupCheckpointTest, StartRemovesWhatIsLeftWithANote) {
-  ASSERT_TRUE(database_->CreateCheckpoint(copy_).ok());
+  ASSERT_TRUE(database_->maintenance().CreateCheckpoint(copy_).ok());
   ASSERT_TRUE(disk_.env()->CreateDir(copy_ + ".tmp").ok());
   ASSERT_TRUE(rocksdb::WriteStringToFile(disk_.env(), "x", copy_ + ".tmp/000001.sst").ok());
   database_ = nullptr;

@@ -83,8 +83,8 @@ class DamagedDatabase : public testing::Test {
   DamagedDatabase() {
     database_ = disk_.Open();
     Put(0);
-    EXPECT_TRUE(database_->FlushMemtables().ok());
-    EXPECT_TRUE(database_->Compact(database_->default_family()).ok());
+    EXPECT_TRUE(database_->maintenance().FlushMemtables().ok());
+    EXPECT_TRUE(database_->maintenance().Compact(database_->default_family()).ok());
     std::vector<rocksdb::LiveFileMetaData> files;
     database_->rocksdb()->GetLiveFilesMetaData(&files);
     for (const auto& file : files) {
@@ -123,11 +123,12 @@ class DamagedDatabase : public testing::Test {
 TEST_F(DamagedDatabase, CompactionThatMeetsTheBlockDoesNotStopWrites) {
   for (int attempt = 0; attempt < 2; ++attempt) {
     ASSERT_TRUE(Put(attempt).ok());
-    ASSERT_TRUE(database_->FlushMemtables().ok());
-    EXPECT_EQ(database_->Compact(database_->default_family()).code(), StatusCode::kCorruption);
+    ASSERT_TRUE(database_->maintenance().FlushMemtables().ok());
+    EXPECT_EQ(database_->maintenance().Compact(database_->default_family()).code(),
+              StatusCode::kCorruption);
   }
   EXPECT_TRUE(Put(5).ok());
-  EXPECT_TRUE(database_->FlushMemtables().ok());
+  EXPECT_TRUE(database_->maintenance().FlushMemtables().ok());
   ASSERT_EQ(database_->damaged_files().count(), 1u);
   EXPECT_EQ(database_->damaged_files().List()[0].name, file_);
   EXPECT_EQ(TimesLogged("a compaction met damage: "), 1u);
@@ -136,8 +137,8 @@ TEST_F(DamagedDatabase, CompactionThatMeetsTheBlockDoesNotStopWrites) {
 
 TEST_F(DamagedDatabase, FileIsForgottenWithItsTable) {
   ASSERT_TRUE(Put(1).ok());
-  ASSERT_TRUE(database_->FlushMemtables().ok());
-  EXPECT_FALSE(database_->Compact(database_->default_family()).ok());
+  ASSERT_TRUE(database_->maintenance().FlushMemtables().ok());
+  EXPECT_FALSE(database_->maintenance().Compact(database_->default_family()).ok());
   ASSERT_EQ(database_->damaged_files().count(), 1u);
   const rocksdb::Slice first("row");
   const rocksdb::Slice last("rox");
@@ -145,7 +146,7 @@ TEST_F(DamagedDatabase, FileIsForgottenWithItsTable) {
                                           database_->default_family().handle, &first, &last)
                   .ok());
   EXPECT_EQ(database_->damaged_files().count(), 0u);
-  EXPECT_TRUE(database_->Compact(database_->default_family()).ok());
+  EXPECT_TRUE(database_->maintenance().Compact(database_->default_family()).ok());
 }
 
 }  // namespace

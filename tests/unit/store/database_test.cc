@@ -13,36 +13,6 @@
 namespace cairn {
 namespace {
 
-TEST(Database, NewDirectoryHasDefaultAndSystemFamilies) {
-  MemoryDisk disk;
-  const auto database = disk.Open();
-  EXPECT_EQ(database->default_family().id, 0u);
-  EXPECT_EQ(database->system_family().id, 1u);
-  EXPECT_EQ(database->FindFamily("nothing"), nullptr);
-}
-
-TEST(Database, FamiliesAndTheirDataSurviveReopening) {
-  MemoryDisk disk;
-  uint32_t id = 0;
-  {
-    const auto database = disk.Open();
-    const auto family = database->FindOrCreateFamily("rev:cf1");
-    ASSERT_TRUE(family.ok()) << family.status().ToString();
-    EXPECT_TRUE((*family)->reverse);
-    EXPECT_EQ(*database->FindOrCreateFamily("rev:cf1"), *family);
-    id = (*family)->id;
-    ASSERT_TRUE(
-        database->rocksdb()->Put(rocksdb::WriteOptions(), (*family)->handle, "key1", "value").ok());
-  }
-  const auto database = disk.Open();
-  const ColumnFamily* const family = database->FindFamily(id);
-  ASSERT_NE(family, nullptr);
-  EXPECT_EQ(family->name, "rev:cf1");
-  std::string value;
-  EXPECT_TRUE(
-      database->rocksdb()->Get(rocksdb::ReadOptions(), family->handle, "key1", &value).ok());
-}
-
 TEST(Database, SecondOpeningOfTheSameDirectoryIsRefusedAsBusy) {
   MemoryDisk disk;
   const auto database = disk.Open();
@@ -132,38 +102,6 @@ TEST_P(CutLog, LosesOnlyTheUnfinishedRecordOrIsRefused) {
 INSTANTIATE_TEST_SUITE_P(Modes, CutLog,
                          testing::Values(rocksdb::WALRecoveryMode::kTolerateCorruptedTailRecords,
                                          rocksdb::WALRecoveryMode::kAbsoluteConsistency));
-
-// What another program has done to the directory.
-TEST(Database, DeletionsOfRangesAreLookedForWhereTheyMayBe) {
-  MemoryDisk disk;
-  const auto count = [](Database* database) {
-    const ColumnFamily& family = database->default_family();
-    const std::unique_ptr<rocksdb::Iterator> rows = database->NewIterator(family, {});
-    size_t rows_seen = 0;
-    for (rows->Seek("k"); rows->Valid(); rows->Next()) ++rows_seen;
-    EXPECT_TRUE(rows->status().ok());
-    return rows_seen;
-  };
-  {
-    const std::unique_ptr<Database> database = disk.Open();
-    const ColumnFamily& family = database->default_family();
-    for (const char* key : {"k1", "k2", "k3"}) {
-      ASSERT_TRUE(database->rocksdb()->Put({}, family.handle, key, "value").ok());
-    }
-    ASSERT_TRUE(database->FlushMemtables().ok());
-    EXPECT_TRUE(family.may_have_range_deletions);
-    ASSERT_TRUE(database->RefreshStatistics().ok());
-    EXPECT_FALSE(family.may_have_range_deletions);
-    EXPECT_EQ(count(database.get()), 3u);
-    rocksdb::DB* const other_program = database->rocksdb()->GetRootDB();
-    ASSERT_TRUE(other_program->DeleteRange({}, family.handle, "k1", "k3").ok());
-    ASSERT_TRUE(database->FlushMemtables().ok());
-  }
-  const std::unique_ptr<Database> database = disk.Open();
-  ASSERT_TRUE(database->RefreshStatistics().ok());
-  EXPECT_TRUE(database->default_family().may_have_range_deletions);
-  EXPECT_EQ(count(database.get()), 1u);
-}
 
 }  // namespace
 }  // namespace cairn

@@ -39,7 +39,7 @@ class DirectoryCheck : public testing::Test {
             ->Put(rocksdb::WriteOptions(), (*database)->default_family().handle, "key", "row")
             .ok());
     if (flush) {
-      ASSERT_TRUE((*database)->FlushMemtables().ok());
+      ASSERT_TRUE((*database)->maintenance().FlushMemtables().ok());
     }
   }
 

@@ -51,7 +51,7 @@ TEST_F(DirectoryMarkerTest, RocksDbKeepsTheFile) {
     auto database = disk_.Open();
     ASSERT_NE(database, nullptr);
     ASSERT_TRUE(WriteDirectoryMarker(disk_.env(), "/memory").ok());
-    ASSERT_TRUE(database->FlushMemtables().ok());
+    ASSERT_TRUE(database->maintenance().FlushMemtables().ok());
   }
   EXPECT_TRUE(disk_.env()->FileExists("/memory/CAIRN_FORMAT").ok());
 }

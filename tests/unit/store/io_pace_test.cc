@@ -149,11 +149,11 @@ TEST(IoPaceTest, ADatabaseTellsOfItsFiles) {
   for (const char* key : {"a", "b"}) {
     ASSERT_TRUE(
         db.rocksdb()->Put(rocksdb::WriteOptions(), db.default_family().handle, key, "").ok());
-    ASSERT_TRUE(db.FlushMemtables().ok());
+    ASSERT_TRUE(db.maintenance().FlushMemtables().ok());
   }
   db.write_stalls().LookAtChanged();
   EXPECT_EQ(pace->Rest(), IoPace::kMostRest * (1 - 2 / 4.0 / 2));
-  ASSERT_TRUE(db.Compact(db.default_family()).ok());
+  ASSERT_TRUE(db.maintenance().Compact(db.default_family()).ok());
   db.write_stalls().LookAtChanged();
   EXPECT_EQ(pace->Rest(), IoPace::kMostRest);
   EXPECT_EQ(beginnings->rests, std::vector<double>{0}) << "somebody waits for it";
@@ -161,8 +161,8 @@ TEST(IoPaceTest, ADatabaseTellsOfItsFiles) {
   std::atomic<bool> cancel{false};
   ASSERT_TRUE(
       db.rocksdb()->Put(rocksdb::WriteOptions(), db.default_family().handle, kInOne, "").ok());
-  ASSERT_TRUE(db.FlushMemtables().ok());
-  ASSERT_TRUE(db.CompactIndex(db.default_family(), /*index_number=*/1, &cancel).ok());
+  ASSERT_TRUE(db.maintenance().FlushMemtables().ok());
+  ASSERT_TRUE(db.maintenance().CompactIndex(db.default_family(), /*index_number=*/1, &cancel).ok());
   ASSERT_EQ(beginnings->rests.size(), 1u);
   EXPECT_GT(beginnings->rests[0], 0) << "nobody waits for it";
 }
@@ -178,7 +178,7 @@ TEST(IoPaceTest, FilesThatNobodyMergesAreNoBacklog) {
   for (int i = 0; i < 9; ++i) {
     ASSERT_TRUE(
         db.rocksdb()->Put(rocksdb::WriteOptions(), db.default_family().handle, kInOne, "").ok());
-    ASSERT_TRUE(db.FlushMemtables().ok());
+    ASSERT_TRUE(db.maintenance().FlushMemtables().ok());
   }
   db.write_stalls().LookAtChanged();
   EXPECT_EQ(db.pace()->Rest(), IoPace::kMostRest);

@@ -381,12 +381,12 @@ TEST_F(LogsBesideFiles, ThatRocksDbDoesNotReadAreNotJudged) {
   Restore(good_);
   {
     const auto database = disk_.Open();
-    for (const ColumnFamily* family : database->Families()) {
+    for (const ColumnFamily* family : database->families().All()) {
       ASSERT_TRUE(database->rocksdb()
                       ->Put(rocksdb::WriteOptions(), family->handle, KeyOf(3), ValueOf(3))
                       .ok());
     }
-    ASSERT_TRUE(database->FlushMemtables().ok());  // Removes the older logs.
+    ASSERT_TRUE(database->maintenance().FlushMemtables().ok());  // Removes the older logs.
   }
   Write(log_, good_.substr(0, ends_[1] + 3) + std::string(600, 'x'));
   const auto database = Open(WALRecoveryMode::kAbsoluteConsistency);
@@ -398,7 +398,7 @@ TEST_F(LogsBesideFiles, StayAsTheyAreWhereTheDatabaseCannotBeOpened) {
   Restore(good_);
   {
     const auto database = disk_.Open();
-    ASSERT_TRUE(database->FlushMemtables().ok());
+    ASSERT_TRUE(database->maintenance().FlushMemtables().ok());
     ASSERT_TRUE(
         database->rocksdb()
             ->Put(rocksdb::WriteOptions(), database->default_family().handle, KeyOf(3), ValueOf(3))
@@ -429,7 +429,7 @@ TEST_F(LogsBesideFiles, MayEndWithinARecordThatAllFilesHave) {
   Restore(good_);
   {
     const auto database = disk_.Open();
-    for (const ColumnFamily* family : database->Families()) {
+    for (const ColumnFamily* family : database->families().All()) {
       ASSERT_TRUE(database->rocksdb()->Flush(rocksdb::FlushOptions(), family->handle).ok());
     }
   }

@@ -142,7 +142,7 @@ class LogNamesTest : public testing::Test {
     for (int log = 0; log < logs; ++log) {
       ASSERT_TRUE(PutSynced(database, std::to_string(log)).ok());
       EXPECT_THAT(names_.unsynced(), IsEmpty()) << "log " << log;
-      ASSERT_TRUE(database->FlushMemtables().ok());
+      ASSERT_TRUE(database->maintenance().FlushMemtables().ok());
     }
   }
 

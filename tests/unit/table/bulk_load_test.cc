@@ -129,7 +129,7 @@ TEST_F(BulkLoadTest, RowsInMemtablesAndInFilesMayNotLieAmongTheLoaded) {
   for (const bool flush : {false, true}) {
     SCOPED_TRACE(flush);
     if (flush) {
-      ASSERT_TRUE(database_->FlushMemtables().ok());
+      ASSERT_TRUE(database_->maintenance().FlushMemtables().ok());
     }
     const auto around = Begin();
     ASSERT_TRUE(Load(around.get(), {1, 2, 20}).ok());
@@ -146,7 +146,7 @@ TEST_F(BulkLoadTest, RowsInMemtablesAndInFilesMayNotLieAmongTheLoaded) {
 // The entries of its secondary indexes lie among those that are there, in files and in memtables.
 TEST_F(BulkLoadTest, RowsFollowThoseOfTheTable) {
   for (int id = 1; id <= 30; ++id) InsertCommitted({id, "a" + std::to_string(id % 7), 2 * id, "x"});
-  ASSERT_TRUE(database_->FlushMemtables().ok());
+  ASSERT_TRUE(database_->maintenance().FlushMemtables().ok());
   for (int id = 31; id <= 60; ++id) InsertCommitted({id, "b", 2 * id, "x"});
   const auto load = Begin();
   for (int id = 61; id <= 90; ++id) {

@@ -123,8 +123,8 @@ class ExpiryTest : public ::testing::Test {
   std::vector<std::string> Problems() { return ProblemsOf(*table_, database_.get(), description_); }
 
   void Compact() {
-    ASSERT_TRUE(database_->FlushMemtables().ok());
-    ASSERT_TRUE(database_->Compact(database_->default_family()).ok());
+    ASSERT_TRUE(database_->maintenance().FlushMemtables().ok());
+    ASSERT_TRUE(database_->maintenance().Compact(database_->default_family()).ok());
   }
 
   std::shared_ptr<TestClock> clock_ = std::make_shared<TestClock>(kStart);
@@ -259,7 +259,7 @@ TEST_F(ExpiryTest, CheckIgnoresWhatExpiredAlone) {
 
 TEST_F(ExpiryTest, TheDictionaryTellsCompactionsAfterARestart) {
   ASSERT_TRUE(Insert({1, 10, 0}).ok());
-  ASSERT_TRUE(database_->FlushMemtables().ok());
+  ASSERT_TRUE(database_->maintenance().FlushMemtables().ok());
   clock_->Advance(kDuration);
   writer_.reset();
   table_.reset();

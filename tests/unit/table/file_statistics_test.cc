@@ -30,8 +30,8 @@ class FileStatisticsTest : public TableFixture {
     ASSERT_TRUE(transaction.Commit(Durability::kSync).ok());
   }
   void Refresh() {
-    ASSERT_TRUE(database_->FlushMemtables().ok());
-    ASSERT_TRUE(database_->RefreshStatistics().ok());
+    ASSERT_TRUE(database_->maintenance().FlushMemtables().ok());
+    ASSERT_TRUE(database_->maintenance().RefreshStatistics().ok());
   }
   IndexStatistics Sum(uint32_t position) {
     const auto sum = database_->file_statistics().Find(Id(position));
@@ -90,7 +90,7 @@ TEST_F(FileStatisticsTest, CountValuesThatSeveralFilesHaveOnce) {
   Table::RegisterKeyLayouts(table_, database_.get());
   for (int part = 0; part < 4; ++part) {
     InsertRows(1 + 2000 * part, 2000, 100);
-    ASSERT_TRUE(database_->FlushMemtables().ok());
+    ASSERT_TRUE(database_->maintenance().FlushMemtables().ok());
   }
   Refresh();
   EXPECT_THAT(Sum(kByA).distinct_prefix_counts, ElementsAre(100, 8000));
@@ -100,7 +100,7 @@ TEST_F(FileStatisticsTest, EstimateManyValuesThatSeveralFilesHave) {
   Table::RegisterKeyLayouts(table_, database_.get());
   for (int part = 0; part < 4; ++part) {
     InsertRows(1 + 2000 * part, 2000, 3000);
-    ASSERT_TRUE(database_->FlushMemtables().ok());
+    ASSERT_TRUE(database_->maintenance().FlushMemtables().ok());
   }
   Refresh();
   const auto counts = Sum(kByA).distinct_prefix_counts;
@@ -118,7 +118,7 @@ TEST_F(FileStatisticsTest, CountValuesThatBeginInOneFileOfALevelAndEndInTheNextO
                        {{"target_file_size_base", "16384"}, {"compression", "kNoCompression"}})
           .ok());
   Refresh();
-  ASSERT_TRUE(database_->Compact(database_->default_family()).ok());
+  ASSERT_TRUE(database_->maintenance().Compact(database_->default_family()).ok());
   Refresh();
   rocksdb::TablePropertiesCollection files;
   ASSERT_TRUE(database_->rocksdb()
@@ -134,7 +134,7 @@ TEST_F(FileStatisticsTest, FollowFlushesAndCompactions) {
   Refresh();
   InsertRows(11, 10, 2);
   EXPECT_EQ(Sum(kById).row_count, 10) << "memtables are not counted";
-  ASSERT_TRUE(database_->FlushMemtables().ok());
+  ASSERT_TRUE(database_->maintenance().FlushMemtables().ok());
   EXPECT_FALSE(database_->file_statistics().Find(Id(kById)).has_value()) << "stale";
   Refresh();
   EXPECT_EQ(Sum(kById).row_count, 20);
@@ -152,7 +152,7 @@ TEST_F(FileStatisticsTest, FollowFlushesAndCompactions) {
   EXPECT_EQ(Sum(kById).delete_count, 5);
   EXPECT_EQ(Sum(kByA).single_delete_count, 5);
   EXPECT_EQ(EstimateIndexSize(database_.get(), table().index(kByA))->row_count, 15u);
-  ASSERT_TRUE(database_->Compact(database_->default_family()).ok());
+  ASSERT_TRUE(database_->maintenance().Compact(database_->default_family()).ok());
   Refresh();
   EXPECT_EQ(Sum(kById).row_count, 15);
   EXPECT_EQ(Sum(kById).delete_count, 0);
@@ -179,7 +179,7 @@ TEST_F(FileStatisticsTest, AreKeptInTheDictionaryAndGoWithTheIndex) {
   EXPECT_EQ(database_->file_statistics().Find(id), before);
   ASSERT_TRUE(dictionary_->DropTable("db.t").ok());
   ASSERT_TRUE(dictionary_->ForgetDroppedIndex(id).ok());
-  ASSERT_TRUE(database_->Compact(database_->default_family()).ok());
+  ASSERT_TRUE(database_->maintenance().Compact(database_->default_family()).ok());
   Refresh();
   ASSERT_TRUE(dictionary_->SaveStatistics().ok());
   Reopen();

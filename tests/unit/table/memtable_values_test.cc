@@ -65,7 +65,7 @@ TEST_P(MemtableValuesTest, AreNearTheTruthWhereOneValueHasMostRows) {
 
 TEST_P(MemtableValuesTest, DoNotCountWhatIsWrittenInFiles) {
   InsertRows(1, 5000, [](int id) { return id; });
-  ASSERT_TRUE(database_->FlushMemtables().ok());
+  ASSERT_TRUE(database_->maintenance().FlushMemtables().ok());
   InsertRows(5001, 50, [](int id) { return id % 5; });
   EXPECT_EQ(Values().rows, 50u);
   EXPECT_EQ(Values().prefixes[0].count, 5);
@@ -73,8 +73,8 @@ TEST_P(MemtableValuesTest, DoNotCountWhatIsWrittenInFiles) {
 
 TEST_P(MemtableValuesTest, AreJoinedWithThoseInFiles) {
   InsertRows(1, 5000, [](int id) { return id % 50; });
-  ASSERT_TRUE(database_->FlushMemtables().ok());
-  ASSERT_TRUE(database_->RefreshStatistics().ok());
+  ASSERT_TRUE(database_->maintenance().FlushMemtables().ok());
+  ASSERT_TRUE(database_->maintenance().RefreshStatistics().ok());
   InsertRows(5001, 5000, [](int id) { return id % 100; });
   EXPECT_THAT(*RowsPerValue(database_.get(), table().index(kByA), 10'000),
               ::testing::ElementsAre(100));

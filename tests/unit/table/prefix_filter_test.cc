@@ -102,12 +102,12 @@ class PrefixFilterTest : public ::testing::TestWithParam<Family> {
   }
 
   void RearrangeFiles() {
-    const ColumnFamily& family = *database_->FindFamily(GetParam().name);
+    const ColumnFamily& family = *database_->families().Find(GetParam().name);
     if (random_.OneIn(2)) {
-      ASSERT_TRUE(database_->FlushMemtables().ok());
+      ASSERT_TRUE(database_->maintenance().FlushMemtables().ok());
     }
     if (random_.OneIn(4)) {
-      ASSERT_TRUE(database_->Compact(family).ok());
+      ASSERT_TRUE(database_->maintenance().Compact(family).ok());
     }
   }
 
@@ -116,7 +116,7 @@ class PrefixFilterTest : public ::testing::TestWithParam<Family> {
                                       "capped:7", "capped:99", "fixed:99", "nullptr"};
     const std::string text =
         GetParam().name + "={prefix_extractor=" + extractors[random_.Below(8)] + "}";
-    const Status updated = database_->UpdateFamilyOptions(text);
+    const Status updated = database_->families().UpdateOptions(text);
     ASSERT_TRUE(updated.ok()) << updated.ToString();
   }
 
@@ -349,7 +349,7 @@ TEST_P(PrefixFilterTest, OwnRowsWithAPrefixThatNoFileHasAreFoundBothWays) {
   transaction.Start(TransactionSettings());
   ASSERT_TRUE(writer_->Insert(&transaction, Record(description_, {1, 1, "a", 1}).data()).ok());
   ASSERT_TRUE(transaction.Commit(Durability::kDelayed).ok());
-  ASSERT_TRUE(database_->FlushMemtables().ok());
+  ASSERT_TRUE(database_->maintenance().FlushMemtables().ok());
   TransactionSettings settings;
   settings.autocommit = false;
   transaction.Start(settings);
@@ -380,7 +380,7 @@ TEST_P(PrefixFilterTest, FiltersSpareFilesWhereThePrefixIsLongEnough) {
   if (extractor == "rocksdb.Noop" || GetParam().options.find("hash") != std::string::npos) return;
   for (int files = 0; files < 20; ++files) {
     ChangeAndCommit();
-    ASSERT_TRUE(database_->FlushMemtables().ok());
+    ASSERT_TRUE(database_->maintenance().FlushMemtables().ok());
   }
   Transaction transaction(database_.get());
   transaction.Start(TransactionSettings());

@@ -86,11 +86,11 @@ class RowBatchTest : public ::testing::TestWithParam<const char*> {
     auto opened = Database::Open(std::move(options), &disk_.log());
     ASSERT_TRUE(opened.ok()) << opened.status().ToString();
     database_ = std::move(opened).value();
-    family_ = *database_->FindOrCreateFamily(GetParam());
+    family_ = *database_->families().FindOrCreate(GetParam());
     for (int row = 0; row < kRows; ++row) {
       ASSERT_TRUE(
           db()->Put(rocksdb::WriteOptions(), family_->handle, KeyOf(row), ValueOf(row)).ok());
-      ASSERT_TRUE(database_->FlushMemtables().ok());
+      ASSERT_TRUE(database_->maintenance().FlushMemtables().ok());
     }
   }
 

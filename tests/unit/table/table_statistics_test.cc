@@ -61,7 +61,7 @@ INSTANTIATE_TEST_SUITE_P(Families, TableStatisticsTest, ::testing::Values("defau
 TEST_P(TableStatisticsTest, RowCountsAreNearTheTruthInMemtablesAndFiles) {
   for (const bool flushed : {false, true}) {
     if (flushed) {
-      ASSERT_TRUE(database_->FlushMemtables().ok());
+      ASSERT_TRUE(database_->maintenance().FlushMemtables().ok());
     }
     for (const TableIndex& index : table().indexes()) {
       const auto size = EstimateIndexSize(database_.get(), index);
@@ -84,7 +84,7 @@ TEST_P(TableStatisticsTest, WhatIsStoredLeavesRoomForTheTruth) {
   EXPECT_LE(rows.least, static_cast<uint64_t>(kRows)) << "in memtables";
   EXPECT_GE(rows.most, static_cast<uint64_t>(kRows));
   EXPECT_FALSE(rows.counted.has_value());
-  ASSERT_TRUE(database_->FlushMemtables().ok());
+  ASSERT_TRUE(database_->maintenance().FlushMemtables().ok());
   rows = look();
   EXPECT_EQ(rows.estimate, static_cast<uint64_t>(kRows)) << "in files, whose figures add up";
   EXPECT_EQ(rows.least, rows.most);
@@ -92,7 +92,7 @@ TEST_P(TableStatisticsTest, WhatIsStoredLeavesRoomForTheTruth) {
   for (int i = 0; i < kRows - 12; ++i) Delete(i);
   rows = look();
   EXPECT_EQ(rows.counted, 12u) << "few rows among deletions are counted";
-  ASSERT_TRUE(database_->FlushMemtables().ok());
+  ASSERT_TRUE(database_->maintenance().FlushMemtables().ok());
   rows = look();
   EXPECT_EQ(rows.counted, 12u);
 }
@@ -122,20 +122,20 @@ TEST_P(TableStatisticsTest, SmallRangesAreExact) {
   EXPECT_EQ(RowsBetween(100, 100), 0u);
   EXPECT_EQ(RowsBetween(100, 101), 1u);
   EXPECT_EQ(RowsBetween(100, 150), 50u);
-  ASSERT_TRUE(database_->FlushMemtables().ok());
+  ASSERT_TRUE(database_->maintenance().FlushMemtables().ok());
   EXPECT_EQ(RowsBetween(100, 101), 1u);
   EXPECT_EQ(RowsBetween(100, 150), 50u);
 }
 
 TEST_P(TableStatisticsTest, RangesAreExactUpToWhatTheCallerAsksFor) {
-  ASSERT_TRUE(database_->FlushMemtables().ok());
+  ASSERT_TRUE(database_->maintenance().FlushMemtables().ok());
   EXPECT_EQ(RowsBetween(100, 433, 334), 333u);
   EXPECT_GE(RowsBetween(100, 433, 10), 10u);
 }
 
 TEST_P(TableStatisticsTest, LargeRangesAreNeverTakenForSmallOnes) {
   EXPECT_GE(RowsBetween(0, kRows), kExactRangeEntries);
-  ASSERT_TRUE(database_->FlushMemtables().ok());
+  ASSERT_TRUE(database_->maintenance().FlushMemtables().ok());
   EXPECT_GE(RowsBetween(0, kRows), kExactRangeEntries);
   EXPECT_LE(RowsBetween(0, kRows), static_cast<uint64_t>(kRows) * 2);
 }

@@ -102,18 +102,18 @@ TEST_F(TableWriterTest, UpdateOfEveryKeyKeepsAllIndexesInStep) {
 TEST_F(TableWriterTest, DeletedRowLeavesNoEntryEvenAfterCompaction) {
   for (int round = 0; round < 3; ++round) {
     InsertCommitted({1, "a", 10, "x"});
-    ASSERT_TRUE(database_->FlushMemtables().ok());
+    ASSERT_TRUE(database_->maintenance().FlushMemtables().ok());
     Transaction transaction(database_.get());
     transaction.Start(Autocommit());
     ASSERT_TRUE(Update(transaction, {1, "a", 10, "x"}, {1, "A", 11, "x"}).ok());
     ASSERT_TRUE(transaction.Commit(Durability::kSync).ok());
-    ASSERT_TRUE(database_->FlushMemtables().ok());
+    ASSERT_TRUE(database_->maintenance().FlushMemtables().ok());
     transaction.Start(Autocommit());
     const Record record(description_, {1, "A", 11, "x"});
     ASSERT_TRUE(writer_->Delete(&transaction, record.data(), 0).ok());
     ASSERT_TRUE(transaction.Commit(Durability::kSync).ok());
-    ASSERT_TRUE(database_->FlushMemtables().ok());
-    ASSERT_TRUE(database_->Compact(database_->default_family()).ok());
+    ASSERT_TRUE(database_->maintenance().FlushMemtables().ok());
+    ASSERT_TRUE(database_->maintenance().Compact(database_->default_family()).ok());
     transaction.Start(Autocommit());
     for (const uint32_t index : {kById, kByB, kByA})
       EXPECT_THAT(Ids(transaction, index), IsEmpty());

@@ -76,7 +76,7 @@ TEST_F(BackupWatchTest, MemtablesAreKeptSmallFromTheBeginningToTheEndOfABackup) 
 TEST_F(BackupWatchTest, CopyThatWasLeftGoesADayLaterUnlessItIsInUse) {
   in_use_ = true;
   BackupWatch watch(database_.get(), [this] { return in_use_.load(); });
-  ASSERT_TRUE(database_->CreateCheckpoint("/memory/mariabackup-checkpoint").ok());
+  ASSERT_TRUE(database_->maintenance().CreateCheckpoint("/memory/mariabackup-checkpoint").ok());
   clock_->Advance(kDay - 1);
   in_use_ = false;
   std::this_thread::sleep_for(std::chrono::milliseconds(2200));

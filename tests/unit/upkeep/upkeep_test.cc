@@ -47,7 +47,7 @@ TEST_P(UpkeepTest, EntriesOfADroppedTableGoAndOthersStay) {
       ASSERT_TRUE(
           database->rocksdb()->Put(rocksdb::WriteOptions(), family.handle, key, "value").ok());
     }
-    ASSERT_TRUE(database->FlushMemtables().ok());
+    ASSERT_TRUE(database->maintenance().FlushMemtables().ok());
   }
   Upkeep upkeep(database.get(), dictionary.get());
   ASSERT_TRUE(dictionary->DropTable("db.dropped").ok());

@@ -1,21 +1,20 @@
-// What is done in the background because it makes reads cheaper: memtables that are written out,
-// files that are merged.
+// Maintenance: what is done in the background because it makes reads cheaper, memtables that are
+// written out and files that are merged.
 #include <algorithm>
 #include <string>
 #include <vector>
 
 #include "engine/lsm/rocksdb_status.h"
-#include "engine/store/database.h"
-#include "engine/store/log_failure.h"
+#include "engine/store/maintenance.h"
 
 namespace cairn {
 
 // Nothing is written out where it would only add to the memtables that wait to be written, or the
 // files to be merged; nor while writing fails, as RocksDB, which recovers from that by itself, does
 // not from a memtable that cannot be replaced.
-Status Database::FlushMemtablesWhereItPays() {
-  if (log_failure_->any()) return Status();
-  for (const ColumnFamily* family : Families()) {
+Status Maintenance::FlushMemtablesWhereItPays() {
+  if (parts_.log_failure->any()) return Status();
+  for (const ColumnFamily* family : parts_.families->All()) {
     const lsm::MemtableReads::Figures seen = family->memtable_reads.figures();
     if (!lsm::MemtableReads::Pays(seen, /*merged_bytes=*/0)) continue;
     uint64_t entries = 0;
@@ -52,12 +51,12 @@ Status Database::FlushMemtablesWhereItPays() {
 }
 
 // Nothing is merged while writing fails.
-Status Database::MergeLevelZeroWhereItPays(const std::atomic<bool>& cancel) {
+Status Maintenance::MergeLevelZeroWhereItPays(const std::atomic<bool>& cancel) {
   Status first_error;
-  for (const ColumnFamily* family : Families()) {
+  for (const ColumnFamily* family : parts_.families->All()) {
     std::lock_guard lock(merge_mutex_);
     if (cancel.load(std::memory_order_relaxed) || pause_wanted_ || background_work_paused_ ||
-        log_failure_->any()) {
+        parts_.log_failure->any()) {
       break;
     }
     const Status merged = MergeLevelZeroWhereItPays(*family);
@@ -68,11 +67,11 @@ Status Database::MergeLevelZeroWhereItPays(const std::atomic<bool>& cancel) {
 
 // Whether RocksDB merges something, or is about to, in any family. That is more urgent, and with
 // few background jobs one of ours would hold it up.
-bool Database::IsCompacting() const {
+bool Maintenance::IsCompacting() const {
   uint64_t running = 0;
   db_->GetIntProperty(rocksdb::DB::Properties::kNumRunningCompactions, &running);
   if (running != 0) return true;
-  const std::vector<const ColumnFamily*> families = Families();
+  const std::vector<const ColumnFamily*> families = parts_.families->All();
   return std::any_of(families.begin(), families.end(), [this](const ColumnFamily* family) {
     uint64_t pending = 0;
     db_->GetIntProperty(family->handle, rocksdb::DB::Properties::kCompactionPending, &pending);
@@ -80,7 +79,7 @@ bool Database::IsCompacting() const {
   });
 }
 
-Status Database::MergeLevelZeroWhereItPays(const ColumnFamily& family) {
+Status Maintenance::MergeLevelZeroWhereItPays(const ColumnFamily& family) {
   const auto level_of = [&](int level, const rocksdb::OptSlice& smallest,
                             const rocksdb::OptSlice& largest) {
     rocksdb::ColumnFamilyMetaData found;
@@ -133,9 +132,7 @@ Status Database::MergeLevelZeroWhereItPays(const ColumnFamily& family) {
     return Status();
   }
   CAIRN_RETURN_IF_ERROR(FromRocksDb(merged));
-  // RocksDB tells nobody of what it is asked for like that.
-  file_statistics_->MarkStale(family.id);
-  write_stalls_->Look(family.name);
+  NoteMerged(family);
   ++level_zero_merges_for_reads_;
   return Status();
 }
