@@ -1,51 +1,35 @@
 // Cursor: rows of secondary entries that are fetched together, because a scan looks some entries
 // ahead, or because a caller reads several ranges.
 //
-// Only reads at a snapshot, without writes of their own, do: what they will see is fixed. While a
-// batch of a scan lasts, the cursor stands on one of its rows, and the iterator behind the last of
-// them.
-#include <algorithm>
+// Only reads at a snapshot, without writes of their own, do: what they will see is fixed.
 #include <utility>
 
+#include "engine/base/bytes.h"
 #include "engine/table/cursor.h"
 
 namespace cairn {
-namespace {
-
-// A statement may want few rows, so a scan begins with few.
-constexpr size_t kFirstRows = 4;
-
-}  // namespace
 
 bool Cursor::MayReadAhead() const {
-  return access_.index != table_->primary_position() && entry_plan_ == nullptr &&
-         virtual_plan_ == nullptr && !access_.latest && !transaction_->has_writes();
-}
-
-void Cursor::ForgetAhead() {
-  ahead_.Clear();
-  ahead_row_ = 0;
-  ahead_rows_ = kFirstRows;
-  ahead_end_ = Status();
+  return !is_primary() && plans_.entry() == nullptr && plans_.virtual_columns() == nullptr &&
+         !access_.latest && !transaction_->has_writes();
 }
 
 // Gives up the batch: the cursor stands on the current row's entry, by its key alone.
 void Cursor::LeaveAhead() {
-  if (!is_ahead()) return;
-  place_ = Place::kOnEntry;
-  place_key_.assign(ahead_entries_[ahead_row_]);
-  ForgetAhead();
-  DropIterators();
+  if (!ahead_.active()) return;
+  position_.SuspendOn(ahead_.entry());
+  ahead_.Forget();
+  position_.DropIterator();
 }
 
 // Adds the row of the entry where the iterator stands. kNotFound: the entry is to be passed over;
 // kEndOfRange: no wanted one is left.
 Status Cursor::AddRow(bool exact, uint8_t* record, RowBatch* rows) {
-  if (!iterator_->Valid()) {
-    CAIRN_RETURN_IF_ERROR(iterator_->status());
+  if (!iterator()->Valid()) {
+    CAIRN_RETURN_IF_ERROR(iterator()->status());
     return Status(StatusCode::kEndOfRange);
   }
-  const std::string_view key = iterator_->key();
+  const std::string_view key = iterator()->key();
   if (exact && !key.starts_with(exact_prefix_)) return Status(StatusCode::kEndOfRange);
   if (IsBehindRange(Direction::kForward)) return Status(StatusCode::kEndOfRange);
   CAIRN_RETURN_IF_ERROR(CheckCondition(record));
@@ -58,34 +42,29 @@ Status Cursor::AddRow(bool exact, uint8_t* record, RowBatch* rows) {
 
 // Fetches the next rows. Errors: kEndOfRange when there are none.
 Status Cursor::FetchAhead(bool exact, uint8_t* record) {
-  ahead_.Clear();
-  ahead_row_ = 0;
-  ahead_exact_ = exact;
-  const size_t wanted = std::exchange(ahead_rows_, std::min(2 * ahead_rows_, RowBatch::kMostRows));
-  while (ahead_end_.ok() && ahead_.size() < wanted) {
-    iterator_->Next();
-    if (ahead_entries_.size() <= ahead_.size()) ahead_entries_.resize(ahead_.size() + 1);
-    Status added = AddRow(exact, record, &ahead_);
-    if (added.ok()) ahead_entries_[ahead_.size() - 1].assign(iterator_->key());
-    if (added.code() != StatusCode::kNotFound) ahead_end_ = std::move(added);
+  ahead_.Begin(exact);
+  while (ahead_.WantsMore()) {
+    iterator()->Next();
+    Status added = AddRow(exact, record, ahead_.rows());
+    if (added.ok()) {
+      ahead_.NoteRow(iterator()->key());
+    } else if (added.code() != StatusCode::kNotFound) {
+      ahead_.NoteEnd(std::move(added));
+    }
   }
-  // The rows before an error come first.
-  if (ahead_.size() == 0) return std::exchange(ahead_end_, Status());
-  ahead_.Fetch(transaction_, table_->primary().family(), view());
-  return Status();
+  return ahead_.Fetch(transaction_, table_->primary().family(), view());
 }
 
 Status Cursor::MoveAhead(bool exact, uint8_t* record) {
-  on_entry_ = has_primary_key_ = false;
-  last_direction_ = Direction::kForward;
-  if (++ahead_row_ >= ahead_.size()) CAIRN_RETURN_IF_ERROR(FetchAhead(exact, record));
-  primary_key_.assign(ahead_.key(ahead_row_));
+  has_primary_key_ = false;
+  position_.BeginWalk();
+  if (!ahead_.Step()) CAIRN_RETURN_IF_ERROR(FetchAhead(exact, record));
+  primary_key_.assign(ahead_.primary_key());
   has_primary_key_ = true;
-  const Status fetched = ahead_.status(ahead_row_);
-  if (fetched.code() == StatusCode::kNotFound) return NoRowOfEntry(ahead_entries_[ahead_row_]);
+  const Status fetched = ahead_.status();
+  if (fetched.code() == StatusCode::kNotFound) return NoRowOfEntry(ahead_.entry());
   CAIRN_RETURN_IF_ERROR(fetched);
-  return table_->primary().codec->Decode(*row_plan_, primary_key_, ahead_.value(ahead_row_),
-                                         record);
+  return table_->primary().codec->Decode(*plans_.row(), primary_key_, ahead_.value(), record);
 }
 
 // --- Rows of several ranges ---------------------------------------------------------------------
@@ -100,32 +79,27 @@ Status Cursor::GatherFrom(std::string_view prefix, Start start, const ReadRange&
 }
 
 Status Cursor::GatherOn(size_t most, uint8_t* record, RowBatch* rows) {
-  if (iterator_ == nullptr) return Status(StatusCode::kInternal, "the cursor has lost its range");
-  last_direction_ = Direction::kForward;
-  if (iterator_->IsDangling(
-          *transaction_)) {  // A function that the statement called has undone writes.
-    DropIterators();
-    EnsureIterator();
-    iterator_->SeekAtOrAfter(entry_key_);
-  }
+  if (iterator() == nullptr) return Status(StatusCode::kInternal, "the cursor has lost its range");
+  position_.BeginWalk();
+  position_.RenewIfDangling();  // A function that the statement called may have undone writes.
   while (rows->size() < most) {
     const Status added = AddRow(gathers_exact_, record, rows);
     if (!added.ok() && added.code() != StatusCode::kNotFound) return added;
-    iterator_->Next();
+    iterator()->Next();
   }
-  if (!iterator_->merges_writes()) return Status();
-  if (!iterator_->Valid()) {
-    CAIRN_RETURN_IF_ERROR(iterator_->status());
+  if (!iterator()->merges_writes()) return Status();
+  if (!iterator()->Valid()) {
+    CAIRN_RETURN_IF_ERROR(iterator()->status());
     return Status(StatusCode::kEndOfRange);
   }
-  entry_key_.assign(iterator_->key());
+  position_.NoteEntryKey();
   return Status();
 }
 
 Status Cursor::ReadGathered(const RowBatch& rows, size_t i, uint8_t* record) {
   primary_key_.assign(rows.key(i));
   has_primary_key_ = true;
-  on_entry_ = false;
+  position_.set_on_entry(false);
   const Status fetched = rows.status(i);
   if (fetched.code() == StatusCode::kNotFound) {
     return Status(
@@ -134,12 +108,9 @@ Status Cursor::ReadGathered(const RowBatch& rows, size_t i, uint8_t* record) {
             ": an entry belongs to no row, whose primary key would be " + ToHex(primary_key_));
   }
   CAIRN_RETURN_IF_ERROR(fetched);
-  if (row_plan_ ==
-      nullptr) {  // The index covers what is wanted since the statement changed its mind.
-    const uint32_t primary = table_->primary_position();
-    CAIRN_RETURN_IF_ERROR(UsePlan(primary, *access_.columns, &plans_[primary], &row_plan_));
-  }
-  return table_->primary().codec->Decode(*row_plan_, primary_key_, rows.value(i), record);
+  // The index may cover what is wanted, since the statement changed its mind.
+  CAIRN_RETURN_IF_ERROR(plans_.BindRow(access_));
+  return table_->primary().codec->Decode(*plans_.row(), primary_key_, rows.value(i), record);
 }
 
 }  // namespace cairn

@@ -11,7 +11,7 @@ namespace cairn {
 // ExtendGuard().
 Status Cursor::GuardRead(std::string_view prefix, Start start) {
   if (!guard_.active()) return Status();
-  DropIterators();
+  position_.DropIterator();
   std::string behind;
   if (!PrefixSuccessor(prefix, &behind)) return guard_.LockIndex();
   switch (start) {
@@ -36,7 +36,7 @@ Status Cursor::GuardRead(std::string_view prefix, Start start) {
 // the guard.
 Status Cursor::GuardPlace() {
   if (!guard_.active() || guard_.is_placed()) return Status();
-  DropIterators();
+  position_.DropIterator();
   return guard_.LockIndex();
 }
 
@@ -45,10 +45,10 @@ Status Cursor::GuardPlace() {
 Result<bool> Cursor::GuardEntry(Direction direction, bool exact) {
   const bool forward = direction == Direction::kForward;
   while (true) {
-    if (!iterator_->Valid()) {
-      CAIRN_RETURN_IF_ERROR(iterator_->status());
+    if (!iterator()->Valid()) {
+      CAIRN_RETURN_IF_ERROR(iterator()->status());
       if (exact || (forward ? guard_.ReachesEnd() : guard_.ReachesFirst())) return false;
-    } else if (forward ? iterator_->key() < guard_.end() : iterator_->key() >= guard_.first()) {
+    } else if (forward ? iterator()->key() < guard_.end() : iterator()->key() >= guard_.first()) {
       return true;
     }
     const bool ends_here = forward && !range_end_.empty() && guard_.end() >= range_end_;
@@ -63,23 +63,23 @@ Status Cursor::ExtendGuard(Direction direction) {
   const bool forward = direction == Direction::kForward;
   const std::string from = forward ? guard_.end() : guard_.first();
   const uint32_t step = guard_.NextStep();
-  for (uint32_t i = 1; i < step && iterator_->Valid(); ++i) {
-    forward ? iterator_->Next() : iterator_->Previous();
+  for (uint32_t i = 1; i < step && iterator()->Valid(); ++i) {
+    forward ? iterator()->Next() : iterator()->Previous();
   }
   std::optional<std::string> last;
-  if (iterator_->Valid()) {
-    last.emplace(iterator_->key());
+  if (iterator()->Valid()) {
+    last.emplace(iterator()->key());
   } else {
-    CAIRN_RETURN_IF_ERROR(iterator_->status());
+    CAIRN_RETURN_IF_ERROR(iterator()->status());
   }
   const std::string* const key = last.has_value() ? &*last : nullptr;
-  DropIterators();
+  position_.DropIterator();
   CAIRN_RETURN_IF_ERROR(forward ? guard_.ExtendForward(key) : guard_.ExtendBackward(key));
-  EnsureIterator();
+  position_.Ensure();
   if (forward) {
-    iterator_->SeekAtOrAfter(from);
+    iterator()->SeekAtOrAfter(from);
   } else {
-    iterator_->SeekBefore(from);
+    iterator()->SeekBefore(from);
   }
   return Status();
 }

@@ -1,0 +1,71 @@
+#include "engine/table/scan_iterators.h"
+
+#include <utility>
+
+namespace cairn {
+
+ScanIterators::ScanIterators(const Table* table) : table_(table), kept_(table->indexes().size()) {}
+
+void ScanIterators::Open(Transaction* transaction, uint32_t index, Transaction::View view,
+                         bool ask_filters) {
+  transaction_ = transaction;
+  index_ = index;
+  view_ = view;
+  ask_filters_ = ask_filters;
+}
+
+void ScanIterators::Close() {
+  Drop();
+  transaction_ = nullptr;
+}
+
+void ScanIterators::ShowLatest() {
+  view_ = Transaction::View::kLatest;
+  Drop();
+}
+
+void ScanIterators::Ensure() {
+  if (plain_ == nullptr || !plain_->IsCurrent(*transaction_)) {
+    plain_ = std::move(kept_[index_]);
+    const bool serves = plain_ != nullptr && view_ == Transaction::View::kSnapshot &&
+                        plain_->ServesStatementOf(*transaction_);
+    if (!serves) plain_ = std::make_unique<OrderedIterator>(entry(), transaction_, view_);
+  }
+  current_ = plain_.get();
+}
+
+void ScanIterators::EnsureFor(const lsm::ConfinedSeek& seek) {
+  if (!ask_filters_ ||
+      !lsm::MayAskPrefixFilters(entry().family->prefix_extractor.current(), seek)) {
+    return Ensure();
+  }
+  if (!filtering_.has_value() || !filtering_->AsksFiltersFor(seek) ||
+      !filtering_->IsCurrent(*transaction_)) {
+    filtering_.emplace(entry(), transaction_, view_, seek);
+  }
+  current_ = &*filtering_;
+}
+
+void ScanIterators::Drop() {
+  if (transaction_ != nullptr && plain_ != nullptr && plain_->ServesStatementOf(*transaction_)) {
+    kept_[index_] = std::move(plain_);
+  }
+  plain_.reset();
+  filtering_.reset();
+  current_ = nullptr;
+}
+
+OrderedIterator* ScanIterators::ForStatement(Transaction* transaction, uint32_t index) {
+  std::unique_ptr<OrderedIterator>& kept = kept_[index];
+  if (kept == nullptr || !kept->ServesStatementOf(*transaction)) {
+    kept = std::make_unique<OrderedIterator>(table_->index(index).entry, transaction,
+                                             Transaction::View::kSnapshot);
+  }
+  return kept.get();
+}
+
+void ScanIterators::ReleaseKept() {
+  for (std::unique_ptr<OrderedIterator>& kept : kept_) kept.reset();
+}
+
+}  // namespace cairn
