@@ -23,6 +23,7 @@
 #include "mariadb/open_tables.h"
 #include "mariadb/server_headers.h"
 #include "mariadb/session.h"
+#include "mariadb/statement_plan.h"
 #include "mariadb/ttl_comment.h"
 
 namespace cairn {
@@ -167,7 +168,10 @@ class ha_rocksdb final : public handler {
   int cmp_ref(const uchar* position, const uchar* other) override;
   Item* idx_cond_push(uint index, Item* condition) override;
   bool rowid_filter_push(Rowid_filter* filter) override;
-  void column_bitmaps_signal() override { columns_changed_ = true; }
+  void column_bitmaps_signal() override {
+    columns_changed_ = true;
+    statement_.ForgetScan();
+  }
 
   // Writing.
   int write_row(const uchar* record) override;
@@ -266,11 +270,9 @@ class ha_rocksdb final : public handler {
   bool ChecksForConflict(const uchar* key) const;
   void NoteRangeEnd(const key_range& end);
   bool MayLogStatements() const;
-  bool DeletesUnread(uint32_t encoded_parts) const;
   int TakeUnread(uchar* record, const uchar* key, key_part_map key_parts);
   void EncodeConflictKey(const uchar* key);
   int LockForConflictCheck(const uchar* key);
-  bool ChangesDuplicates() const;
   bool MayLockPartitions() const;
   int ReadConflict(uchar* record, const uchar* key, key_part_map key_parts,
                    ha_rkey_function find_flag);
@@ -280,7 +282,6 @@ class ha_rocksdb final : public handler {
   int ReadDuplicate(uchar* record);
   int ReadNextOfTable(uchar* record);
   // For rows that a replica's events name.
-  bool MayComeLater() const;
   int WaitForPriorCommit();
   void NoteSought(const uchar* key, key_part_map key_parts);
   int SeekAgain(uchar* record);
@@ -314,8 +315,6 @@ class ha_rocksdb final : public handler {
   int FillVirtualParts(uchar* record);
   bool ReadsOnce() const;
   bool AreAlike(const uchar* old_record, const uchar* new_record) const;
-  bool UpdatesInOrder() const;
-  bool WantsPlainRows() const;
   bool FetchesTogether(uint index) const;
   int ReadNextOfRanges(range_id_t* range);
   int FetchListedRows();
@@ -338,6 +337,7 @@ class ha_rocksdb final : public handler {
   int OperationError(const cairn::Status& status);
   void ReportAtOnce(int error);
   int AdminError(const cairn::Status& status);
+  void PrepareWriter(const cairn::WritePlan& plan);
   int EnsureAutoIncrementLoaded();
   int NoteAutoIncrement(const uchar* record);
   bool CounterIsPrimaryKey() const;
@@ -355,7 +355,7 @@ class ha_rocksdb final : public handler {
   void CountWrite(cairn::Work user_table, cairn::Work system_table);
   void PrintSnapshotConflict();
   // Whether rows go to a load of the session rather than into its transaction.
-  bool LoadsRows() const;
+  bool LoadsRows(const cairn::WritePlan& plan) const;
   int LoadRow(const uchar* record);
   void EndLoad();
   // To be called after each row that was written: commits what the session wants committed by the
@@ -373,7 +373,6 @@ class ha_rocksdb final : public handler {
   // piece.
   std::unique_ptr<cairn::Transaction> copy_transaction_;
   uint64_t copied_rows_ = 0;
-  uint64_t changed_rows_ = 0;            // By this statement.
   bool counter_is_primary_key_ = false;  // And says all that is unique of a row.
   // Auto-increment values that the counter has handed out to this handler and that no row has got
   // yet.
@@ -381,8 +380,7 @@ class ha_rocksdb final : public handler {
   uint64_t last_handed_out_ = 0;
   // Of a SEQUENCE: each change is committed at once, whatever becomes of the statement.
   std::unique_ptr<cairn::Transaction> own_transaction_;
-  std::optional<cairn::LockMode> lock_mode_;
-  bool skip_locked_ = false;
+  cairn::StatementPlan statement_;
   cairn::ColumnSet columns_;     // Wanted by the statement.
   bool columns_changed_ = true;  // The server's column sets may differ from columns_.
   PushedCondition pushed_condition_{this};

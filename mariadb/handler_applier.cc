@@ -4,16 +4,7 @@
 // by the primary key waits for it. A scan does not: it passes over rows that are not committed, and
 // finds others where they were. So before the server hears that there is no such row, which ends
 // the replication, the transactions before this one have committed and the scan has looked again.
-#include "mariadb/cairn_range_locks.h"
 #include "mariadb/ha_rocksdb.h"
-#include "rpl_rli.h"
-
-bool ha_rocksdb::MayComeLater() const {
-  THD* const thd = ha_thd();
-  return thd->rgi_slave != nullptr && thd->rgi_slave->is_parallel_exec &&
-         cairn::AppliesRowEvents(thd) && thd->in_sub_stmt == 0 &&
-         lock_mode_ == cairn::LockMode::kExclusive;
-}
 
 // What the scan reads next is what is committed now. An error has been reported.
 int ha_rocksdb::WaitForPriorCommit() {

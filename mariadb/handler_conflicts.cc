@@ -11,17 +11,13 @@ using cairn::LockWait;
 using cairn::Status;
 using cairn::StatusCode;
 
-// Whether the statement changes the row that is in the way of one which it writes (ON DUPLICATE KEY
-// UPDATE, REPLACE).
-bool ha_rocksdb::ChangesDuplicates() const { return ha_thd()->lex->duplicates != DUP_ERROR; }
-
 // The server reads a key on a hash for nothing else; for a period, the search key lies where it
 // keeps that of its check.
 bool ha_rocksdb::ChecksForConflict(const uchar* key) const {
   const KEY& definition = table->key_info[active_index];
-  if (ha_thd()->lex->sql_command == SQLCOM_HA_READ) return false;
-  return definition.algorithm == HA_KEY_ALG_LONG_HASH ||
-         (definition.without_overlaps && key == table->file->lookup_buffer);
+  const bool is_checked = definition.algorithm == HA_KEY_ALG_LONG_HASH ||
+                          (definition.without_overlaps && key == table->file->lookup_buffer);
+  return is_checked && ha_thd()->lex->sql_command != SQLCOM_HA_READ;
 }
 
 // What is locked to check a key: the hash, or the columns before the period.

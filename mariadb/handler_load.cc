@@ -37,8 +37,8 @@ Status SharedTable::FinishLoads() {
 
 }  // namespace cairn
 
-bool ha_rocksdb::LoadsRows() const {
-  return cairn::SessionBulkLoads(ha_thd()) && cairn::global_variables.enable_bulk_load_api &&
+bool ha_rocksdb::LoadsRows(const cairn::WritePlan& plan) const {
+  return plan.loads && cairn::global_variables.enable_bulk_load_api &&
          copy_transaction_ == nullptr && own_transaction_ == nullptr &&
          !engine_table_->has_hidden_key() && !engine_table_->definition().temporary;
 }

@@ -55,10 +55,7 @@ bool ha_rocksdb::MayLogStatements() const {
 // locked from then on, so that it is still there when the statement reads it by its position.
 handler* ha_rocksdb::clone(const char* name, MEM_ROOT* mem_root) {
   auto* const copy = static_cast<ha_rocksdb*>(handler::clone(name, mem_root));
-  if (copy != nullptr) {
-    copy->lock_mode_ = lock_mode_;
-    copy->skip_locked_ = skip_locked_;
-  }
+  if (copy != nullptr) copy->statement_.TakeLockFrom(statement_);
   return copy;
 }
 
@@ -96,7 +93,7 @@ ulong ha_rocksdb::index_flags(uint index, uint part, bool all_parts) const {
   if (is_primary) return flags | HA_CLUSTERED_INDEX | HA_KEYREAD_ONLY;
   flags |= HA_DO_INDEX_COND_PUSHDOWN;
   // To make the filter, a locking statement would lock rows that it may not want.
-  if (!lock_mode_.has_value()) flags |= HA_DO_RANGE_FILTER_PUSHDOWN;
+  if (!statement_.locks_rows()) flags |= HA_DO_RANGE_FILTER_PUSHDOWN;
   if (MayLockPartitions()) flags |= HA_KEY_SCAN_NOT_ROR;
   const uint first = all_parts ? 0 : part;
   for (uint i = first; i <= part && i < key.ext_key_parts; ++i) {
@@ -251,10 +248,8 @@ int ha_rocksdb::reset() {
   listed_row_ = 0;
   fetches_listed_rows_ = false;
   writer_->SetUpdatesReplaceRows(false);
-  lock_mode_.reset();
-  skip_locked_ = false;
+  statement_ = cairn::StatementPlan();
   meets_duplicate_ = false;
-  changed_rows_ = 0;
   ForgetHandedOutValues();
   columns_changed_ = true;
   compared_entries_ = 0;
@@ -267,16 +262,16 @@ int ha_rocksdb::reset() {
 void ha_rocksdb::BeginStatement(THD* thd) {
   cairn::Session& session = cairn::Session::Of(thd);
   session.BeginStatement(shared_->open);
-  if (!lock_mode_.has_value()) lock_mode_ = session.transaction().PlainReadLock();
+  statement_.Begin(thd, session.transaction());
 }
 
 THR_LOCK_DATA** ha_rocksdb::store_lock(THD* thd, THR_LOCK_DATA** to, thr_lock_type lock_type) {
   if (lock_type != TL_IGNORE && lock_data_.type == TL_UNLOCK) {
     const bool locks_tables = thd_in_lock_tables(thd);
-    skip_locked_ = lock_type == TL_READ_SKIP_LOCKED || lock_type == TL_WRITE_SKIP_LOCKED;
+    const bool skips_locked = lock_type == TL_READ_SKIP_LOCKED || lock_type == TL_WRITE_SKIP_LOCKED;
     if (lock_type == TL_READ_SKIP_LOCKED) lock_type = TL_READ_WITH_SHARED_LOCKS;
     if (lock_type == TL_WRITE_SKIP_LOCKED) lock_type = TL_WRITE;
-    lock_mode_ = cairn::RowLockFor(thd, lock_type);
+    statement_.SetLock(cairn::RowLockFor(thd, lock_type), skips_locked);
     // Rows are locked one by one, so that writers need not exclude each other from the table.
     if (lock_type >= TL_WRITE_CONCURRENT_INSERT && lock_type <= TL_WRITE && !locks_tables &&
         !thd_tablespace_op(thd)) {
@@ -306,7 +301,7 @@ int ha_rocksdb::external_lock(THD* thd, int lock_type) {
   if (const int error = RefuseOtherExpiry(thd)) return error;
   if (const int error = FinishLoadsForAlter(thd)) return error;
   if (const int error = FinishLoadsOfReset(thd)) return error;
-  if (lock_type == F_WRLCK) lock_mode_ = cairn::LockMode::kExclusive;
+  if (lock_type == F_WRLCK) statement_.LockExclusively();
   BeginStatement(thd);
   return 0;
 }
@@ -324,7 +319,7 @@ void ha_rocksdb::NoteExport(THD* thd) {
 // A sequence takes no part in the session's transaction, and its readers and writers exclude each
 // other in the server.
 int ha_rocksdb::BeginOrEndSequence() {
-  lock_mode_.reset();
+  statement_ = cairn::StatementPlan();
   cursor_->Close();
   const Status ended = own_transaction_->Rollback();
   if (!ended.ok()) return cairn::HandlerError(ended);
@@ -333,16 +328,16 @@ int ha_rocksdb::BeginOrEndSequence() {
 
 int ha_rocksdb::start_stmt(THD* thd, thr_lock_type lock_type) {
   if (own_transaction_ != nullptr) return BeginOrEndSequence();
-  skip_locked_ = lock_type == TL_READ_SKIP_LOCKED || lock_type == TL_WRITE_SKIP_LOCKED;
+  const bool skips_locked = lock_type == TL_READ_SKIP_LOCKED || lock_type == TL_WRITE_SKIP_LOCKED;
   if (lock_type == TL_READ_SKIP_LOCKED) lock_type = TL_READ_WITH_SHARED_LOCKS;
   const auto lock = cairn::RowLockFor(thd, lock_type);
-  if (lock.has_value()) lock_mode_ = lock;
+  statement_.SetLock(lock.has_value() ? lock : statement_.lock(), skips_locked);
   BeginStatement(thd);
   return 0;
 }
 
 void ha_rocksdb::unlock_row() {
-  if (!cairn::SessionLocksScannedRows(ha_thd())) cursor_->UnlockRow();
+  if (!statement_.KeepsScannedRows(ha_thd())) cursor_->UnlockRow();
 }
 
 cairn::Transaction& ha_rocksdb::transaction() {

@@ -60,25 +60,8 @@ ha_rows ha_rocksdb::multi_range_read_info_const(uint index, RANGE_SEQ_IF* sequen
   if (rows != HA_POS_ERROR && counted.count > 1) {
     cost->idx_cpu_cost += kSeekCost * (counted.count - 1);
   }
-  if (lock_mode_.has_value() && !UpdatesInOrder()) *mode &= ~HA_MRR_SORTED;
+  if (statement_.locks_rows() && !cairn::UpdatesInOrder(ha_thd())) *mode &= ~HA_MRR_SORTED;
   return rows;
-}
-
-// Whether the statement is an UPDATE or DELETE of one table with ORDER BY, whose use of an index's
-// order the server does not tell.
-bool ha_rocksdb::UpdatesInOrder() const {
-  LEX* const lex = ha_thd()->lex;
-  return (lex->sql_command == SQLCOM_UPDATE || lex->sql_command == SQLCOM_DELETE) &&
-         lex->first_select_lex()->order_list.elements != 0;
-}
-
-// Whether the statement reads one table for nothing but its rows.
-bool ha_rocksdb::WantsPlainRows() const {
-  LEX* const lex = ha_thd()->lex;
-  const SELECT_LEX* const select = lex->first_select_lex();
-  return lex->is_single_level_stmt() && select->order_list.elements == 0 &&
-         select->group_list.elements == 0 && !select->with_sum_func &&
-         (select->options & SELECT_DISTINCT) == 0;
 }
 
 // Of a batch of keys that a join has collected (batched key access): this engine's own way, which
@@ -103,7 +86,7 @@ ha_rows ha_rocksdb::multi_range_read_info(uint index, uint ranges, uint keys, ui
 bool ha_rocksdb::FetchesTogether(uint index) const {
   // A row that is locked is read as it is then. With writes of its own the transaction reads one by
   // one anyway.
-  if (lock_mode_.has_value() || engine_table_->ttl_seconds() != 0) return false;
+  if (statement_.locks_rows() || engine_table_->ttl_seconds() != 0) return false;
   if (index == engine_table_->primary_position()) return true;
   // Filters of prefixes need an iterator for each.
   const cairn::TableIndex& engine_index = engine_table_->index(index);
@@ -290,7 +273,7 @@ int ha_rocksdb::ReadNextOfRanges(range_id_t* range) {
     return 0;
   }
   // Other readers of ranges have an order in mind, whatever they say of it.
-  takes_any_order_ = !mrr_is_output_sorted && lock_mode_.has_value() &&
+  takes_any_order_ = !mrr_is_output_sorted && statement_.locks_rows() &&
                      !engine_table_->index(active_index).search_keys_end_early;
   const int error = handler::multi_range_read_next(range);
   takes_any_order_ = false;

@@ -144,7 +144,7 @@ int ha_rocksdb::PrepareCursor(uint32_t index) {
   if (!rebind && !columns_changed_) return 0;
   // A row that is locked is needed whole: to see whether it still belongs at its index entry, and,
   // when it is changed, for its other entries and the binary log.
-  const bool whole_row = lock_mode_.has_value();
+  const bool whole_row = statement_.locks_rows();
   const bool index_only = keyread_enabled() && keyread == index;
   const cairn::IndexCodec& codec = *engine_table_->index(index).codec;
   for (uint i = 0; i < table->s->fields; ++i) {
@@ -182,9 +182,9 @@ int ha_rocksdb::PrepareCursor(uint32_t index) {
   if (checks_for_conflict_ || reads_once_) {
     access.latest = true;
   } else {
-    access.skip_locked = skip_locked_;
+    access.skip_locked = statement_.skips_locked();
   }
-  if (!access.latest || locks_conflicts_) access.lock = lock_mode_;
+  if (!access.latest || locks_conflicts_) access.lock = statement_.lock();
   access.refuse_waits = locks_conflicts_;
   access.shows_expired = reads_duplicate_;
   access.checksums = cairn::SessionVerifiesChecksums(ha_thd())
@@ -193,7 +193,7 @@ int ha_rocksdb::PrepareCursor(uint32_t index) {
   access.ask_prefix_filters = cairn::SessionAsksPrefixFilters(ha_thd());
   if (pushed_idx_cond != nullptr && pushed_idx_cond_keyno == index)
     access.condition = &pushed_condition_;
-  if (pushed_rowid_filter != nullptr && rowid_filter_is_active && !lock_mode_.has_value() &&
+  if (pushed_rowid_filter != nullptr && rowid_filter_is_active && !statement_.locks_rows() &&
       index != engine_table_->primary_position()) {
     access.filter = &pushed_filter_;
   }
@@ -219,7 +219,7 @@ template <typename ReadFunction>
 int ha_rocksdb::MoveWith(uint32_t index, uchar* record, ReadFunction read) {
   constexpr uint64_t kRowsBetweenChecks = 16;
   const bool settled = cursor_->is_open() && cursor_->index() == index && !columns_changed_ &&
-                       !lock_mode_.has_value() && engine_table_->ttl_seconds() == 0 &&
+                       !statement_.locks_rows() && engine_table_->ttl_seconds() == 0 &&
                        rows_read_ % kRowsBetweenChecks != 0;
   return settled ? AfterRead(read(), record) : ReadWith(index, record, read);
 }
@@ -314,6 +314,7 @@ ha_rows ha_rocksdb::CountFewRows(ha_rows estimate) {
 
 int ha_rocksdb::index_init(uint index, bool) {
   active_index = index;
+  statement_.ForgetScan();
   checks_for_conflict_ = locks_conflicts_ = false;
   deletes_unread_ = false;
   range_prefix_.clear();
@@ -394,31 +395,6 @@ int ha_rocksdb::ReadComparing(uchar* record, const uchar* key, uint key_bytes,
   return error == HA_ERR_END_OF_FILE ? HA_ERR_KEY_NOT_FOUND : error;
 }
 
-// Whether a DELETE that names rows by the complete primary key needs nothing of them but that key,
-// so that it can do without reading them (rocksdb_blind_delete_primary_key).
-bool ha_rocksdb::DeletesUnread(uint32_t encoded_parts) const {
-  const THD* const thd = ha_thd();
-  const LEX* const lex = thd->lex;
-  if (lex->sql_command != SQLCOM_DELETE || !cairn::SessionDeletesBlindly(ha_thd())) return false;
-  const bool one_table = lex->query_tables != nullptr && lex->query_tables->next_global == nullptr;
-  const bool one_index = engine_table_->indexes().size() == 1 && !engine_table_->has_hidden_key() &&
-                         !engine_table_->all_columns_in_primary_key();
-  if (!one_table || !one_index || encoded_parts != whole_key_parts_) return false;
-  if (lex->first_select_lex()->order_list.elements != 0) return false;  // Reads the row later.
-  if (table->triggers != nullptr || table->versioned()) return false;
-  const KEY& primary = table->key_info[table->s->primary_key];
-  for (uint i = 0; i < table->s->fields; ++i) {
-    if (!bitmap_is_set(table->read_set, i)) continue;
-    const KEY_PART_INFO* const parts = primary.key_part;
-    const KEY_PART_INFO* const end = parts + primary.user_defined_key_parts;
-    const bool in_key = std::any_of(parts, end, [i](const KEY_PART_INFO& part) {
-      return part.fieldnr == i + 1 && !(part.key_part_flag & HA_PART_KEY_SEG);
-    });
-    if (!in_key) return false;
-  }
-  return true;
-}
-
 // The row is taken to exist. Its lock keeps the order of changes that others have begun.
 int ha_rocksdb::TakeUnread(uchar* record, const uchar* key, key_part_map key_parts) {
   key_restore(record, key, &table->key_info[active_index],
@@ -435,11 +411,8 @@ int ha_rocksdb::TakeUnread(uchar* record, const uchar* key, key_part_map key_par
 // Whether a read of one row is all that the statement does with the database, so that it needs no
 // snapshot.
 bool ha_rocksdb::ReadsOnce() const {
-  const THD* const thd = ha_thd();
-  const TABLE_LIST* const tables = thd->lex->query_tables;
-  const bool is_all = table->const_table && table->file == this && thd->in_sub_stmt == 0 &&
-                      tables != nullptr && tables->next_global == nullptr;
-  if (!is_all || lock_mode_.has_value() || own_transaction_ != nullptr) return false;
+  const bool is_all = table->file == this && cairn::ReadsOneRow(ha_thd(), *table);
+  if (!is_all || statement_.locks_rows() || own_transaction_ != nullptr) return false;
   const cairn::Transaction& reader = cairn::Session::Of(ha_thd()).transaction();
   return !reader.RepeatsReads() && !reader.has_writes();
 }
@@ -466,21 +439,22 @@ int ha_rocksdb::index_read_map(uchar* record, const uchar* key, key_part_map key
   checks_for_conflict_ = ChecksForConflict(key);
   deletes_unread_ = false;
   if (find_flag == HA_READ_KEY_EXACT && active_index == engine_table_->primary_position() &&
-      lock_mode_ == cairn::LockMode::kExclusive && !engine_table_->has_hidden_key()) {
+      statement_.locks_exclusively() &&
+      statement_.DeletesUnread(ha_thd(), *table, *engine_table_)) {
     const uint32_t part_count = cairn::CountParts(table->key_info[active_index], key_parts);
     const cairn::IndexCodec& codec = *engine_table_->primary().codec;
-    if (DeletesUnread(codec.EncodeSearchKey(key, part_count, &search_key_))) {
+    if (codec.EncodeSearchKey(key, part_count, &search_key_) == whole_key_parts_) {
       return TakeUnread(record, key, key_parts);
     }
   }
   if (!checks_for_conflict_) {
-    const bool may_come_later = find_flag == HA_READ_KEY_EXACT && MayComeLater();
+    const bool may_come_later = find_flag == HA_READ_KEY_EXACT && statement_.rows_may_come_later();
     if (may_come_later) NoteSought(key, key_parts);
     const int error = ReadKey(record, key, key_parts, find_flag);
     return may_come_later && error == HA_ERR_KEY_NOT_FOUND ? SeekAgain(record) : error;
   }
-  locks_conflicts_ =
-      ChangesDuplicates() && table->key_info[active_index].algorithm == HA_KEY_ALG_LONG_HASH;
+  locks_conflicts_ = cairn::ChangesDuplicates(ha_thd()) &&
+                     table->key_info[active_index].algorithm == HA_KEY_ALG_LONG_HASH;
   return ReadConflict(record, key, key_parts, find_flag);
 }
 
@@ -510,8 +484,8 @@ int ha_rocksdb::ReadKey(uchar* record, const uchar* key, key_part_map key_parts,
                           !engine_table_->primary().search_keys_end_early;
     range.end = range_end_;
     range.any_order =
-        takes_any_order_ || (find_flag == HA_READ_KEY_EXACT && lock_mode_.has_value() &&
-                             !index.search_keys_end_early && WantsPlainRows());
+        takes_any_order_ || (find_flag == HA_READ_KEY_EXACT && statement_.locks_rows() &&
+                             !index.search_keys_end_early && statement_.WantsPlainRows(ha_thd()));
     return cursor_->Read(search_key_, cairn::ToStart(find_flag), record, range);
   });
 }
@@ -542,7 +516,7 @@ int ha_rocksdb::read_range_first(const key_range* start, const key_range* end, b
     prepare_range_scan(start, end);
     // Rows behind it are not to be locked, nor fetched ahead.
     const bool looks_ahead = active_index != engine_table_->primary_position();
-    if (end != nullptr && (lock_mode_.has_value() || looks_ahead)) NoteRangeEnd(*end);
+    if (end != nullptr && (statement_.locks_rows() || looks_ahead)) NoteRangeEnd(*end);
   }
   const int error = handler::read_range_first(start, end, equal, sorted);
   range_end_.clear();
@@ -636,7 +610,8 @@ int ha_rocksdb::rnd_end() {
 int ha_rocksdb::rnd_next(uchar* record) {
   for (bool again = false;; again = true) {
     const int error = ReadNextOfTable(record);
-    if (error != HA_ERR_END_OF_FILE || again || !MayComeLater() || looked_again_) return error;
+    if (error != HA_ERR_END_OF_FILE || again || !statement_.rows_may_come_later() || looked_again_)
+      return error;
     if (const int failed = WaitForPriorCommit()) return failed;
     scan_started_ = false;
   }
@@ -689,7 +664,8 @@ int ha_rocksdb::cmp_ref(const uchar* position, const uchar* other) {
 
 int ha_rocksdb::rnd_pos(uchar* record, uchar* position) {
   // By such a position the server reads the row that a key of its own has found in the way.
-  reads_duplicate_ = ChangesDuplicates() && table->file->lookup_errkey != static_cast<uint>(-1);
+  reads_duplicate_ =
+      cairn::ChangesDuplicates(ha_thd()) && table->file->lookup_errkey != static_cast<uint>(-1);
   const int error = ReadWith(scan_index(), record, [&]() -> Status {
     if (positions_are_images_) {
       const cairn::IndexCodec& codec = *engine_table_->primary().codec;

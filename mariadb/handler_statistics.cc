@@ -148,13 +148,13 @@ std::shared_ptr<const SharedTable::Sizes> SharedTable::Measure(Database* databas
 
 // A row that is to be locked is fetched by itself wherever it is found.
 double ha_rocksdb::ScannedRowCost() const {
-  return lock_mode_.has_value() ? kFetchCost : kScannedRowCost;
+  return statement_.locks_rows() ? kFetchCost : kScannedRowCost;
 }
 
 double ha_rocksdb::scan_time() {
   // A statement that locks keeps to a range even of a small table, as a scan would lock all the
   // rows.
-  const double start = lock_mode_.has_value() ? kLockingScanStartCost : kScanStartCost;
+  const double start = statement_.locks_rows() ? kLockingScanStartCost : kScanStartCost;
   return static_cast<double>(stats.records + stats.deleted) * ScannedRowCost() + start;
 }
 
@@ -164,7 +164,7 @@ double ha_rocksdb::read_time(uint index, uint ranges, ha_rows rows) {
 }
 
 double ha_rocksdb::keyread_time(uint index, uint ranges, ha_rows rows) {
-  if (!lock_mode_.has_value()) return handler::keyread_time(index, ranges, rows);
+  if (!statement_.locks_rows()) return handler::keyread_time(index, ranges, rows);
   return static_cast<double>(ranges) + static_cast<double>(rows) * kFetchCost;
 }
 
@@ -242,7 +242,7 @@ int ha_rocksdb::info(uint flag) {
 // What the statement will read with as well. One that locks sees rows as they are then, and EXPLAIN
 // sees nothing: neither is to take a snapshot for it.
 cairn::OrderedIterator* ha_rocksdb::CountingIterator(uint index) {
-  const bool reads = !lock_mode_.has_value() && own_transaction_ == nullptr &&
+  const bool reads = !statement_.locks_rows() && own_transaction_ == nullptr &&
                      copy_transaction_ == nullptr && !ha_thd()->lex->describe;
   if (!reads || !transaction().started()) return nullptr;
   return cursor_->StatementIterator(&transaction(), index);

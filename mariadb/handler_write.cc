@@ -1,7 +1,6 @@
 // Writing rows, and the auto-increment counter.
 #include <algorithm>
 
-#include "mariadb/cairn_range_locks.h"
 #include "mariadb/engine.h"
 #include "mariadb/error.h"
 #include "mariadb/ha_rocksdb.h"
@@ -41,11 +40,10 @@ cairn::TransactionSettings CopySettings(THD* thd) {
 }  // namespace
 
 int ha_rocksdb::write_row(const uchar* record) {
+  const cairn::WritePlan& plan = statement_.Writes(ha_thd(), *engine_table_);
   // A copy of a table may get a new key, whose values nobody has checked.
-  const bool unchecked =
-      copy_transaction_ == nullptr && cairn::UniqueChecksAreOff(ha_thd(), *engine_table_);
-  const bool loads = cairn::SessionBulkLoads(ha_thd());
-  if (unchecked || (loads && copy_transaction_ == nullptr)) {
+  const bool unchecked = copy_transaction_ == nullptr && plan.unchecked;
+  if (unchecked || (plan.loads && copy_transaction_ == nullptr)) {
     if (const int error = cairn::RefuseToReplaceUnchecked(ha_thd())) return error;
   }
   uint64_t handed_out = 0;
@@ -57,15 +55,14 @@ int ha_rocksdb::write_row(const uchar* record) {
     if (const int error = NoteGivenValue(record)) return error;
   }
   writer_->SetHandedOutKey(handed_out);
-  writer_->AppendChecksums(cairn::SessionStoresChecksum(ha_thd()));
-  writer_->AskPrefixFilters(cairn::SessionAsksPrefixFilters(ha_thd()));
-  if (LoadsRows()) return LoadRow(record);
+  PrepareWriter(plan);
+  if (LoadsRows(plan)) return LoadRow(record);
   cairn::Session& session = cairn::Session::Of(ha_thd());
   cairn::ScopedWaitObserver observer(&session);
-  writer_->SetUniqueChecks(unchecked ? UniqueChecks::kOverwrite
-                           : loads   ? UniqueChecks::kTrusted
-                                     : UniqueChecks::kAll);
-  const bool changes_duplicates = ChangesDuplicates();
+  writer_->SetUniqueChecks(unchecked    ? UniqueChecks::kOverwrite
+                           : plan.loads ? UniqueChecks::kTrusted
+                                        : UniqueChecks::kAll);
+  const bool changes_duplicates = cairn::ChangesDuplicates(ha_thd());
   writer_->SetChangesDuplicates(changes_duplicates);
   const Status inserted = writer_->Insert(&transaction(), record);
   meets_duplicate_ = inserted.code() == StatusCode::kDuplicateKey && changes_duplicates;
@@ -77,6 +74,13 @@ int ha_rocksdb::write_row(const uchar* record) {
     return CommitCopiedRows(Durability::kDelayed);
   }
   return EndChange();
+}
+
+// What holds for the entries of a row that is written next.
+void ha_rocksdb::PrepareWriter(const cairn::WritePlan& plan) {
+  // The session may have it drawn for each row (rocksdb_checksums_pct).
+  writer_->AppendChecksums(cairn::SessionStoresChecksum(ha_thd()));
+  writer_->AskPrefixFilters(plan.asks_prefix_filters);
 }
 
 // The server does not always compare the two itself.
@@ -132,10 +136,9 @@ int ha_rocksdb::update_row(const uchar* old_record, const uchar* new_record) {
   cairn::ScopedWaitObserver observer(&session);
   const auto hidden_key = cursor_->HiddenKey();
   if (!hidden_key.ok()) return OperationError(hidden_key.status());
-  writer_->AppendChecksums(cairn::SessionStoresChecksum(ha_thd()));
-  writer_->AskPrefixFilters(cairn::SessionAsksPrefixFilters(ha_thd()));
-  writer_->SetUniqueChecks(cairn::SessionBulkLoads(ha_thd()) ? UniqueChecks::kTrusted
-                                                             : UniqueChecks::kAll);
+  const cairn::WritePlan& plan = statement_.Writes(ha_thd(), *engine_table_);
+  PrepareWriter(plan);
+  writer_->SetUniqueChecks(plan.loads ? UniqueChecks::kTrusted : UniqueChecks::kAll);
   Field* const counted = table->found_next_number_field;
   const bool has_new_value = counted != nullptr && new_record == table->record[0] &&
                              counted->cmp_offset(old_record - new_record) != 0;
@@ -179,7 +182,7 @@ void ha_rocksdb::CountWrite(Work user_table, Work system_table) {
   cairn::Session& session = cairn::Session::Of(ha_thd());
   session.NoteChange(engine_table_->definition());
   // A replica's transactions commit in a given order, and wait for each other.
-  if (++changed_rows_ == kManyRows && !ha_thd()->slave_thread) {
+  if (statement_.CountChange() == kManyRows && !ha_thd()->slave_thread) {
     session.transaction().Claim(engine_table_->definition());
   }
 }
@@ -309,8 +312,8 @@ int ha_rocksdb::NoteGivenValue(const uchar* record) {
 void ha_rocksdb::get_auto_increment(ulonglong offset, ulonglong increment,
                                     ulonglong nb_desired_values, ulonglong* first_value,
                                     ulonglong* nb_reserved_values) {
-  const ulonglong wanted =
-      cairn::StatementLogNeedsLocks(ha_thd()) ? std::max<ulonglong>(nb_desired_values, 1) : 1;
+  const bool may_be_logged = statement_.Writes(ha_thd(), *engine_table_).log_may_have_statement;
+  const ulonglong wanted = may_be_logged ? std::max<ulonglong>(nb_desired_values, 1) : 1;
   *nb_reserved_values = 1;
   if (EnsureAutoIncrementLoaded() != 0) {
     *first_value = ULONGLONG_MAX;
