@@ -5,7 +5,6 @@
 // handler_applier.cc, handler_partitions.cc.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <memory>
 #include <mutex>
@@ -15,11 +14,11 @@
 
 #include "engine/table/bulk_load.h"
 #include "engine/table/cursor.h"
-#include "engine/table/row_batch.h"
 #include "engine/table/table.h"
 #include "engine/table/table_check.h"
 #include "engine/table/table_statistics.h"
 #include "engine/table/table_writer.h"
+#include "mariadb/multi_range_read.h"
 #include "mariadb/open_tables.h"
 #include "mariadb/server_headers.h"
 #include "mariadb/session.h"
@@ -73,10 +72,6 @@ class SharedTable final : public Handler_share {
   uint64_t measured_changes_ = 0;
   std::vector<std::weak_ptr<BulkLoad>> loads_;
 };
-
-// How many parts of `key` a map names. The server's maps have no gaps; one of all ones stands for
-// the parts of the key's definition.
-uint32_t CountParts(const KEY& key, key_part_map parts);
 
 // Drops the table at the server's path from the dictionary. Returns a handler error code:
 // HA_ERR_NO_SUCH_TABLE when there is none.
@@ -317,13 +312,8 @@ class ha_rocksdb final : public handler {
   bool AreAlike(const uchar* old_record, const uchar* new_record) const;
   bool FetchesTogether(uint index) const;
   int ReadNextOfRanges(range_id_t* range);
-  int FetchListedRows();
-  bool TakeRange();
-  void TakeListedRows();
-  bool EncodeRange(const KEY_MULTI_RANGE& wanted);
-  cairn::Status GatherListedRange(bool begins);
-  int GatherListedRows();
-  int ReadListedRow(size_t row, uchar* record);
+  int FetchRowsOfRanges();
+  int ReadRowOfRanges(size_t row, uchar* record);
   int ReadPendingRange(range_id_t* range);
   void ChoosePositions();
   void SetPosition(std::string_view primary_key);
@@ -393,17 +383,7 @@ class ha_rocksdb final : public handler {
   // Parts of a search key that is a complete primary key; beyond reach when a BLOB part makes
   // search keys less than that.
   uint32_t whole_key_parts_ = UINT32_MAX;
-  // The rows of a list of ranges, some at a time, with the server's names of their ranges.
-  cairn::RowBatch listed_rows_;
-  std::array<range_id_t, cairn::RowBatch::kMostRows> listed_ranges_{};
-  size_t listed_row_ = 0;           // The next to be read.
-  size_t listed_rows_at_once_ = 0;  // Of a secondary index.
-  cairn::Status listed_error_;      // What comes behind them, if not ok.
-  bool fetches_listed_rows_ = false;
-  bool ranges_are_of_join_ = false;       // They are a batch of its keys.
-  bool listed_range_is_open_ = false;     // The cursor has not gathered all of mrr_cur_range yet.
-  bool listed_ranges_ended_ = false;      // The server has no more.
-  bool listed_range_is_pending_ = false;  // mrr_cur_range is to be read in the server's way.
+  cairn::MultiRangeRead multi_range_;
   // Not counted yet: to count each by itself would be felt in a scan.
   uint64_t rows_read_ = 0;
   uint64_t covered_reads_ = 0;

@@ -244,9 +244,7 @@ int ha_rocksdb::reset() {
   CountReads();
   cursor_->Close();
   cursor_->ReleaseIterators();
-  listed_rows_.Clear();
-  listed_row_ = 0;
-  fetches_listed_rows_ = false;
+  multi_range_.End();
   writer_->SetUpdatesReplaceRows(false);
   statement_ = cairn::StatementPlan();
   meets_duplicate_ = false;

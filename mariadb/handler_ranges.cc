@@ -2,24 +2,15 @@
 // together.
 //
 // The server hands over the ranges one by one and asks for their rows; they come in the order of
-// the ranges. Of the primary key, whole keys are taken; of a secondary index, any range whose
-// bounds keys can be made of. Once the server names another one, the rest is left to its own way.
-#include <algorithm>
-#include <utility>
-
-#include "engine/base/bytes.h"
+// the ranges (multi_range_read.h).
 #include "engine/codec/index_codec.h"
 #include "mariadb/ha_rocksdb.h"
 
-using cairn::Cursor;
-using cairn::RowBatch;
+using cairn::MultiRangeRead;
 using cairn::Status;
 using cairn::StatusCode;
 
 namespace {
-
-// A statement may want few rows of its ranges, so a scan of them begins with few.
-constexpr size_t kFirstRows = 12;
 
 // Ranges of the server that are counted as they are taken.
 struct CountedRanges {
@@ -98,139 +89,36 @@ int ha_rocksdb::multi_range_read_init(RANGE_SEQ_IF* sequence, void* parameter, u
                                       uint mode, HANDLER_BUFFER* buffer) {
   const int error = handler::multi_range_read_init(sequence, parameter, ranges, mode, buffer);
   // Who reads the ranges of a table alone has no use for what they are called.
-  ranges_are_of_join_ = (mode & HA_MRR_NO_ASSOCIATION) == 0;
-  listed_rows_.Clear();
-  listed_row_ = 0;
-  listed_error_ = Status();
-  fetches_listed_rows_ = ranges > 1 && !keyread_enabled() && FetchesTogether(active_index) &&
-                         !transaction().has_writes();
-  listed_range_is_open_ = listed_range_is_pending_ = listed_ranges_ended_ = false;
-  listed_rows_at_once_ = kFirstRows;
+  const auto reader =
+      mode & HA_MRR_NO_ASSOCIATION ? MultiRangeRead::Reader::kTable : MultiRangeRead::Reader::kJoin;
+  const bool fetches = ranges > 1 && !keyread_enabled() && FetchesTogether(active_index) &&
+                       !transaction().has_writes();
+  multi_range_.Begin({&mrr_funcs, mrr_iter, &mrr_cur_range},
+                     {engine_table_.get(), active_index, &table->key_info[active_index]}, reader,
+                     fetches);
   return error;
-}
-
-// The next range from the server becomes mrr_cur_range. False: there is none.
-bool ha_rocksdb::TakeRange() {
-  if (!listed_ranges_ended_) listed_ranges_ended_ = mrr_funcs.next(mrr_iter, &mrr_cur_range);
-  return !listed_ranges_ended_;
-}
-
-// Takes ranges from the server up to one that is no whole primary key, or until there are enough.
-void ha_rocksdb::TakeListedRows() {
-  const cairn::IndexCodec& codec = *engine_table_->primary().codec;
-  while (!listed_rows_.full()) {
-    if (!TakeRange()) return;
-    const key_range& key = mrr_cur_range.start_key;
-    const bool is_row =
-        (mrr_cur_range.range_flag & EQ_RANGE) != 0 && key.keypart_map != 0 &&
-        codec.EncodeSearchKey(key.key,
-                              cairn::CountParts(table->key_info[active_index], key.keypart_map),
-                              listed_rows_.NextKey()) == whole_key_parts_;
-    if (!is_row) {
-      listed_range_is_pending_ = true;
-      return;
-    }
-    listed_ranges_[listed_rows_.size()] = mrr_cur_range.ptr;
-    listed_rows_.KeyAdded();
-    status_var_increment(ha_thd()->status_var.ha_read_key_count);
-  }
-}
-
-// Makes search_key_ and range_end_ of a range of a secondary index. False: they would not say
-// exactly which entries it has.
-bool ha_rocksdb::EncodeRange(const KEY_MULTI_RANGE& wanted) {
-  const KEY& key = table->key_info[active_index];
-  const cairn::TableIndex& index = engine_table_->index(active_index);
-  const auto encode = [&](const key_range& bound, std::string* bytes) {
-    const uint32_t parts = cairn::CountParts(key, bound.keypart_map);
-    for (uint32_t i = 0; i < parts; ++i) {
-      if (key.key_part[i].key_part_flag & HA_REVERSE_SORT) return false;
-    }
-    return index.codec->EncodeSearchKey(bound.key, parts, bytes) == parts;
-  };
-  range_end_.clear();
-  if (wanted.start_key.keypart_map == 0) {
-    search_key_.clear();
-    cairn::AppendBigEndian(index.entry.id.index_number, &search_key_);
-  } else if (!encode(wanted.start_key, &search_key_)) {
-    return false;
-  }
-  if ((wanted.range_flag & EQ_RANGE) != 0) return wanted.start_key.keypart_map != 0;
-  if (wanted.end_key.keypart_map == 0) return true;
-  if (!encode(wanted.end_key, &range_end_)) return false;
-  if (wanted.end_key.flag == HA_READ_BEFORE_KEY) return true;
-  const std::string last = range_end_;
-  return cairn::PrefixSuccessor(last, &range_end_);
-}
-
-// Goes on with the range that the cursor gathers rows of.
-Status ha_rocksdb::GatherListedRange(bool begins) {
-  uchar* const record = table->record[0];
-  if (!begins) return cursor_->GatherOn(listed_rows_at_once_, record, &listed_rows_);
-  const bool exact = (mrr_cur_range.range_flag & EQ_RANGE) != 0;
-  const bool is_behind =
-      mrr_cur_range.start_key.keypart_map != 0 && mrr_cur_range.start_key.flag == HA_READ_AFTER_KEY;
-  const Cursor::Start start = exact       ? Cursor::Start::kExact
-                              : is_behind ? Cursor::Start::kAfter
-                                          : Cursor::Start::kAtOrAfter;
-  cairn::ReadRange range;
-  range.end = range_end_;
-  return cursor_->GatherFrom(search_key_, start, range, listed_rows_at_once_, record,
-                             &listed_rows_);
-}
-
-// Takes entries of ranges from a secondary index up to a range that is to be read in the server's
-// way, or until there are enough.
-int ha_rocksdb::GatherListedRows() {
-  cairn::Session& session = cairn::Session::Of(ha_thd());
-  if (session.Interrupted()) return OperationError(Status(StatusCode::kInterrupted));
-  if (const int error = PrepareCursor(active_index)) return error;
-  end_range = nullptr;  // The cursor knows it.
-  while (listed_rows_.size() < listed_rows_at_once_) {
-    const bool begins = !listed_range_is_open_;
-    if (begins && session.Interrupted()) {  // There may be millions without a row.
-      listed_error_ = Status(StatusCode::kInterrupted);
-      break;
-    }
-    if (begins && !TakeRange()) break;
-    if (begins && (cursor_->reads_entries_alone() || !EncodeRange(mrr_cur_range))) {
-      listed_range_is_pending_ = true;
-      break;
-    }
-    if (begins) status_var_increment(ha_thd()->status_var.ha_read_key_count);
-    const size_t first = listed_rows_.size();
-    Status gathered = GatherListedRange(begins);
-    std::fill(listed_ranges_.begin() + first, listed_ranges_.begin() + listed_rows_.size(),
-              mrr_cur_range.ptr);
-    listed_range_is_open_ = gathered.ok();
-    if (gathered.ok() || gathered.code() == StatusCode::kEndOfRange) continue;
-    listed_error_ = std::move(gathered);  // The rows before it come first.
-    break;
-  }
-  range_end_.clear();
-  listed_rows_at_once_ = RowBatch::kMostRows;
-  return 0;
 }
 
 // Fetches the next rows of the ranges. HA_ERR_END_OF_FILE: there are none, unless a range is
 // pending.
-int ha_rocksdb::FetchListedRows() {
-  if (!listed_error_.ok()) return OperationError(std::exchange(listed_error_, Status()));
-  listed_rows_.Clear();
-  listed_row_ = 0;
+int ha_rocksdb::FetchRowsOfRanges() {
+  if (const Status left = multi_range_.TakeError(); !left.ok()) return OperationError(left);
   if (active_index == engine_table_->primary_position()) {
     const Status known = engine_table_->CheckDefinition(transaction(), active_index);
     if (!known.ok()) return OperationError(known);
-    TakeListedRows();
-  } else if (const int error = GatherListedRows()) {
-    return error;
+    multi_range_.TakeKeys(ha_thd(), whole_key_parts_);
+  } else {
+    cairn::Session& session = cairn::Session::Of(ha_thd());
+    if (session.Interrupted()) return OperationError(Status(StatusCode::kInterrupted));
+    if (const int error = PrepareCursor(active_index)) return error;
+    end_range = nullptr;  // The cursor knows it.
+    multi_range_.GatherKeys(&session, ha_thd(), cursor_.get(), table->record[0]);
   }
-  if (listed_rows_.size() == 0) {
-    if (!listed_error_.ok()) return OperationError(std::exchange(listed_error_, Status()));
-    return HA_ERR_END_OF_FILE;
+  if (!multi_range_.has_row()) {
+    const Status failed = multi_range_.TakeError();
+    return failed.ok() ? HA_ERR_END_OF_FILE : OperationError(failed);
   }
-  listed_rows_.Fetch(&transaction(), engine_table_->primary().family(),
-                     cairn::Transaction::View::kSnapshot);
+  multi_range_.Fetch(&transaction());
   return 0;
 }
 
@@ -238,7 +126,7 @@ int ha_rocksdb::multi_range_read_next(range_id_t* range) {
   while (true) {
     const int error = ReadNextOfRanges(range);
     // A join takes any error for the end of the rows, unless the statement has failed already.
-    if (error != 0 && error != HA_ERR_END_OF_FILE && ranges_are_of_join_) {
+    if (error != 0 && error != HA_ERR_END_OF_FILE && multi_range_.is_of_join()) {
       ReportAtOnce(error);
     }
     // A join may have conditions that relate the row to those of other tables.
@@ -249,20 +137,20 @@ int ha_rocksdb::multi_range_read_next(range_id_t* range) {
 }
 
 int ha_rocksdb::ReadNextOfRanges(range_id_t* range) {
-  while (fetches_listed_rows_) {
-    if (listed_row_ == listed_rows_.size()) {
-      if (listed_range_is_pending_) return ReadPendingRange(range);
-      const int fetched = FetchListedRows();
-      if (fetched != 0 && !(fetched == HA_ERR_END_OF_FILE && listed_range_is_pending_)) {
+  while (multi_range_.fetches()) {
+    if (!multi_range_.has_row()) {
+      if (multi_range_.has_pending_range()) return ReadPendingRange(range);
+      const int fetched = FetchRowsOfRanges();
+      if (fetched != 0 && !(fetched == HA_ERR_END_OF_FILE && multi_range_.has_pending_range())) {
         return fetched;
       }
       continue;
     }
-    const size_t row = listed_row_++;
-    const int error = ReadListedRow(row, table->record[0]);
+    const size_t row = multi_range_.TakeRow();
+    const int error = ReadRowOfRanges(row, table->record[0]);
     if (error == HA_ERR_KEY_NOT_FOUND) continue;
     if (error != 0) return error;
-    *range = listed_ranges_[row];
+    *range = multi_range_.RangeOf(row);
     table->status = 0;
     // The server does all this behind each read of its own, and leaves this one to the engine.
     if (active_index != engine_table_->primary_position()) {
@@ -282,7 +170,7 @@ int ha_rocksdb::ReadNextOfRanges(range_id_t* range) {
 
 // Begins with the range that could not be taken, and leaves the rest to the server's own way.
 int ha_rocksdb::ReadPendingRange(range_id_t* range) {
-  fetches_listed_rows_ = listed_range_is_pending_ = false;
+  multi_range_.LeaveRest();
   const KEY_MULTI_RANGE& wanted = mrr_cur_range;
   const int error = read_range_first(wanted.start_key.keypart_map ? &wanted.start_key : nullptr,
                                      wanted.end_key.keypart_map ? &wanted.end_key : nullptr,

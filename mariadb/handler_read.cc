@@ -8,6 +8,7 @@
 #include "mariadb/engine.h"
 #include "mariadb/error.h"
 #include "mariadb/ha_rocksdb.h"
+#include "mariadb/key_parts.h"
 #include "mariadb/table_guards.h"
 #include "mariadb/variables.h"
 #include "rowid_filter.h"
@@ -61,11 +62,6 @@ Cursor::Start ToStart(ha_rkey_function find_flag) {
 }
 
 }  // namespace
-
-uint32_t CountParts(const KEY& key, key_part_map parts) {
-  return parts == HA_WHOLE_KEY ? key.user_defined_key_parts
-                               : static_cast<uint32_t>(my_count_bits(parts));
-}
 
 }  // namespace cairn
 
@@ -575,11 +571,11 @@ int ha_rocksdb::index_next_same(uchar* record, const uchar* key, uint key_bytes)
   }
 }
 
-int ha_rocksdb::ReadListedRow(size_t row, uchar* record) {
+int ha_rocksdb::ReadRowOfRanges(size_t row, uchar* record) {
   const bool is_gathered = active_index != engine_table_->primary_position();
   return ReadWith(active_index, record, [&] {
-    return is_gathered ? cursor_->ReadGathered(listed_rows_, row, record)
-                       : cursor_->ReadFetched(listed_rows_, row, record);
+    return is_gathered ? cursor_->ReadGathered(multi_range_.rows(), row, record)
+                       : cursor_->ReadFetched(multi_range_.rows(), row, record);
   });
 }
 

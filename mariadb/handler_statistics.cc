@@ -16,6 +16,7 @@
 #include "mariadb/engine.h"
 #include "mariadb/error.h"
 #include "mariadb/ha_rocksdb.h"
+#include "mariadb/key_parts.h"
 #include "mariadb/variables.h"
 
 using cairn::Status;
