@@ -1,8 +1,8 @@
 // The handler: one open table of one connection, as the server sees it.
 //
 // Declared once, defined by concern: handler_open.cc, handler_read.cc, handler_ranges.cc,
-// handler_write.cc, handler_ddl.cc, handler_alter.cc, handler_load.cc, handler_conflicts.cc,
-// handler_applier.cc, handler_partitions.cc.
+// handler_statistics.cc, handler_write.cc, handler_auto_increment.cc, handler_conflicts.cc,
+// handler_applier.cc, handler_load.cc, handler_ddl.cc, handler_alter.cc, handler_partitions.cc.
 #pragma once
 
 #include <atomic>
@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/table/auto_increment.h"
 #include "engine/table/bulk_load.h"
 #include "engine/table/cursor.h"
 #include "engine/table/table.h"
@@ -228,6 +229,19 @@ class ha_rocksdb final : public handler {
     const cairn::Table* const engine_table_;
   };
 
+  // Reads the largest auto-increment value of the table's rows.
+  class LargestAutoIncrement final : public cairn::LargestStoredValue {
+   public:
+    explicit LargestAutoIncrement(ha_rocksdb* handler) : handler_(handler) {}
+    cairn::Result<uint64_t> Read() override;
+    // Of Read(), if that was called.
+    const cairn::Status& outcome() const { return outcome_; }
+
+   private:
+    ha_rocksdb* const handler_;
+    cairn::Status outcome_;
+  };
+
   // Costs in the unit of the server's optimizer, in which it adds 0.2 for each row that it looks
   // at. Measured (docs/measurements/optimizer-costs.md): a row of a scan;
   static constexpr double kScannedRowCost = 0.05;
@@ -328,15 +342,10 @@ class ha_rocksdb final : public handler {
   void ReportAtOnce(int error);
   int AdminError(const cairn::Status& status);
   void PrepareWriter(const cairn::WritePlan& plan);
-  int EnsureAutoIncrementLoaded();
+  int LoadAutoIncrement();
   int NoteAutoIncrement(const uchar* record);
   bool CounterIsPrimaryKey() const;
-  int ReadLargestAutoIncrement(uint64_t* largest);
   uint64_t TakeHandedOutValue();
-  void ForgetHandedOutValues() {
-    first_handed_out_ = 1;
-    last_handed_out_ = 0;
-  }
   int NoteGivenValue(const uchar* record);
   int CommitCopiedRows(cairn::Durability durability);
   int CommitSequence();
@@ -363,11 +372,7 @@ class ha_rocksdb final : public handler {
   // piece.
   std::unique_ptr<cairn::Transaction> copy_transaction_;
   uint64_t copied_rows_ = 0;
-  bool counter_is_primary_key_ = false;  // And says all that is unique of a row.
-  // Auto-increment values that the counter has handed out to this handler and that no row has got
-  // yet.
-  uint64_t first_handed_out_ = 1;
-  uint64_t last_handed_out_ = 0;
+  cairn::AutoIncrement auto_increment_;  // Of a table that has such a column.
   // Of a SEQUENCE: each change is committed at once, whatever becomes of the statement.
   std::unique_ptr<cairn::Transaction> own_transaction_;
   cairn::StatementPlan statement_;

@@ -115,7 +115,6 @@ uint ha_rocksdb::max_supported_key_part_length() const {
 // Joins the dictionary's definition with the server's and makes what works on it. Called again when
 // the table's index numbers changed under an open handler.
 int ha_rocksdb::BindTable() {
-  ForgetHandedOutValues();
   cairn::Engine* const engine = cairn::RunningEngine();
   lock_shared_ha_data();
   shared_ = static_cast<cairn::SharedTable*>(get_ha_share_ptr());
@@ -154,6 +153,9 @@ int ha_rocksdb::BindTable() {
   cursor_ = std::make_unique<cairn::Cursor>(bound.get());
   writer_ = std::make_unique<cairn::TableWriter>(&engine->database(), bound.get());
   engine_table_ = bound;
+  auto_increment_.Bind(&bound->definition(), CounterIsPrimaryKey()
+                                                 ? cairn::AutoIncrement::Role::kPrimaryKey
+                                                 : cairn::AutoIncrement::Role::kColumn);
   file_sizes_.assign(bound->indexes().size(), cairn::KnownFileSize());
   whole_key_parts_ = bound->primary().search_keys_end_early
                          ? UINT32_MAX
@@ -176,7 +178,6 @@ int ha_rocksdb::open(const char* name, int, uint) {
   // A scan runs over the primary key: an UPDATE that changes it must not meet its own rows again.
   key_used_on_scan = table->s->primary_key;
   ChoosePositions();
-  counter_is_primary_key_ = CounterIsPrimaryKey();
   return info(HA_STATUS_NO_LOCK | HA_STATUS_VARIABLE | HA_STATUS_CONST);
 }
 
@@ -248,7 +249,7 @@ int ha_rocksdb::reset() {
   writer_->SetUpdatesReplaceRows(false);
   statement_ = cairn::StatementPlan();
   meets_duplicate_ = false;
-  ForgetHandedOutValues();
+  auto_increment_.ForgetHandedOut();
   columns_changed_ = true;
   compared_entries_ = 0;
   cancel_pushed_idx_cond();

@@ -233,9 +233,8 @@ int ha_rocksdb::info(uint flag) {
     dup_ref[0] = 0;
   }
   if ((flag & HA_STATUS_AUTO) && table->found_next_number_field != nullptr) {
-    if (const int error = EnsureAutoIncrementLoaded()) return error;
-    stats.auto_increment_value =
-        engine_table_->definition().counters->next_auto_increment.load(std::memory_order_relaxed);
+    if (const int error = LoadAutoIncrement()) return error;
+    stats.auto_increment_value = auto_increment_.next();
   }
   return 0;
 }

@@ -1,4 +1,4 @@
-// Writing rows, and the auto-increment counter.
+// Writing rows.
 #include <algorithm>
 
 #include "mariadb/engine.h"
@@ -51,7 +51,7 @@ int ha_rocksdb::write_row(const uchar* record) {
     if (const int error = update_auto_increment()) return error;
     handed_out = TakeHandedOutValue();
   }
-  if (counter_is_primary_key_ && handed_out == 0) {
+  if (auto_increment_.is_primary_key() && handed_out == 0) {
     if (const int error = NoteGivenValue(record)) return error;
   }
   writer_->SetHandedOutKey(handed_out);
@@ -142,7 +142,7 @@ int ha_rocksdb::update_row(const uchar* old_record, const uchar* new_record) {
   Field* const counted = table->found_next_number_field;
   const bool has_new_value = counted != nullptr && new_record == table->record[0] &&
                              counted->cmp_offset(old_record - new_record) != 0;
-  if (counter_is_primary_key_ && (has_new_value || new_record != table->record[0])) {
+  if (auto_increment_.is_primary_key() && (has_new_value || new_record != table->record[0])) {
     if (const int error = NoteGivenValue(new_record)) return error;
   }
   writer_->SetHandedOutKey(0);
@@ -216,165 +216,4 @@ int ha_rocksdb::CommitCopiedRows(Durability durability) {
   const Status committed = copy_transaction_->Commit(durability);
   copy_transaction_->Start(CopySettings(ha_thd()));
   return OperationError(committed);
-}
-
-// --- Auto-increment -----------------------------------------------------------------------------
-
-// Finds the next value when nobody asked for it since the server started: the stored one or, in a
-// table that has none, the one after the largest.
-int ha_rocksdb::EnsureAutoIncrementLoaded() {
-  cairn::TableCounters& counters = *engine_table_->definition().counters;
-  if (counters.next_auto_increment.load(std::memory_order_acquire) != 0) return 0;
-  std::lock_guard guard(counters.initialise);
-  if (counters.next_auto_increment.load(std::memory_order_relaxed) != 0) return 0;
-  cairn::Engine* const engine = cairn::RunningEngine();
-  auto stored = engine->dictionary().LoadAutoIncrement(engine_table_->definition());
-  if (!stored.ok()) return cairn::HandlerError(stored.status());
-  uint64_t largest = 0;
-  const int error = ReadLargestAutoIncrement(&largest);
-  if (error != 0 && *stored == 0) return error;
-  // A counter that says less than the rows do was left at the type's last value, which is used.
-  const uint64_t behind = largest == UINT64_MAX ? largest : largest + 1;
-  const uint64_t next = error == 0 ? std::max(*stored, behind) : *stored;
-  // What prepared transactions have written is not read; others may have written what the counter
-  // does not know.
-  if (error == 0 && !engine->prepared_locks().any_recovered()) {
-    counters.largest_given_value.store(largest, std::memory_order_release);
-  }
-  counters.next_auto_increment.store(std::max<uint64_t>(next, 1), std::memory_order_release);
-  return 0;
-}
-
-// The largest value of a row that is committed; 0: there is none above it.
-int ha_rocksdb::ReadLargestAutoIncrement(uint64_t* largest) {
-  cairn::Transaction reader(&cairn::RunningEngine()->database());
-  reader.Start(cairn::TransactionSettings());
-  cairn::Cursor cursor(engine_table_.get());
-  cairn::ColumnSet column(table->s->fields, false);
-  column[table->found_next_number_field->field_index] = true;
-  cairn::CursorAccess access;
-  access.index = table->s->next_number_index;
-  access.columns = &column;
-  // The record may hold a row that the server still needs.
-  std::string record(reinterpret_cast<const char*>(table->record[0]), table->s->reclength);
-  Status read = cursor.Open(&reader, access);
-  const bool descends = table->s->next_number_keypart == 0 &&
-                        (table->key_info[access.index].key_part[0].key_part_flag & HA_REVERSE_SORT);
-  if (read.ok()) {
-    read = descends ? cursor.ReadFirst(table->record[0]) : cursor.ReadLast(table->record[0]);
-  }
-  if (read.ok()) {
-    const longlong value = table->found_next_number_field->val_int();
-    const bool is_unsigned = (table->found_next_number_field->flags & UNSIGNED_FLAG) != 0;
-    *largest = value > 0 || is_unsigned ? static_cast<uint64_t>(value) : 0;
-  }
-  memcpy(table->record[0], record.data(), record.size());
-  return read.code() == StatusCode::kEndOfRange ? 0 : cairn::HandlerError(read);
-}
-
-// Then a value that the counter hands out is a primary key that no row has, as long as nobody chose
-// it himself. Rows that have expired may be there unseen.
-bool ha_rocksdb::CounterIsPrimaryKey() const {
-  if (table->found_next_number_field == nullptr || table->s->primary_key == MAX_KEY) return false;
-  const KEY& key = table->key_info[table->s->primary_key];
-  return key.user_defined_key_parts == 1 &&
-         key.key_part[0].field->field_index == table->found_next_number_field->field_index &&
-         table->found_next_number_field->cmp_type() == INT_RESULT &&
-         engine_table_->ttl_seconds() == 0;
-}
-
-// The value that update_auto_increment() has put into the record, if it comes from the counter and
-// no row has had it before: not the last one of the type, at which a counter of the stock plug-in
-// stays. Else 0.
-uint64_t ha_rocksdb::TakeHandedOutValue() {
-  if (!counter_is_primary_key_ || insert_id_for_cur_row == 0) return 0;
-  const uint64_t value = insert_id_for_cur_row;
-  if (value < first_handed_out_ || value > last_handed_out_) return 0;
-  first_handed_out_ = value + 1;
-  const auto in_record = static_cast<uint64_t>(table->found_next_number_field->val_int());
-  return value == in_record && value < table->found_next_number_field->get_max_int_value() ? value
-                                                                                           : 0;
-}
-
-// Somebody has chosen the value of a row himself; called before its key is locked.
-int ha_rocksdb::NoteGivenValue(const uchar* record) {
-  if (const int error = EnsureAutoIncrementLoaded()) return error;
-  Field* const field = table->found_next_number_field;
-  const longlong value = field->val_int(record + field->offset(table->record[0]));
-  if (value > 0 || (field->flags & UNSIGNED_FLAG)) {
-    engine_table_->definition().counters->RaiseLargestGivenValue(static_cast<uint64_t>(value));
-  }
-  return 0;
-}
-
-// Where the statement itself may go into the binary log, it gets all its values in a row: the log
-// tells the first.
-void ha_rocksdb::get_auto_increment(ulonglong offset, ulonglong increment,
-                                    ulonglong nb_desired_values, ulonglong* first_value,
-                                    ulonglong* nb_reserved_values) {
-  const bool may_be_logged = statement_.Writes(ha_thd(), *engine_table_).log_may_have_statement;
-  const ulonglong wanted = may_be_logged ? std::max<ulonglong>(nb_desired_values, 1) : 1;
-  *nb_reserved_values = 1;
-  if (EnsureAutoIncrementLoaded() != 0) {
-    *first_value = ULONGLONG_MAX;
-    return;
-  }
-  if (offset > increment) offset = 1;
-  const ulonglong largest = table->next_number_field->get_max_int_value();
-  // The server refuses a value beyond the type with an error, but a FLOAT or DOUBLE would round one
-  // away.
-  const bool counts_on =
-      largest != ULONGLONG_MAX && table->next_number_field->cmp_type() == INT_RESULT;
-  const ulonglong beyond = counts_on ? largest + 1 : ULONGLONG_MAX;
-  std::atomic<uint64_t>& counter = engine_table_->definition().counters->next_auto_increment;
-  uint64_t next = counter.load(std::memory_order_relaxed);
-  uint64_t value;
-  uint64_t last;
-  do {
-    // Used up, or set there by AUTO_INCREMENT=n.
-    if (next > largest) {
-      *first_value = next == ULONGLONG_MAX ? next : beyond;
-      return;
-    }
-    // The smallest offset + n * increment that is not below the counter.
-    value = next;
-    if (increment > 1) {
-      const uint64_t steps = next <= offset ? 0 : (next - offset + increment - 1) / increment;
-      value = offset + steps * increment;
-    }
-    if (value > largest || value < next) {
-      *first_value = beyond;
-      return;
-    }
-    *nb_reserved_values =
-        std::min(wanted, (largest - value) / std::max<ulonglong>(increment, 1) + 1);
-    last = value + (*nb_reserved_values - 1) * increment;
-  } while (!counter.compare_exchange_weak(next, last == ULONGLONG_MAX ? last : last + 1,
-                                          std::memory_order_relaxed));
-  *first_value = first_handed_out_ = value;
-  last_handed_out_ = last;
-}
-
-// Raises the counter above the value of a row that was written.
-int ha_rocksdb::NoteAutoIncrement(const uchar* record) {
-  Field* const field = table->found_next_number_field;
-  if (field == nullptr || record != table->record[0] || field->is_null()) return 0;
-  const longlong signed_value = field->val_int();
-  if (signed_value < 0 && !(field->flags & UNSIGNED_FLAG)) return 0;
-  if (const int error = EnsureAutoIncrementLoaded()) return error;
-  const auto value = static_cast<uint64_t>(signed_value);
-  // Behind the type's last value, nothing is left.
-  const uint64_t next = value == UINT64_MAX ? value : value + 1;
-  std::atomic<uint64_t>& counter = engine_table_->definition().counters->next_auto_increment;
-  uint64_t current = counter.load(std::memory_order_relaxed);
-  while (current < next &&
-         !counter.compare_exchange_weak(current, next, std::memory_order_relaxed)) {
-  }
-  transaction().RaiseAutoIncrement(engine_table_->definition(), next);
-  return 0;
-}
-
-int ha_rocksdb::reset_auto_increment(ulonglong value) {
-  return cairn::HandlerError(cairn::RunningEngine()->dictionary().SetAutoIncrement(
-      engine_table_->definition(), std::max<ulonglong>(value, 1)));
 }
