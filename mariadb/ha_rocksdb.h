@@ -1,8 +1,9 @@
 // The handler: one open table of one connection, as the server sees it.
 //
-// Declared once, defined by concern: handler_open.cc, handler_read.cc, handler_ranges.cc,
-// handler_statistics.cc, handler_write.cc, handler_auto_increment.cc, handler_conflicts.cc,
-// handler_applier.cc, handler_load.cc, handler_ddl.cc, handler_alter.cc, handler_partitions.cc.
+// Declared once, defined by concern: handler_open.cc, handler_read.cc, handler_pushdown.cc,
+// handler_ranges.cc, handler_statistics.cc, handler_write.cc, handler_auto_increment.cc,
+// handler_conflicts.cc, handler_applier.cc, handler_load.cc, handler_ddl.cc, handler_alter.cc,
+// handler_partitions.cc.
 #pragma once
 
 #include <atomic>
@@ -19,10 +20,12 @@
 #include "engine/table/table_check.h"
 #include "engine/table/table_statistics.h"
 #include "engine/table/table_writer.h"
+#include "mariadb/conflict_reads.h"
 #include "mariadb/multi_range_read.h"
 #include "mariadb/open_tables.h"
 #include "mariadb/server_headers.h"
 #include "mariadb/session.h"
+#include "mariadb/sought_row.h"
 #include "mariadb/statement_plan.h"
 #include "mariadb/ttl_comment.h"
 
@@ -165,7 +168,7 @@ class ha_rocksdb final : public handler {
   Item* idx_cond_push(uint index, Item* condition) override;
   bool rowid_filter_push(Rowid_filter* filter) override;
   void column_bitmaps_signal() override {
-    columns_changed_ = true;
+    columns_.changed = true;
     statement_.ForgetScan();
   }
 
@@ -201,9 +204,13 @@ class ha_rocksdb final : public handler {
    public:
     explicit PushedCondition(ha_rocksdb* handler) : handler_(handler) {}
     Verdict Check() override;
+    // Whether the index gives back all its columns, so that the end of the range can be seen on the
+    // entry too.
+    void SetSeesEndOfRange(bool sees) { sees_end_of_range_ = sees; }
 
    private:
     ha_rocksdb* const handler_;
+    bool sees_end_of_range_ = false;
   };
 
   // Lets the server say whether a row's position passes the filter that it made from another index.
@@ -240,6 +247,51 @@ class ha_rocksdb final : public handler {
    private:
     ha_rocksdb* const handler_;
     cairn::Status outcome_;
+  };
+
+  // ALTER TABLE's copy goes to a table that nobody else sees, so that it can be committed piece by
+  // piece.
+  struct Copy {
+    std::unique_ptr<cairn::Transaction> transaction;
+    uint64_t rows = 0;
+  };
+
+  // The columns that the statement wants.
+  struct WantedColumns {
+    cairn::ColumnSet set;
+    bool changed = true;               // The server's column sets may differ from it.
+    bool makes_virtual_parts = false;  // Of the index, in each record that is read.
+  };
+
+  // The scan, or the read of one row, that goes on.
+  struct Scan {
+    bool has_begun = false;           // Of the table.
+    bool is_whole_statement = false;  // The statement is over with this read.
+    bool row_is_unread = false;       // The current row is one that DELETE did not read.
+    bool takes_any_order = false;     // Of the range that is being read: see cairn::ReadRange.
+    // All rows of the range that is read next start with it; empty: unknown.
+    std::string range_prefix;
+    // Of the range that is being read first, where rows are to be locked.
+    std::string range_end;
+  };
+
+  // What identifies a row to the server.
+  struct Positions {
+    bool are_images = false;  // The server's, of the primary key.
+    std::string unpack_info;  // Of a key that is made from a record, where nobody wants it.
+  };
+
+  // Rows that are not counted yet: to count each by itself would be felt in a scan.
+  struct CountedRows {
+    uint64_t read = 0;
+    uint64_t covered = 0;
+    bool of_system_table = false;  // In a schema of the server's own.
+  };
+
+  // For records_in_range.
+  struct RangeEstimates {
+    std::vector<cairn::KnownFileSize> file_sizes;  // Of each index.
+    uint64_t compared_entries = 0;                 // Counted by this statement, to compare indexes.
   };
 
   // Costs in the unit of the server's optimizer, in which it adds 0.2 for each row that it looks
@@ -368,48 +420,23 @@ class ha_rocksdb final : public handler {
   std::unique_ptr<cairn::Cursor> cursor_;
   std::unique_ptr<cairn::TableWriter> writer_;
   std::shared_ptr<cairn::BulkLoad> bulk_load_;  // The last one that rows of this handler went to.
-  // ALTER TABLE's copy goes to a table that nobody else sees, so that it can be committed piece by
-  // piece.
-  std::unique_ptr<cairn::Transaction> copy_transaction_;
-  uint64_t copied_rows_ = 0;
-  cairn::AutoIncrement auto_increment_;  // Of a table that has such a column.
+  Copy copy_;
   // Of a SEQUENCE: each change is committed at once, whatever becomes of the statement.
   std::unique_ptr<cairn::Transaction> own_transaction_;
   cairn::StatementPlan statement_;
-  cairn::ColumnSet columns_;     // Wanted by the statement.
-  bool columns_changed_ = true;  // The server's column sets may differ from columns_.
+  cairn::AutoIncrement auto_increment_;  // Of a table that has such a column.
+  cairn::MultiRangeRead multi_range_;
+  cairn::SoughtRow sought_;
+  cairn::ConflictReads conflict_;
+  WantedColumns columns_;
   PushedCondition pushed_condition_{this};
   PushedFilter pushed_filter_{this};
+  Scan scan_;
   std::string search_key_;
-  std::string unpack_info_;  // Of a key that is made from a record, where nobody wants it.
-  std::string
-      range_prefix_;       // All rows of the range that is read next start with it; empty: unknown.
-  std::string range_end_;  // Of the range that is being read first, where rows are to be locked.
+  Positions positions_;
+  CountedRows counted_;
+  RangeEstimates estimates_;
   // Parts of a search key that is a complete primary key; beyond reach when a BLOB part makes
   // search keys less than that.
   uint32_t whole_key_parts_ = UINT32_MAX;
-  cairn::MultiRangeRead multi_range_;
-  // Not counted yet: to count each by itself would be felt in a scan.
-  uint64_t rows_read_ = 0;
-  uint64_t covered_reads_ = 0;
-  std::vector<cairn::KnownFileSize> file_sizes_;  // Of each index, for records_in_range.
-  uint64_t compared_entries_ = 0;                 // Counted by this statement, to compare indexes.
-  bool is_system_table_ = false;                  // In a schema of the server's own.
-  bool scan_started_ = false;
-  bool looked_again_ = false;  // This scan has, for a row that an event names.
-  std::string sought_key_;     // By which a replica looks for such a row, in the server's image.
-  key_part_map sought_parts_ = 0;     // Of it; 0: by none.
-  bool deletes_unread_ = false;       // The current row is one that DELETE did not read.
-  bool checks_for_conflict_ = false;  // The scan of the index that the cursor is bound to.
-  bool locks_conflicts_ = false;      // With it: a row that is found is to be changed.
-  bool reads_once_ = false;           // The statement is over with this read.
-  bool meets_duplicate_ =
-      false;  // The last row was refused, and the one in its way is to be changed.
-  bool reads_duplicate_ = false;  // That row is being read.
-  bool takes_any_order_ = false;  // Of the range that is being read: see cairn::ReadRange.
-  bool positions_are_images_ = false;
-  bool makes_virtual_parts_ = false;  // Of the index, in each record that is read.
-  // The pushed condition's index gives back all its columns, so that the end of the range can be
-  // seen on the entry too.
-  bool sees_end_of_range_ = false;
 };

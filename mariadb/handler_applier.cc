@@ -8,7 +8,7 @@
 
 // What the scan reads next is what is committed now. An error has been reported.
 int ha_rocksdb::WaitForPriorCommit() {
-  looked_again_ = true;
+  sought_.NoteLookedAgain();
   THD* const thd = ha_thd();
   if (thd->wait_for_prior_commit() != 0) {
     cairn::Session::Of(thd).NoteReportedError(thd->query_id);
@@ -20,15 +20,12 @@ int ha_rocksdb::WaitForPriorCommit() {
 }
 
 void ha_rocksdb::NoteSought(const uchar* key, key_part_map key_parts) {
-  const uint bytes = calculate_key_len(table, active_index, key, key_parts);
-  sought_key_.assign(reinterpret_cast<const char*>(key), bytes);
-  sought_parts_ = key_parts;
+  sought_.SetKey(key, calculate_key_len(table, active_index, key, key_parts), key_parts);
 }
 
 // The first row with the key that the scan began with.
 int ha_rocksdb::SeekAgain(uchar* record) {
-  if (looked_again_) return HA_ERR_KEY_NOT_FOUND;
+  if (sought_.looked_again()) return HA_ERR_KEY_NOT_FOUND;
   if (const int failed = WaitForPriorCommit()) return failed;
-  const auto* const key = reinterpret_cast<const uchar*>(sought_key_.data());
-  return ReadKey(record, key, sought_parts_, HA_READ_KEY_EXACT);
+  return ReadKey(record, sought_.key(), sought_.key_parts(), HA_READ_KEY_EXACT);
 }

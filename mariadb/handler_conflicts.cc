@@ -53,7 +53,7 @@ int ha_rocksdb::ReadConflict(uchar* record, const uchar* key, key_part_map key_p
 
 // The outcome of a read that found a row in the way of another one, or did not.
 int ha_rocksdb::AfterConflict(int error, const uchar* record) {
-  if (error != 0 || locks_conflicts_) return error;
+  if (error != 0 || conflict_.locks_rows) return error;
   const KEY& definition = table->key_info[active_index];
   const bool is_period = definition.algorithm != HA_KEY_ALG_LONG_HASH;
   // The server reads the neighbours, who are mostly not in the way.
@@ -80,7 +80,7 @@ int ha_rocksdb::WaitForConflict(const uchar* key) {
   transaction().TakeBackLock(index.family(), search_key_);
   cairn::ScopedWaitObserver observer(&cairn::Session::Of(ha_thd()));
   const cairn::ColumnFamily& rows = engine_table_->primary().family();
-  const LockMode mode = locks_conflicts_ ? LockMode::kExclusive : LockMode::kShared;
+  const LockMode mode = conflict_.locks_rows ? LockMode::kExclusive : LockMode::kShared;
   const Status locked = transaction().Lock(rows, row, mode);
   // Whether it has changed since the snapshot matters when it is found again.
   if (locked.code() == StatusCode::kSnapshotConflict) return 0;

@@ -39,7 +39,7 @@ Status SharedTable::FinishLoads() {
 
 bool ha_rocksdb::LoadsRows(const cairn::WritePlan& plan) const {
   return plan.loads && cairn::global_variables.enable_bulk_load_api &&
-         copy_transaction_ == nullptr && own_transaction_ == nullptr &&
+         copy_.transaction == nullptr && own_transaction_ == nullptr &&
          !engine_table_->has_hidden_key() && !engine_table_->definition().temporary;
 }
 
@@ -62,7 +62,7 @@ int ha_rocksdb::LoadRow(const uchar* record) {
 }
 
 int ha_rocksdb::EndChange() {
-  if (copy_transaction_ != nullptr || own_transaction_ != nullptr) return 0;
+  if (copy_.transaction != nullptr || own_transaction_ != nullptr) return 0;
   return OperationError(cairn::Session::Of(ha_thd()).transaction().EndPiece(Durability::kDelayed));
 }
 

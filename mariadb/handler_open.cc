@@ -156,7 +156,7 @@ int ha_rocksdb::BindTable() {
   auto_increment_.Bind(&bound->definition(), CounterIsPrimaryKey()
                                                  ? cairn::AutoIncrement::Role::kPrimaryKey
                                                  : cairn::AutoIncrement::Role::kColumn);
-  file_sizes_.assign(bound->indexes().size(), cairn::KnownFileSize());
+  estimates_.file_sizes.assign(bound->indexes().size(), cairn::KnownFileSize());
   whole_key_parts_ = bound->primary().search_keys_end_early
                          ? UINT32_MAX
                          : static_cast<uint32_t>(bound->primary().layout().parts.size());
@@ -171,9 +171,9 @@ int ha_rocksdb::open(const char* name, int, uint) {
   if (table->s->table_type == TABLE_TYPE_SEQUENCE) {
     own_transaction_ = std::make_unique<cairn::Transaction>(&cairn::RunningEngine()->database());
   }
-  is_system_table_ = cairn::IsSystemSchema({table->s->db.str, table->s->db.length});
+  counted_.of_system_table = cairn::IsSystemSchema({table->s->db.str, table->s->db.length});
   thr_lock_data_init(&shared_->lock, &lock_data_, nullptr);
-  columns_.assign(table->s->fields, false);
+  columns_.set.assign(table->s->fields, false);
   CorrectCoveredColumns();
   // A scan runs over the primary key: an UPDATE that changes it must not meet its own rows again.
   key_used_on_scan = table->s->primary_key;
@@ -185,7 +185,7 @@ int ha_rocksdb::open(const char* name, int, uint) {
 // the server's image of the primary key, where its stored bytes follow from that; else these bytes,
 // zero-padded, and their length.
 void ha_rocksdb::ChoosePositions() {
-  positions_are_images_ = false;
+  positions_.are_images = false;
   if (engine_table_->has_hidden_key()) {
     ref_length = cairn::kHiddenKeyBytes;
     return;
@@ -195,7 +195,7 @@ void ha_rocksdb::ChoosePositions() {
       static_cast<uint>(codec.max_key_bytes() - cairn::kIndexNumberBytes) + kPositionLengthBytes;
   const uint image_bytes = table->key_info[table->s->primary_key].key_length;
   if (image_bytes < ref_length && PrimaryKeyIsInEveryRecord()) {
-    positions_are_images_ = true;
+    positions_.are_images = true;
     ref_length = image_bytes;
   }
 }
@@ -237,7 +237,7 @@ int ha_rocksdb::extra(ha_extra_function operation) {
   // REPLACE may be done as an update of the row that it meets.
   if (operation == HA_EXTRA_WRITE_CAN_REPLACE) writer_->SetUpdatesReplaceRows(true);
   if (operation == HA_EXTRA_WRITE_CANNOT_REPLACE) writer_->SetUpdatesReplaceRows(false);
-  if (operation == HA_EXTRA_KEYREAD || operation == HA_EXTRA_NO_KEYREAD) columns_changed_ = true;
+  if (operation == HA_EXTRA_KEYREAD || operation == HA_EXTRA_NO_KEYREAD) columns_.changed = true;
   return 0;
 }
 
@@ -248,10 +248,10 @@ int ha_rocksdb::reset() {
   multi_range_.End();
   writer_->SetUpdatesReplaceRows(false);
   statement_ = cairn::StatementPlan();
-  meets_duplicate_ = false;
+  conflict_.meets_duplicate = false;
   auto_increment_.ForgetHandedOut();
-  columns_changed_ = true;
-  compared_entries_ = 0;
+  columns_.changed = true;
+  estimates_.compared_entries = 0;
   cancel_pushed_idx_cond();
   return 0;
 }
@@ -340,7 +340,7 @@ void ha_rocksdb::unlock_row() {
 }
 
 cairn::Transaction& ha_rocksdb::transaction() {
-  if (copy_transaction_ != nullptr) return *copy_transaction_;
+  if (copy_.transaction != nullptr) return *copy_.transaction;
   if (own_transaction_ != nullptr) {
     own_transaction_->Start(cairn::SessionTransactionSettings(ha_thd()));
     return *own_transaction_;

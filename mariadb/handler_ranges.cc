@@ -161,10 +161,10 @@ int ha_rocksdb::ReadNextOfRanges(range_id_t* range) {
     return 0;
   }
   // Other readers of ranges have an order in mind, whatever they say of it.
-  takes_any_order_ = !mrr_is_output_sorted && statement_.locks_rows() &&
-                     !engine_table_->index(active_index).search_keys_end_early;
+  scan_.takes_any_order = !mrr_is_output_sorted && statement_.locks_rows() &&
+                          !engine_table_->index(active_index).search_keys_end_early;
   const int error = handler::multi_range_read_next(range);
-  takes_any_order_ = false;
+  scan_.takes_any_order = false;
   return error;
 }
 

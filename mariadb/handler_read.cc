@@ -11,7 +11,6 @@
 #include "mariadb/key_parts.h"
 #include "mariadb/table_guards.h"
 #include "mariadb/variables.h"
-#include "rowid_filter.h"
 
 using cairn::Cursor;
 using cairn::Status;
@@ -65,56 +64,6 @@ Cursor::Start ToStart(ha_rkey_function find_flag) {
 
 }  // namespace cairn
 
-ha_rocksdb::PushedCondition::Verdict ha_rocksdb::PushedCondition::Check() {
-  if (!handler_->sees_end_of_range_) {
-    if (thd_killed(handler_->ha_thd())) return Verdict::kAbort;
-    return handler_->pushed_idx_cond->val_int() ? Verdict::kMatch : Verdict::kSkip;
-  }
-  switch (handler_index_cond_check(handler_)) {
-    case CHECK_POS:
-      return Verdict::kMatch;
-    case CHECK_NEG:
-      return Verdict::kSkip;
-    case CHECK_OUT_OF_RANGE:
-      return Verdict::kEndOfRange;
-    default:
-      return Verdict::kAbort;
-  }
-}
-
-Item* ha_rocksdb::idx_cond_push(uint index, Item* condition) {
-  // The server makes virtual columns when it has the row.
-  if (engine_table_->index(index).has_virtual_part) return condition;
-  pushed_idx_cond = condition;
-  pushed_idx_cond_keyno = index;
-  const cairn::IndexCodec& codec = *engine_table_->index(index).codec;
-  sees_end_of_range_ = true;
-  for (uint32_t part = 0; part < codec.layout().parts.size(); ++part) {
-    sees_end_of_range_ = sees_end_of_range_ && codec.PartIsRestorable(part);
-  }
-  in_range_check_pushed_down = sees_end_of_range_;
-  return nullptr;
-}
-
-ha_rocksdb::PushedFilter::Verdict ha_rocksdb::PushedFilter::Check(std::string_view primary_key) {
-  if (thd_killed(handler_->ha_thd())) return Verdict::kAbort;
-  if (!handler_->rowid_filter_is_active) return Verdict::kMayBeWanted;
-  if (handler_->positions_are_images_) {
-    handler_->position(handler_->table->record[0]);
-  } else {
-    handler_->SetPosition(primary_key);
-  }
-  return handler_->pushed_rowid_filter->check(reinterpret_cast<char*>(handler_->ref))
-             ? Verdict::kMayBeWanted
-             : Verdict::kSkip;
-}
-
-// The server fills the filter before it reads through the index that it joins by.
-bool ha_rocksdb::rowid_filter_push(Rowid_filter* filter) {
-  pushed_rowid_filter = filter;
-  return false;
-}
-
 // Sees to it that a read which the server makes no virtual columns for has those by which the index
 // is sorted: the server compares them with the ends of ranges, and the rows of one partition with
 // those of the others. True: its entries do not give all of them back, and they are to be made from
@@ -125,11 +74,11 @@ bool ha_rocksdb::WantVirtualParts(uint32_t index) {
   bool makes_some = false;
   for (const cairn::KeyPartLayout& part : engine_index.layout().parts) {
     if (!engine_table_->layout().columns[part.column].is_virtual) continue;
-    columns_[part.column] = engine_index.codec->Covers(part.column);
-    makes_some = makes_some || !columns_[part.column];
+    columns_.set[part.column] = engine_index.codec->Covers(part.column);
+    makes_some = makes_some || !columns_.set[part.column];
   }
   for (uint i = 0; makes_some && i < table->s->fields; ++i) {
-    columns_[i] = columns_[i] || !engine_table_->layout().columns[i].is_virtual;
+    columns_.set[i] = columns_.set[i] || !engine_table_->layout().columns[i].is_virtual;
   }
   return makes_some;
 }
@@ -137,7 +86,7 @@ bool ha_rocksdb::WantVirtualParts(uint32_t index) {
 // Binds the cursor to an index, or to other columns when the server changed its mind about them.
 int ha_rocksdb::PrepareCursor(uint32_t index) {
   const bool rebind = !cursor_->is_open() || cursor_->index() != index;
-  if (!rebind && !columns_changed_) return 0;
+  if (!rebind && !columns_.changed) return 0;
   // A row that is locked is needed whole: to see whether it still belongs at its index entry, and,
   // when it is changed, for its other entries and the binary log.
   const bool whole_row = statement_.locks_rows();
@@ -145,44 +94,45 @@ int ha_rocksdb::PrepareCursor(uint32_t index) {
   const cairn::IndexCodec& codec = *engine_table_->index(index).codec;
   for (uint i = 0; i < table->s->fields; ++i) {
     const bool is_virtual = engine_table_->layout().columns[i].is_virtual;
-    columns_[i] = (whole_row && !is_virtual) || bitmap_is_set(table->read_set, i);
-    if (index_only) columns_[i] = columns_[i] && (whole_row || codec.Covers(i));
+    columns_.set[i] = (whole_row && !is_virtual) || bitmap_is_set(table->read_set, i);
+    if (index_only) columns_.set[i] = columns_.set[i] && (whole_row || codec.Covers(i));
     // The server makes virtual columns from others, but not while it expects some index to answer
     // alone, which may be another one than it reads: to merge several indexes it names the first of
     // them only.
-    if (is_virtual) columns_[i] = columns_[i] && keyread_enabled() && codec.Covers(i);
+    if (is_virtual) columns_.set[i] = columns_.set[i] && keyread_enabled() && codec.Covers(i);
   }
   const bool merges_partitions = table->part_info != nullptr;
-  makes_virtual_parts_ = (keyread_enabled() || merges_partitions) && WantVirtualParts(index);
+  columns_.makes_virtual_parts =
+      (keyread_enabled() || merges_partitions) && WantVirtualParts(index);
   if (index_only) {
     // The server may expect any part of the index, and of the primary key that its entries end
     // with; one that they do not give back comes from the row.
     for (const uint32_t expected : {index, engine_table_->primary_position()}) {
       for (const cairn::KeyPartLayout& part : engine_table_->index(expected).layout().parts) {
         if (engine_table_->layout().columns[part.column].is_virtual) continue;
-        columns_[part.column] =
-            columns_[part.column] || bitmap_is_set(table->read_set, part.column);
+        columns_.set[part.column] =
+            columns_.set[part.column] || bitmap_is_set(table->read_set, part.column);
       }
     }
   }
   if (engine_table_->index(index).search_keys_end_early) {  // They are compared with search keys.
     for (const cairn::KeyPartLayout& part : engine_table_->index(index).layout().parts) {
-      columns_[part.column] = true;
+      columns_.set[part.column] = true;
     }
   }
-  columns_changed_ = false;
-  if (!rebind) return OperationError(cursor_->ChangeColumns(&columns_));
+  columns_.changed = false;
+  if (!rebind) return OperationError(cursor_->ChangeColumns(&columns_.set));
   cairn::CursorAccess access;
   access.index = index;
-  access.columns = &columns_;
-  if (checks_for_conflict_ || reads_once_) {
+  access.columns = &columns_.set;
+  if (conflict_.checks_key || scan_.is_whole_statement) {
     access.latest = true;
   } else {
     access.skip_locked = statement_.skips_locked();
   }
-  if (!access.latest || locks_conflicts_) access.lock = statement_.lock();
-  access.refuse_waits = locks_conflicts_;
-  access.shows_expired = reads_duplicate_;
+  if (!access.latest || conflict_.locks_rows) access.lock = statement_.lock();
+  access.refuse_waits = conflict_.locks_rows;
+  access.shows_expired = conflict_.reads_duplicate;
   access.checksums = cairn::SessionVerifiesChecksums(ha_thd())
                          ? cairn::IndexCodec::Checksums::kVerify
                          : cairn::IndexCodec::Checksums::kIgnore;
@@ -214,22 +164,22 @@ int ha_rocksdb::ReadWith(uint32_t index, uchar* record, ReadFunction read) {
 template <typename ReadFunction>
 int ha_rocksdb::MoveWith(uint32_t index, uchar* record, ReadFunction read) {
   constexpr uint64_t kRowsBetweenChecks = 16;
-  const bool settled = cursor_->is_open() && cursor_->index() == index && !columns_changed_ &&
+  const bool settled = cursor_->is_open() && cursor_->index() == index && !columns_.changed &&
                        !statement_.locks_rows() && engine_table_->ttl_seconds() == 0 &&
-                       rows_read_ % kRowsBetweenChecks != 0;
+                       counted_.read % kRowsBetweenChecks != 0;
   return settled ? AfterRead(read(), record) : ReadWith(index, record, read);
 }
 
 int ha_rocksdb::AfterRead(const Status& status, uchar* record) {
   if (!status.ok()) [[unlikely]] {
-    if (locks_conflicts_ && status.code() == StatusCode::kLockTimeout) return kRowIsLocked;
+    if (conflict_.locks_rows && status.code() == StatusCode::kLockTimeout) return kRowIsLocked;
     return OperationError(status);
   }
-  if (makes_virtual_parts_) [[unlikely]] {
+  if (columns_.makes_virtual_parts) [[unlikely]] {
     if (const int error = FillVirtualParts(record)) return error;
   }
-  covered_reads_ += cursor_->reads_entries_alone();
-  if (++rows_read_ == cairn::kRowsCountedAtOnce) CountReads();
+  counted_.covered += cursor_->reads_entries_alone();
+  if (++counted_.read == cairn::kRowsCountedAtOnce) CountReads();
   return 0;
 }
 
@@ -239,11 +189,11 @@ int ha_rocksdb::AfterRead(const Status& status, uchar* record) {
 }
 
 void ha_rocksdb::CountReads() {
-  if (rows_read_ == 0) return;
+  if (counted_.read == 0) return;
   cairn::WorkCounters& work = cairn::RunningEngine()->database().work();
-  work.Count(is_system_table_ ? Work::kSystemRowsRead : Work::kRowsRead, rows_read_);
-  if (covered_reads_ != 0) work.Count(Work::kCoveredReads, covered_reads_);
-  rows_read_ = covered_reads_ = 0;
+  work.Count(counted_.of_system_table ? Work::kSystemRowsRead : Work::kRowsRead, counted_.read);
+  if (counted_.covered != 0) work.Count(Work::kCoveredReads, counted_.covered);
+  counted_.read = counted_.covered = 0;
 }
 
 void ha_rocksdb::PrintSnapshotConflict() {
@@ -286,10 +236,10 @@ void ha_rocksdb::ReportAtOnce(int error) {
 // key, as it may be newer than what the statement sees.
 int ha_rocksdb::ReadDuplicate(uchar* record) {
   search_key_.assign(writer_->duplicate_row_key());
-  reads_duplicate_ = true;
+  conflict_.reads_duplicate = true;
   const int error =
       ReadWith(scan_index(), record, [&] { return cursor_->ReadRow(search_key_, record); });
-  reads_duplicate_ = false;
+  conflict_.reads_duplicate = false;
   return error;
 }
 
@@ -311,19 +261,18 @@ ha_rows ha_rocksdb::CountFewRows(ha_rows estimate) {
 int ha_rocksdb::index_init(uint index, bool) {
   active_index = index;
   statement_.ForgetScan();
-  checks_for_conflict_ = locks_conflicts_ = false;
-  deletes_unread_ = false;
-  range_prefix_.clear();
-  range_end_.clear();
-  looked_again_ = false;
-  sought_parts_ = 0;
+  conflict_.ForgetScan();
+  sought_.BeginScan();
+  scan_.row_is_unread = false;
+  scan_.range_prefix.clear();
+  scan_.range_end.clear();
   cursor_->Close();
   return 0;
 }
 
 int ha_rocksdb::index_end() {
   cursor_->EndScan();
-  checks_for_conflict_ = locks_conflicts_ = false;
+  conflict_.ForgetScan();
   active_index = MAX_KEY;
   return 0;
 }
@@ -397,7 +346,7 @@ int ha_rocksdb::TakeUnread(uchar* record, const uchar* key, key_part_map key_par
               calculate_key_len(table, active_index, key, key_parts));
   cairn::Session& session = cairn::Session::Of(ha_thd());
   cairn::ScopedWaitObserver observer(&session);
-  deletes_unread_ = true;
+  scan_.row_is_unread = true;
   const Status known = engine_table_->CheckDefinition(transaction(), active_index);
   if (!known.ok()) return OperationError(known);
   return OperationError(transaction().Lock(engine_table_->primary().family(), search_key_,
@@ -417,23 +366,23 @@ int ha_rocksdb::index_read_idx_map(uchar* record, uint index, const uchar* key,
                                    key_part_map key_parts, ha_rkey_function find_flag) {
   if (const int error = index_init(index, /*sorted=*/false)) return error;
   // By another index it takes two reads, of the entry and of the row.
-  if (std::exchange(meets_duplicate_, false) && index == writer_->duplicate_index()) {
+  if (std::exchange(conflict_.meets_duplicate, false) && index == writer_->duplicate_index()) {
     const int error = ReadDuplicate(record);
     index_end();
     return error;
   }
-  reads_once_ =
+  scan_.is_whole_statement =
       find_flag == HA_READ_KEY_EXACT && index == engine_table_->primary_position() && ReadsOnce();
   const int error = index_read_map(record, key, key_parts, find_flag);
-  reads_once_ = false;
+  scan_.is_whole_statement = false;
   index_end();
   return error;
 }
 
 int ha_rocksdb::index_read_map(uchar* record, const uchar* key, key_part_map key_parts,
                                ha_rkey_function find_flag) {
-  checks_for_conflict_ = ChecksForConflict(key);
-  deletes_unread_ = false;
+  conflict_.checks_key = ChecksForConflict(key);
+  scan_.row_is_unread = false;
   if (find_flag == HA_READ_KEY_EXACT && active_index == engine_table_->primary_position() &&
       statement_.locks_exclusively() &&
       statement_.DeletesUnread(ha_thd(), *table, *engine_table_)) {
@@ -443,14 +392,14 @@ int ha_rocksdb::index_read_map(uchar* record, const uchar* key, key_part_map key
       return TakeUnread(record, key, key_parts);
     }
   }
-  if (!checks_for_conflict_) {
+  if (!conflict_.checks_key) {
     const bool may_come_later = find_flag == HA_READ_KEY_EXACT && statement_.rows_may_come_later();
     if (may_come_later) NoteSought(key, key_parts);
     const int error = ReadKey(record, key, key_parts, find_flag);
     return may_come_later && error == HA_ERR_KEY_NOT_FOUND ? SeekAgain(record) : error;
   }
-  locks_conflicts_ = cairn::ChangesDuplicates(ha_thd()) &&
-                     table->key_info[active_index].algorithm == HA_KEY_ALG_LONG_HASH;
+  conflict_.locks_rows = cairn::ChangesDuplicates(ha_thd()) &&
+                         table->key_info[active_index].algorithm == HA_KEY_ALG_LONG_HASH;
   return ReadConflict(record, key, key_parts, find_flag);
 }
 
@@ -473,22 +422,22 @@ int ha_rocksdb::ReadKey(uchar* record, const uchar* key, key_part_map key_parts,
       return cursor_->ReadRow(search_key_, record);
     }
     cairn::ReadRange range;
-    if (search_key_.starts_with(range_prefix_)) range.common_bytes = range_prefix_.size();
-    range_prefix_.clear();
+    if (search_key_.starts_with(scan_.range_prefix)) range.common_bytes = scan_.range_prefix.size();
+    scan_.range_prefix.clear();
     range.prefix_is_key = encoded == index.codec->key_part_count() &&
                           !index.search_keys_end_early &&
                           !engine_table_->primary().search_keys_end_early;
-    range.end = range_end_;
-    range.any_order =
-        takes_any_order_ || (find_flag == HA_READ_KEY_EXACT && statement_.locks_rows() &&
-                             !index.search_keys_end_early && statement_.WantsPlainRows(ha_thd()));
+    range.end = scan_.range_end;
+    range.any_order = scan_.takes_any_order ||
+                      (find_flag == HA_READ_KEY_EXACT && statement_.locks_rows() &&
+                       !index.search_keys_end_early && statement_.WantsPlainRows(ha_thd()));
     return cursor_->Read(search_key_, cairn::ToStart(find_flag), record, range);
   });
 }
 
 // Notes what the keys of all rows between two search keys start with, for the read that comes next.
 int ha_rocksdb::prepare_range_scan(const key_range* start, const key_range* end) {
-  range_prefix_.clear();
+  scan_.range_prefix.clear();
   const cairn::TableIndex& index = engine_table_->index(active_index);
   if (start == nullptr || end == nullptr || index.search_keys_end_early ||
       index.family().prefix_extractor.current() == nullptr) {
@@ -499,10 +448,10 @@ int ha_rocksdb::prepare_range_scan(const key_range* start, const key_range* end)
         bound.key, cairn::CountParts(table->key_info[active_index], bound.keypart_map), key);
   };
   encode(*start, &search_key_);
-  encode(*end, &range_prefix_);
-  const auto differ = std::mismatch(search_key_.begin(), search_key_.end(), range_prefix_.begin(),
-                                    range_prefix_.end());
-  range_prefix_.resize(differ.second - range_prefix_.begin());
+  encode(*end, &scan_.range_prefix);
+  const auto differ = std::mismatch(search_key_.begin(), search_key_.end(),
+                                    scan_.range_prefix.begin(), scan_.range_prefix.end());
+  scan_.range_prefix.resize(differ.second - scan_.range_prefix.begin());
   return 0;
 }
 
@@ -515,7 +464,7 @@ int ha_rocksdb::read_range_first(const key_range* start, const key_range* end, b
     if (end != nullptr && (statement_.locks_rows() || looks_ahead)) NoteRangeEnd(*end);
   }
   const int error = handler::read_range_first(start, end, equal, sorted);
-  range_end_.clear();
+  scan_.range_end.clear();
   return error;
 }
 
@@ -523,15 +472,15 @@ int ha_rocksdb::read_range_first(const key_range* start, const key_range* end, b
 void ha_rocksdb::NoteRangeEnd(const key_range& end) {
   const cairn::TableIndex& index = engine_table_->index(active_index);
   const uint32_t parts = cairn::CountParts(table->key_info[active_index], end.keypart_map);
-  const uint32_t encoded = index.codec->EncodeSearchKey(end.key, parts, &range_end_);
+  const uint32_t encoded = index.codec->EncodeSearchKey(end.key, parts, &scan_.range_end);
   if (end.flag == HA_READ_BEFORE_KEY && encoded == parts && !index.search_keys_end_early) return;
-  const std::string last = range_end_;
-  if (!cairn::PrefixSuccessor(last, &range_end_)) range_end_.clear();
+  const std::string last = scan_.range_end;
+  if (!cairn::PrefixSuccessor(last, &scan_.range_end)) scan_.range_end.clear();
 }
 
 int ha_rocksdb::index_next(uchar* record) {
   const int error = MoveWith(active_index, record, [&] { return cursor_->ReadNext(record); });
-  if (error != HA_ERR_END_OF_FILE || sought_parts_ == 0) return error;
+  if (error != HA_ERR_END_OF_FILE || !sought_.has_key()) return error;
   const int found = SeekAgain(record);
   return found == HA_ERR_KEY_NOT_FOUND ? HA_ERR_END_OF_FILE : found;
 }
@@ -541,24 +490,24 @@ int ha_rocksdb::index_prev(uchar* record) {
 }
 
 int ha_rocksdb::index_first(uchar* record) {
-  range_prefix_.clear();
+  scan_.range_prefix.clear();
   cairn::ReadRange range;
-  range.end = range_end_;
-  range.any_order = takes_any_order_;
+  range.end = scan_.range_end;
+  range.any_order = scan_.takes_any_order;
   return ReadWith(active_index, record, [&] { return cursor_->ReadFirst(record, range); });
 }
 
 int ha_rocksdb::index_last(uchar* record) {
-  range_prefix_.clear();
+  scan_.range_prefix.clear();
   return ReadWith(active_index, record, [&] { return cursor_->ReadLast(record); });
 }
 
 int ha_rocksdb::index_next_same(uchar* record, const uchar* key, uint key_bytes) {
-  if (deletes_unread_) return HA_ERR_END_OF_FILE;
+  if (scan_.row_is_unread) return HA_ERR_END_OF_FILE;
   // The cursor knows the key of the last read, or as much of it as could be encoded.
   while (true) {
     int error = MoveWith(active_index, record, [&] { return cursor_->ReadNextExact(record); });
-    if (checks_for_conflict_) error = AfterConflict(error, record);
+    if (conflict_.checks_key) error = AfterConflict(error, record);
     if (error == kRowIsLocked) {
       if (const int failed = WaitForConflict(key)) return failed;
       return ReadConflict(record, key, HA_WHOLE_KEY, HA_READ_KEY_EXACT);
@@ -583,7 +532,8 @@ int ha_rocksdb::rnd_init(bool) {
   cursor_->Close();
   if (own_transaction_ != nullptr)
     own_transaction_->EndStatement();  // Sequences are read as they are now.
-  scan_started_ = looked_again_ = false;
+  scan_.has_begun = false;
+  sought_.BeginScan();
   return 0;
 }
 
@@ -594,7 +544,7 @@ int ha_rocksdb::rnd_end() {
 
 // Each row of a scan comes through here: its one caller has it inlined.
 [[gnu::always_inline]] inline int ha_rocksdb::ReadNextOfTable(uchar* record) {
-  const bool first = !std::exchange(scan_started_, true);
+  const bool first = !std::exchange(scan_.has_begun, true);
   return MoveWith(scan_index(), record, [&] {
     if (scans_backwards()) {
       return first ? cursor_->ReadLast(record) : cursor_->ReadPrevious(record);
@@ -606,15 +556,16 @@ int ha_rocksdb::rnd_end() {
 int ha_rocksdb::rnd_next(uchar* record) {
   for (bool again = false;; again = true) {
     const int error = ReadNextOfTable(record);
-    if (error != HA_ERR_END_OF_FILE || again || !statement_.rows_may_come_later() || looked_again_)
+    if (error != HA_ERR_END_OF_FILE || again || !statement_.rows_may_come_later() ||
+        sought_.looked_again())
       return error;
     if (const int failed = WaitForPriorCommit()) return failed;
-    scan_started_ = false;
+    scan_.has_begun = false;
   }
 }
 
 void ha_rocksdb::position(const uchar* record) {
-  if (positions_are_images_) {
+  if (positions_.are_images) {
     KEY* const key = &table->key_info[table->s->primary_key];
     key_copy(ref, record, key, key->key_length);
     return;
@@ -625,7 +576,7 @@ void ha_rocksdb::position(const uchar* record) {
     // The server has made the record itself: a replica looks for the row that the binary log
     // describes.
     engine_table_->primary().codec->EncodeKey(record, /*hidden_key=*/0, &search_key_,
-                                              &unpack_info_);
+                                              &positions_.unpack_info);
     return SetPosition(search_key_);
   }
   // The server asks only after a read; rnd_pos will find no row there.
@@ -646,7 +597,7 @@ void ha_rocksdb::SetPosition(std::string_view primary_key) {
 // As the primary key orders its rows, DESC parts included: the server merges scans of several
 // indexes by the positions of their rows, which come in that order.
 int ha_rocksdb::cmp_ref(const uchar* position, const uchar* other) {
-  if (!positions_are_images_) return memcmp(position, other, ref_length);
+  if (!positions_.are_images) return memcmp(position, other, ref_length);
   const KEY& key = table->key_info[table->s->primary_key];
   for (uint i = 0; i < key.user_defined_key_parts; ++i) {
     const KEY_PART_INFO& part = key.key_part[i];
@@ -660,10 +611,10 @@ int ha_rocksdb::cmp_ref(const uchar* position, const uchar* other) {
 
 int ha_rocksdb::rnd_pos(uchar* record, uchar* position) {
   // By such a position the server reads the row that a key of its own has found in the way.
-  reads_duplicate_ =
+  conflict_.reads_duplicate =
       cairn::ChangesDuplicates(ha_thd()) && table->file->lookup_errkey != static_cast<uint>(-1);
   const int error = ReadWith(scan_index(), record, [&]() -> Status {
-    if (positions_are_images_) {
+    if (positions_.are_images) {
       const cairn::IndexCodec& codec = *engine_table_->primary().codec;
       codec.EncodeSearchKey(position, static_cast<uint32_t>(codec.layout().parts.size()),
                             &search_key_);
@@ -677,6 +628,6 @@ int ha_rocksdb::rnd_pos(uchar* record, uchar* position) {
     search_key_.append(reinterpret_cast<const char*>(position), key_bytes);
     return cursor_->ReadRow(search_key_, record);
   });
-  reads_duplicate_ = false;
+  conflict_.reads_duplicate = false;
   return error;
 }

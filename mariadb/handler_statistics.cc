@@ -243,7 +243,7 @@ int ha_rocksdb::info(uint flag) {
 // sees nothing: neither is to take a snapshot for it.
 cairn::OrderedIterator* ha_rocksdb::CountingIterator(uint index) {
   const bool reads = !statement_.locks_rows() && own_transaction_ == nullptr &&
-                     copy_transaction_ == nullptr && !ha_thd()->lex->describe;
+                     copy_.transaction == nullptr && !ha_thd()->lex->describe;
   if (!reads || !transaction().started()) return nullptr;
   return cursor_->StatementIterator(&transaction(), index);
 }
@@ -282,16 +282,17 @@ ha_rows ha_rocksdb::records_in_range(uint index, const key_range* min_key, const
   // Where several indexes are compared, small differences decide.
   key_map others = table->opt_range_keys;
   others.clear_bit(index);
-  const bool compares = !others.is_clear_all() && compared_entries_ < cairn::kMostComparedEntries;
+  const bool compares =
+      !others.is_clear_all() && estimates_.compared_entries < cairn::kMostComparedEntries;
   const auto rows =
       cairn::EstimateRangeRows(database, engine_index, KnownRows(*sizes), first, end,
                                compares ? cairn::kComparedEntries : cairn::kExactRangeEntries,
-                               CountingIterator(index), &file_sizes_[index]);
+                               CountingIterator(index), &estimates_.file_sizes[index]);
   if (!rows.ok()) {
     cairn::HandlerError(rows.status());
     return HA_POS_ERROR;
   }
-  if (compares) compared_entries_ += std::min<uint64_t>(*rows, cairn::kComparedEntries);
+  if (compares) estimates_.compared_entries += std::min<uint64_t>(*rows, cairn::kComparedEntries);
   // Zero would be a promise, and other transactions may have rows that are not committed yet.
   return std::max<ha_rows>(*rows, 1);
 }

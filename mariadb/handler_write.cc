@@ -42,8 +42,8 @@ cairn::TransactionSettings CopySettings(THD* thd) {
 int ha_rocksdb::write_row(const uchar* record) {
   const cairn::WritePlan& plan = statement_.Writes(ha_thd(), *engine_table_);
   // A copy of a table may get a new key, whose values nobody has checked.
-  const bool unchecked = copy_transaction_ == nullptr && plan.unchecked;
-  if (unchecked || (plan.loads && copy_transaction_ == nullptr)) {
+  const bool unchecked = copy_.transaction == nullptr && plan.unchecked;
+  if (unchecked || (plan.loads && copy_.transaction == nullptr)) {
     if (const int error = cairn::RefuseToReplaceUnchecked(ha_thd())) return error;
   }
   uint64_t handed_out = 0;
@@ -65,12 +65,12 @@ int ha_rocksdb::write_row(const uchar* record) {
   const bool changes_duplicates = cairn::ChangesDuplicates(ha_thd());
   writer_->SetChangesDuplicates(changes_duplicates);
   const Status inserted = writer_->Insert(&transaction(), record);
-  meets_duplicate_ = inserted.code() == StatusCode::kDuplicateKey && changes_duplicates;
+  conflict_.meets_duplicate = inserted.code() == StatusCode::kDuplicateKey && changes_duplicates;
   if (!inserted.ok()) return OperationError(inserted);
   if (const int error = NoteAutoIncrement(record)) return error;
   CountWrite(Work::kRowsInserted, Work::kSystemRowsInserted);
   if (own_transaction_ != nullptr) return CommitSequence();
-  if (copy_transaction_ != nullptr && ++copied_rows_ % kCopyCommitRows == 0) {
+  if (copy_.transaction != nullptr && ++copy_.rows % kCopyCommitRows == 0) {
     return CommitCopiedRows(Durability::kDelayed);
   }
   return EndChange();
@@ -171,14 +171,15 @@ int ha_rocksdb::delete_row(const uchar* record) {
   const Status deleted = writer_->Delete(&transaction(), record, *hidden_key);
   if (!deleted.ok()) return OperationError(deleted);
   CountWrite(Work::kRowsDeleted, Work::kSystemRowsDeleted);
-  if (deletes_unread_) cairn::RunningEngine()->database().work().Count(Work::kRowsDeletedBlind);
+  if (scan_.row_is_unread) cairn::RunningEngine()->database().work().Count(Work::kRowsDeletedBlind);
   return EndChange();
 }
 
 void ha_rocksdb::CountWrite(Work user_table, Work system_table) {
   shared_->CountChange();
-  cairn::RunningEngine()->database().work().Count(is_system_table_ ? system_table : user_table);
-  if (copy_transaction_ != nullptr || own_transaction_ != nullptr) return;
+  cairn::RunningEngine()->database().work().Count(counted_.of_system_table ? system_table
+                                                                           : user_table);
+  if (copy_.transaction != nullptr || own_transaction_ != nullptr) return;
   cairn::Session& session = cairn::Session::Of(ha_thd());
   session.NoteChange(engine_table_->definition());
   // A replica's transactions commit in a given order, and wait for each other.
@@ -197,23 +198,23 @@ int ha_rocksdb::CommitSequence() {
 // --- The copy of ALTER TABLE --------------------------------------------------------------------
 
 void ha_rocksdb::start_bulk_insert(ha_rows, uint) {
-  if (!IsCopyTarget(engine_table_->definition()) || copy_transaction_ != nullptr) return;
-  copy_transaction_ = std::make_unique<cairn::Transaction>(&cairn::RunningEngine()->database());
-  copy_transaction_->Start(CopySettings(ha_thd()));
+  if (!IsCopyTarget(engine_table_->definition()) || copy_.transaction != nullptr) return;
+  copy_.transaction = std::make_unique<cairn::Transaction>(&cairn::RunningEngine()->database());
+  copy_.transaction->Start(CopySettings(ha_thd()));
   writer_->SetTableIsNew(true);
-  copied_rows_ = 0;
+  copy_.rows = 0;
 }
 
 int ha_rocksdb::end_bulk_insert() {
-  if (copy_transaction_ == nullptr) return 0;
+  if (copy_.transaction == nullptr) return 0;
   const int error = CommitCopiedRows(Durability::kSync);
-  copy_transaction_.reset();
+  copy_.transaction.reset();
   writer_->SetTableIsNew(false);
   return error;
 }
 
 int ha_rocksdb::CommitCopiedRows(Durability durability) {
-  const Status committed = copy_transaction_->Commit(durability);
-  copy_transaction_->Start(CopySettings(ha_thd()));
+  const Status committed = copy_.transaction->Commit(durability);
+  copy_.transaction->Start(CopySettings(ha_thd()));
   return OperationError(committed);
 }
