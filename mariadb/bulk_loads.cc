@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "mariadb/engine.h"
-#include "mariadb/error.h"
 #include "mariadb/server_headers.h"
 #include "mariadb/variables.h"
 
@@ -48,27 +47,6 @@ Status BulkLoads::Finish() {
   table_.clear();
   table_count_ = 0;
   return first;
-}
-
-int ReportBulkLoadError(const Status& status) {
-  switch (status.code()) {
-    case StatusCode::kOutOfOrder:
-      my_printf_error(ER_KEYS_OUT_OF_ORDER,
-                      "Rows must be inserted in primary key order during bulk load operation",
-                      MYF(0));
-      break;
-    case StatusCode::kOverlap:
-      my_printf_error(ER_OVERLAPPING_KEYS,
-                      "Rows inserted during bulk load must not overlap existing rows", MYF(0));
-      break;
-    case StatusCode::kDuplicateKey:
-      my_printf_error(ER_DUP_ENTRY, "Failed to insert the record: the key already exists", MYF(0));
-      break;
-    default:
-      HandlerError(status);  // Logs damage.
-      my_printf_error(ER_UNKNOWN_ERROR, "bulk load error: %s", MYF(0), status.ToString().c_str());
-  }
-  return kErrorBulkLoad;
 }
 
 }  // namespace cairn

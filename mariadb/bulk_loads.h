@@ -34,8 +34,4 @@ class BulkLoads {
   std::atomic<uint32_t> table_count_{0};
 };
 
-// Reports what kept a load from being finished, or a row from being added, with the server's error
-// for it. Returns the handler error code.
-int ReportBulkLoadError(const Status& status);
-
 }  // namespace cairn

@@ -1,8 +1,11 @@
 #include "mariadb/error.h"
 
+#include <string_view>
 #include <utility>
 
+#include "engine/catalog/dictionary.h"
 #include "mariadb/server_headers.h"
+#include "mariadb/table_name.h"
 
 namespace cairn {
 namespace {
@@ -13,6 +16,9 @@ struct KeptMessage {
   std::string text;
 };
 thread_local KeptMessage kept_message;
+
+// Kept for StatusCode::kSnapshotConflict, which the server has the number of a deadlock for.
+constexpr std::string_view kSnapshotConflict = "snapshot conflict";
 
 bool IsDamage(StatusCode code) {
   return code == StatusCode::kCorruption || code == StatusCode::kChecksumMismatch ||
@@ -36,7 +42,35 @@ const char* WordsOfDamage(StatusCode code, During during) {
   }
 }
 
-}  // namespace
+// A text for the engine's own handler error numbers (HA_ERR_ROCKSDB_FIRST and up), else null.
+const char* HandlerErrorText(int code) {
+  switch (code) {
+    case kErrorDataDirectory:
+      return "Specifying DATA DIRECTORY for an individual table is not supported.";
+    case kErrorIndexDirectory:
+      return "Specifying INDEX DIRECTORY for an individual table is not supported.";
+    case kErrorBulkLoad:
+      return "Failure during bulk load operation.";
+    case kErrorCorruption:
+      return "Found data corruption.";
+    case kErrorChecksum:
+      return "CRC checksum mismatch.";
+    case kErrorNotSupported:
+      return "RocksDB status: not supported.";
+    case kErrorInvalidArgument:
+      return "RocksDB status: invalid argument.";
+    case kErrorIo:
+      return "RocksDB status: io error.";
+    case kErrorShutdown:
+      return "RocksDB status: shutdown in progress.";
+    case kErrorAborted:
+      return "RocksDB status: aborted.";
+    case kErrorLockLimit:
+      return "RocksDB status: lock limit reached.";
+    default:
+      return nullptr;
+  }
+}
 
 int ToHandlerCode(StatusCode code) {
   switch (code) {
@@ -99,11 +133,13 @@ int ToHandlerCode(StatusCode code) {
   return HA_ERR_INTERNAL_ERROR;
 }
 
+}  // namespace
+
 int HandlerError(const Status& status, During during) {
   if (status.ok()) return 0;
   const int error = ToHandlerCode(status.code());
   kept_message = {error, std::string(status.message())};
-  if (status.code() == StatusCode::kSnapshotConflict) kept_message.text = "snapshot conflict";
+  if (status.code() == StatusCode::kSnapshotConflict) kept_message.text = kSnapshotConflict;
   if (IsDamage(status.code())) {
     sql_print_error("RocksDB: %s%s", WordsOfDamage(status.code(), during),
                     status.ToString().c_str());
@@ -128,33 +164,105 @@ void PushXaError(const Status& status) {
   my_error(ER_XAER_RMERR, MYF(0));
 }
 
-const char* HandlerErrorText(int code) {
+bool IsExpected(StatusCode code) {
   switch (code) {
-    case kErrorDataDirectory:
-      return "Specifying DATA DIRECTORY for an individual table is not supported.";
-    case kErrorIndexDirectory:
-      return "Specifying INDEX DIRECTORY for an individual table is not supported.";
-    case kErrorBulkLoad:
-      return "Failure during bulk load operation.";
-    case kErrorCorruption:
-      return "Found data corruption.";
-    case kErrorChecksum:
-      return "CRC checksum mismatch.";
-    case kErrorNotSupported:
-      return "RocksDB status: not supported.";
-    case kErrorInvalidArgument:
-      return "RocksDB status: invalid argument.";
-    case kErrorIo:
-      return "RocksDB status: io error.";
-    case kErrorShutdown:
-      return "RocksDB status: shutdown in progress.";
-    case kErrorAborted:
-      return "RocksDB status: aborted.";
-    case kErrorLockLimit:
-      return "RocksDB status: lock limit reached.";
+    case StatusCode::kOk:
+    case StatusCode::kNotFound:
+    case StatusCode::kEndOfRange:
+    case StatusCode::kDuplicateKey:
+    case StatusCode::kUnchanged:
+    case StatusCode::kAlreadyExists:
+    case StatusCode::kAutoIncrementExhausted:
+      return true;
     default:
-      return nullptr;
+      return false;
   }
+}
+
+int TableError(const Status& status) {
+  return status.code() == StatusCode::kNotFound ? HA_ERR_NO_SUCH_TABLE : HandlerError(status);
+}
+
+int RenameError(const Status& renamed) {
+  const int error = TableError(renamed);
+  const bool is_clear = renamed.ok() || renamed.code() == StatusCode::kNotFound ||
+                        renamed.code() == StatusCode::kAlreadyExists;
+  if (is_clear) return error;
+  const std::string reason = TakeErrorMessage(error);
+  if (!reason.empty()) my_error(ER_GET_ERRMSG, MYF(0), error, reason.c_str(), "ROCKSDB");
+  return error;
+}
+
+int CommitError(const Status& status) {
+  if (status.ok()) return 0;
+  const int error = HandlerError(status, During::kCommit);
+  my_error(ER_GET_ERRMSG, MYF(0), error, status.ToString().c_str(), "ROCKSDB");
+  return error;
+}
+
+int AdminError(THD* thd, const Status& status) {
+  const std::string text = TakeErrorMessage(HandlerError(status));
+  if (!text.empty()) {
+    push_warning(thd, Sql_condition::WARN_LEVEL_WARN, ER_GET_ERRMSG, text.c_str());
+  }
+  return status.code() == StatusCode::kCorruption ? HA_ADMIN_CORRUPT : HA_ADMIN_FAILED;
+}
+
+int ReportBulkLoadError(const Status& status) {
+  switch (status.code()) {
+    case StatusCode::kOutOfOrder:
+      my_printf_error(ER_KEYS_OUT_OF_ORDER,
+                      "Rows must be inserted in primary key order during bulk load operation",
+                      MYF(0));
+      break;
+    case StatusCode::kOverlap:
+      my_printf_error(ER_OVERLAPPING_KEYS,
+                      "Rows inserted during bulk load must not overlap existing rows", MYF(0));
+      break;
+    case StatusCode::kDuplicateKey:
+      my_printf_error(ER_DUP_ENTRY, "Failed to insert the record: the key already exists", MYF(0));
+      break;
+    default:
+      HandlerError(status);  // Logs damage.
+      my_printf_error(ER_UNKNOWN_ERROR, "bulk load error: %s", MYF(0), status.ToString().c_str());
+  }
+  return kErrorBulkLoad;
+}
+
+int RefuseQuarantined(const QuarantinedTable& table) {
+  const std::string text =
+      "table " + DescribeTableName(table.name) + " is quarantined: " + table.reason;
+  my_error(ER_GET_ERRMSG, MYF(0), kErrorCorruption, text.c_str(), "ROCKSDB");
+  return kErrorCorruption;
+}
+
+int RefuseMissingTable() {
+  my_error(ER_INTERNAL_ERROR, MYF(0),
+           "Attempt to open a table that is not present in RocksDB-SE data dictionary");
+  return HA_ERR_NO_SUCH_TABLE;
+}
+
+std::string TakeErrorText(int error) {
+  std::string kept = TakeErrorMessage(error);
+  const char* const general = HandlerErrorText(error);
+  return kept.empty() && general != nullptr ? general : kept;
+}
+
+bool PrintOwnError(THD* thd, int error, unsigned long flags) {
+  if (error == kErrorAborted || error == kErrorLockLimit) {
+    // Tools know it by RocksDB's number.
+    constexpr int kRocksDbAborted = 10;
+    std::string text = TakeErrorText(error);
+    if (error == kErrorLockLimit) text.insert(0, "Operation aborted: ");
+    my_error(ER_GET_ERRMSG, flags, kRocksDbAborted, text.c_str(), "ROCKSDB");
+    return true;
+  }
+  if (error == HA_ERR_LOCK_DEADLOCK && TakeErrorMessage(error) == kSnapshotConflict) {
+    my_printf_error(ER_LOCK_DEADLOCK, "%s (snapshot conflict)", flags,
+                    ER_THD(thd, ER_LOCK_DEADLOCK));
+    return true;
+  }
+  return false;
 }
 
 }  // namespace cairn

@@ -9,15 +9,38 @@ class THD;
 
 namespace cairn {
 
-// The handler error code of an outcome, 0 for ok. Only the code: expected outcomes need no message,
-// the server words them.
-int ToHandlerCode(StatusCode code);
+struct QuarantinedTable;
 
-// The handler error code of `status`. For damage and for refusals with a reason the message is kept
-// for this thread, where handler::get_error_message() finds it, and damage is written to the error
-// log.
+// The handler error code of `status`, 0 for ok. Expected outcomes need no message, the server words
+// them. For damage and for refusals with a reason the message is kept for this thread, where
+// handler::get_error_message() finds it, and damage is written to the error log.
 enum class During { kStatement, kCommit };
 int HandlerError(const Status& status, During during = During::kStatement);
+
+// Whether a statement may meet such an outcome and go on; every other one is to reach the client.
+bool IsExpected(StatusCode code);
+
+// HandlerError of a statement about a table by its name: kNotFound is HA_ERR_NO_SUCH_TABLE.
+int TableError(const Status& status);
+
+// TableError of a rename. The server words its failure by itself, with the number; where that says
+// nothing, the reason is reported first.
+int RenameError(const Status& renamed);
+
+// HandlerError of a commit or a rollback, reported as well: the server's own message says less.
+int CommitError(const Status& status);
+
+// What CHECK, ANALYZE and OPTIMIZE answer (HA_ADMIN_*). The server says "Operation failed" and asks
+// for no more, so that the reason is in a warning.
+int AdminError(THD* thd, const Status& status);
+
+// Reports what kept a load from being finished, or a row from being added, with the server's error
+// for it. Returns the handler error code.
+int ReportBulkLoadError(const Status& status);
+
+// Report that a table cannot be used and why. Return a handler error code.
+int RefuseQuarantined(const QuarantinedTable& table);
+int RefuseMissingTable();
 
 // Takes the kept message of this thread, if it is about the handler error `error`; else empty. It
 // is gone either way.
@@ -31,8 +54,12 @@ void PushError(const Status& status);
 // before it.
 void PushXaError(const Status& status);
 
-// A text for the engine's own handler error numbers (HA_ERR_ROCKSDB_FIRST and up), else null.
-const char* HandlerErrorText(int code);
+// Takes the text of a handler error that the server has no words for; empty: it has.
+std::string TakeErrorText(int error);
+
+// Reports a handler error that the client knows by another number or in other words than the
+// server's. False: it is the server's to report.
+bool PrintOwnError(THD* thd, int error, unsigned long flags);
 
 // The engine's own handler error numbers; persisted in nothing, but known to tools and tests.
 enum EngineError : int {

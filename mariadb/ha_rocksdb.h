@@ -85,9 +85,6 @@ int DropTableByPath(const char* path);
 // what a statement that failed midway has left, whose name could not be used again.
 void DropTablesOfDatabase(const char* path);
 
-// Reports with my_error that a table cannot be used and why. Returns a handler error code.
-int RefuseQuarantined(const QuarantinedTable& table);
-
 }  // namespace cairn
 
 class ha_rocksdb final : public handler {
@@ -392,7 +389,6 @@ class ha_rocksdb final : public handler {
   // The handler error of a failed operation; tells the server when the whole transaction is to end.
   int OperationError(const cairn::Status& status);
   void ReportAtOnce(int error);
-  int AdminError(const cairn::Status& status);
   void PrepareWriter(const cairn::WritePlan& plan);
   int LoadAutoIncrement();
   int NoteAutoIncrement(const uchar* record);

@@ -15,7 +15,6 @@
 #include "mariadb/ttl_comment.h"
 
 using cairn::Status;
-using cairn::StatusCode;
 
 namespace {
 
@@ -42,18 +41,6 @@ int RefuseForeignKeys(THD* thd) {
 }
 
 bool IsPartition(std::string_view name) { return cairn::TableOfEntry(name).size() < name.size(); }
-
-// The server words a rename that failed by itself, with a number. Where that says nothing, the
-// reason comes first.
-int RenameError(const Status& renamed) {
-  if (renamed.ok()) return 0;
-  if (renamed.code() == StatusCode::kNotFound) return HA_ERR_NO_SUCH_TABLE;
-  const int error = cairn::HandlerError(renamed);
-  if (renamed.code() == StatusCode::kAlreadyExists) return error;
-  const std::string reason = cairn::TakeErrorMessage(error);
-  if (!reason.empty()) my_error(ER_GET_ERRMSG, MYF(0), error, reason.c_str(), "ROCKSDB");
-  return error;
-}
 
 // Whether the directory of a database that this path leads to is there. The server finds out only
 // after the engine has renamed the table.
@@ -136,13 +123,6 @@ int ha_rocksdb::create(const char* path, TABLE* form, HA_CREATE_INFO* create_inf
   return 0;
 }
 
-int cairn::RefuseQuarantined(const QuarantinedTable& table) {
-  const std::string text =
-      "table " + DescribeTableName(table.name) + " is quarantined: " + table.reason;
-  my_error(ER_GET_ERRMSG, MYF(0), kErrorCorruption, text.c_str(), "ROCKSDB");
-  return kErrorCorruption;
-}
-
 // Also drops all partitions of a table by the table's own path: the server's recovery of a
 // statement that a crash cut off asks for that, and DROP TABLE of a table that has lost the
 // server's files.
@@ -157,8 +137,7 @@ int cairn::DropTableByPath(const char* path) {
   std::vector<std::string> entries = engine->dictionary().EntriesOf(*name);
   if (engine->dictionary().FindQuarantined(*name).has_value()) entries.assign(1, *name);
   const Status dropped = engine->dictionary().DropTables(entries);
-  if (dropped.code() == StatusCode::kNotFound) return HA_ERR_NO_SUCH_TABLE;
-  if (!dropped.ok()) return HandlerError(dropped);
+  if (!dropped.ok()) return TableError(dropped);
   if (!IsPartition(*name)) DropPartitionListInRecovery(*name);
   if (entries.empty()) return HA_ERR_NO_SUCH_TABLE;
   engine->upkeep().RemoveDroppedIndexes();
@@ -232,14 +211,14 @@ int ha_rocksdb::rename_table(const char* from, const char* to) {
   const bool same_partition =
       from_name->substr(from_table.size()) == to_name->substr(to_table.size());
   if (from_table == to_table || !same_partition || dictionary.Find(from_table) != nullptr) {
-    return RenameError(dictionary.RenameTable(*from_name, *to_name));
+    return cairn::RenameError(dictionary.RenameTable(*from_name, *to_name));
   }
   // A partitioned table gets another name: the first partition takes the others along. The server's
   // recovery names the table itself, and leaves the list of its partitions to us.
   const bool is_done =
       dictionary.EntriesOf(from_table).empty() && !dictionary.EntriesOf(to_table).empty();
   if (!is_done) {
-    if (const int error = RenameError(dictionary.RenamePartitions(from_table, to_table)))
+    if (const int error = cairn::RenameError(dictionary.RenamePartitions(from_table, to_table)))
       return error;
   }
   if (!IsPartition(*from_name)) cairn::RenamePartitionList(from_table, to_table);

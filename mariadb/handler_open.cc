@@ -145,9 +145,7 @@ int ha_rocksdb::BindTable() {
   if (status.code() == StatusCode::kNotFound) {
     const auto quarantined = engine->dictionary().FindQuarantined(dictionary_name_);
     if (quarantined.has_value()) return cairn::RefuseQuarantined(*quarantined);
-    my_error(ER_INTERNAL_ERROR, MYF(0),
-             "Attempt to open a table that is not present in RocksDB-SE data dictionary");
-    return HA_ERR_NO_SUCH_TABLE;
+    return cairn::RefuseMissingTable();
   }
   if (!status.ok()) return cairn::HandlerError(status);
   cursor_ = std::make_unique<cairn::Cursor>(bound.get());
@@ -350,21 +348,12 @@ cairn::Transaction& ha_rocksdb::transaction() {
 
 // --- Maintenance --------------------------------------------------------------------------------
 
-// The server says "Operation failed" and asks for no more, so that the reason is told here.
-int ha_rocksdb::AdminError(const Status& status) {
-  const std::string text = cairn::TakeErrorMessage(cairn::HandlerError(status));
-  if (!text.empty()) {
-    push_warning(ha_thd(), Sql_condition::WARN_LEVEL_WARN, ER_GET_ERRMSG, text.c_str());
-  }
-  return status.code() == StatusCode::kCorruption ? HA_ADMIN_CORRUPT : HA_ADMIN_FAILED;
-}
-
 int ha_rocksdb::optimize(THD*, HA_CHECK_OPT*) {
   for (const cairn::TableIndex& index : engine_table_->indexes()) {
     const Status compacted = cairn::RunningEngine()->database().maintenance().CompactIndex(
         index.family(), index.entry.id.index_number);
     if (!compacted.ok()) {
-      return AdminError(compacted.WithContext(index.codec->label()));
+      return cairn::AdminError(ha_thd(), compacted.WithContext(index.codec->label()));
     }
   }
   return HA_ADMIN_OK;
@@ -400,7 +389,7 @@ int ha_rocksdb::check(THD* thd, HA_CHECK_OPT*) {
   const auto report =
       cairn::CheckTable(*engine_table_, &transaction(), table->record[0], &virtual_columns);
   if (!report.ok()) {
-    return AdminError(report.status());
+    return cairn::AdminError(ha_thd(), report.status());
   }
   LogCheck(*table, *report);
   for (const std::string& problem : report->problems) {
@@ -419,13 +408,8 @@ int ha_rocksdb::check(THD* thd, HA_CHECK_OPT*) {
 // --- Errors -------------------------------------------------------------------------------------
 
 bool ha_rocksdb::get_error_message(int error, String* buffer) {
-  const std::string kept = cairn::TakeErrorMessage(error);
-  const char* const general = cairn::HandlerErrorText(error);
-  if (!kept.empty()) {
-    buffer->append(kept.data(), kept.size());
-  } else if (general != nullptr) {
-    buffer->append(general, strlen(general));
-  }
+  const std::string text = cairn::TakeErrorText(error);
+  buffer->append(text.data(), text.size());
   return false;
 }
 
@@ -438,19 +422,6 @@ void ha_rocksdb::print_error(int error, myf error_flag) {
     if (error == cairn::kErrorCorruption && said == ER_GET_ERRMSG) return;
     if (error == HA_ERR_UNSUPPORTED && said == ER_ON_DUPLICATE_DISABLED) return;
   }
-  if (error == cairn::kErrorAborted || error == cairn::kErrorLockLimit) {
-    // Tools know it by RocksDB's number.
-    constexpr int kRocksDbAborted = 10;
-    std::string text = cairn::TakeErrorMessage(error);
-    if (text.empty()) text = cairn::HandlerErrorText(error);
-    if (error == cairn::kErrorLockLimit) text.insert(0, "Operation aborted: ");
-    my_error(ER_GET_ERRMSG, error_flag, kRocksDbAborted, text.c_str(), "ROCKSDB");
-    return;
-  }
-  if (error == HA_ERR_LOCK_DEADLOCK && cairn::TakeErrorMessage(error) == "snapshot conflict") {
-    my_printf_error(ER_LOCK_DEADLOCK, "%s (snapshot conflict)", error_flag,
-                    ER_THD(ha_thd(), ER_LOCK_DEADLOCK));
-    return;
-  }
+  if (cairn::PrintOwnError(ha_thd(), error, error_flag)) return;
   handler::print_error(error, error_flag);
 }

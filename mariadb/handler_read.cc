@@ -20,22 +20,6 @@ using cairn::Work;
 namespace cairn {
 namespace {
 
-// Outcomes that a statement may meet and go on; every other one is to reach the client.
-bool IsExpected(StatusCode code) {
-  switch (code) {
-    case StatusCode::kOk:
-    case StatusCode::kNotFound:
-    case StatusCode::kEndOfRange:
-    case StatusCode::kDuplicateKey:
-    case StatusCode::kUnchanged:
-    case StatusCode::kAlreadyExists:
-    case StatusCode::kAutoIncrementExhausted:
-      return true;
-    default:
-      return false;
-  }
-}
-
 constexpr uint64_t kRowsCountedAtOnce = 100;
 
 // How the server's find flags start a read of a cursor.

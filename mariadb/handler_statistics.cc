@@ -303,7 +303,7 @@ int ha_rocksdb::analyze(THD*, HA_CHECK_OPT*) {
     shared_->CurrentSizes(&cairn::RunningEngine()->database(), /*refresh=*/true, &counted);
   }
   if (!counted.ok()) {
-    return AdminError(counted);
+    return cairn::AdminError(ha_thd(), counted);
   }
   engine_table_->definition().counters->analysed_us.store(
       cairn::RunningEngine()->database().NowMicros(), std::memory_order_relaxed);

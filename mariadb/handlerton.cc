@@ -35,13 +35,6 @@ bool IsRollbackOnly(uint error) {
   return error == ER_XA_RBROLLBACK || error == ER_XA_RBTIMEOUT || error == ER_XA_RBDEADLOCK;
 }
 
-int CommitError(const Status& status) {
-  if (status.ok()) return 0;
-  const int error = HandlerError(status, During::kCommit);
-  my_error(ER_GET_ERRMSG, MYF(0), error, status.ToString().c_str(), "ROCKSDB");
-  return error;
-}
-
 int Commit(handlerton*, THD* thd, bool all) {
   Session* const session = Session::Find(thd);
   if (session == nullptr) return 0;

@@ -65,8 +65,7 @@ bool SchemaTableWriter::Send() {
 }
 
 bool ReportSchemaTableError(const Status& status) {
-  my_error(ER_GET_ERRMSG, MYF(0), ToHandlerCode(status.code()), status.ToString().c_str(),
-           "ROCKSDB");
+  PushError(status);
   return false;
 }
 
