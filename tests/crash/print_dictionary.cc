@@ -59,6 +59,7 @@ bool Print(std::string_view key, std::string_view value) {
     case DictionaryRecordType::kBinlogPosition:
     case DictionaryRecordType::kMaxIndexNumber:
     case DictionaryRecordType::kDirectoryFormat:
+    case DictionaryRecordType::kPreparedLocks:
       return true;
     case DictionaryRecordType::kTableVersion: {
       constexpr std::string_view kLabel = "MariaDB:table-version:";
