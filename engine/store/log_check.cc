@@ -139,8 +139,9 @@ class LogScan {
     while (position_ + kHeaderBytes <= block_.size()) {
       const std::string_view rest = block_.substr(position_);
       const Record record = ReadRecord(rest);
-      // What follows the last record in a file that is used again is older.
-      if (IsOfReusedFile(record.type) && !has_records_) {
+      // What follows the last record in a file that is used again is older. A record that is not
+      // whole may have any type.
+      if (record.whole && IsOfReusedFile(record.type) && !has_records_) {
         has_records_ = has_changes_ = reused_ = true;
       }
       if (reused_) {

@@ -19,6 +19,7 @@ using testing::HasSubstr;
 
 constexpr int kRows = 12;
 constexpr size_t kBlockBytes = 32 * 1024;
+constexpr size_t kTypeAt = 6;  // In a record.
 
 // Some rows fill blocks of the log, or cross them.
 std::string ValueOf(int row) {
@@ -192,6 +193,19 @@ TEST_F(Logs, WithAnAlteredByteAreRefusedUntouched) {
       EXPECT_EQ(Read(log_), altered);
       EXPECT_EQ(Children().size(), files_.size());
     }
+  }
+}
+
+// With one bit of it RocksDB takes the log for a reused file of which nothing has been written yet.
+TEST_F(Logs, WithADamagedTypeOfTheFirstRecordAreRefused) {
+  for (int bit = 0; bit < 8; ++bit) {
+    SCOPED_TRACE(bit);
+    std::string altered = good_;
+    altered[kTypeAt] = static_cast<char>(altered[kTypeAt] ^ 1 << bit);
+    Restore(altered);
+    EXPECT_EQ(Open(WALRecoveryMode::kTolerateCorruptedTailRecords).status().code(),
+              StatusCode::kCorruption);
+    EXPECT_EQ(Read(log_), altered);
   }
 }
 
