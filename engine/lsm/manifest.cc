@@ -5,6 +5,7 @@
 #include <memory>
 #include <utility>
 
+#include "engine/lsm/endless_record.h"
 #include "engine/lsm/rocksdb_internals.h"
 #include "engine/lsm/rocksdb_status.h"
 #include "rocksdb/file_system.h"
@@ -72,10 +73,25 @@ class Edits {
   uint64_t oldest_needed_log_ = 0;
 };
 
+Status CheckRecords(rocksdb::Env* env, const std::string& path) {
+  CAIRN_ASSIGN_OR_RETURN(const std::vector<uint64_t> endless, FindEndlessRecords(env, path));
+  if (endless.empty()) return Status();
+  return Status(StatusCode::kCorruption, path + " is damaged (byte " +
+                                             std::to_string(endless.front()) +
+                                             "): RocksDB would not get past it");
+}
+
 }  // namespace
+
+Status CheckManifest(rocksdb::Env* env, const std::string& directory) {
+  const Result<std::string> path = CurrentManifest(env, directory);
+  if (!path.ok() || env->FileExists(*path).IsNotFound()) return Status();
+  return CheckRecords(env, *path);
+}
 
 Result<Manifest> ReadManifest(rocksdb::Env* env, const std::string& directory) {
   CAIRN_ASSIGN_OR_RETURN(const std::string path, CurrentManifest(env, directory));
+  CAIRN_RETURN_IF_ERROR(CheckRecords(env, path));
   std::unique_ptr<rocksdb::FSSequentialFile> file;
   CAIRN_RETURN_IF_ERROR(FromRocksDb(env->GetFileSystem()->NewSequentialFile(
       path, rocksdb::FileOptions(), &file, /*dbg=*/nullptr)));

@@ -23,6 +23,10 @@ struct Manifest {
   uint64_t oldest_needed_log = 0;  // RocksDB reads none before, for prepared transactions either.
 };
 
+// Whether RocksDB's reader gets to the end of the manifest that CURRENT in `directory` names; what
+// else may be wrong with either is RocksDB's to tell. Errors: kCorruption, kIoError.
+Status CheckManifest(rocksdb::Env* env, const std::string& directory);
+
 // Of the manifest that CURRENT in `directory` names. Errors: kCorruption, kIoError.
 Result<Manifest> ReadManifest(rocksdb::Env* env, const std::string& directory);
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engine/lsm/forward_iterator.h"
+#include "engine/lsm/manifest.h"
 #include "engine/lsm/point_lookup.h"
 #include "engine/lsm/rocksdb_status.h"
 #include "engine/sst/compaction_filter.h"
@@ -99,9 +100,12 @@ Status LookAlone(const DatabaseOptions& options, const Look& look) {
 
 using Descriptors = std::vector<rocksdb::ColumnFamilyDescriptor>;
 
-// Whether RocksDB opens the database, of which it changes nothing.
+// Whether RocksDB opens the database, of which it changes nothing. Logs, which are damaged, are not
+// looked at: the directory's parent has none.
 Status TryToOpen(const DatabaseOptions& options, const Descriptors& families) {
   rocksdb::DBOptions of_trial = options.db;
+  const std::filesystem::path parent = std::filesystem::path(options.directory).parent_path();
+  of_trial.wal_dir = parent.empty() ? "." : parent.string();
   of_trial.listeners.clear();
   of_trial.statistics.reset();
   std::unique_ptr<rocksdb::DB> db;
@@ -236,7 +240,8 @@ Result<std::unique_ptr<Database>> Database::Open(DatabaseOptions options, Log* l
           options.override_column_family_text,
           MakeCompactionFilterFactory(shared.dropped_indexes, shared.expiry, log)));
   CAIRN_RETURN_IF_ERROR(LookAlone(options, [&](rocksdb::Env* env) {
-    return CheckDirectory(env, options.directory, options.db.wal_dir, log);
+    CAIRN_RETURN_IF_ERROR(CheckDirectory(env, options.directory, options.db.wal_dir, log));
+    return lsm::CheckManifest(env, options.directory);
   }));
   CAIRN_ASSIGN_OR_RETURN(const std::vector<std::string> names, ListFamilies(options, log));
 

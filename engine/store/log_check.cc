@@ -8,65 +8,29 @@
 #include <utility>
 
 #include "engine/base/crc32c.h"
+#include "engine/lsm/endless_record.h"
+#include "engine/lsm/log_record.h"
 #include "engine/lsm/manifest.h"
 #include "engine/lsm/rocksdb_status.h"
 
 namespace cairn {
 namespace {
 
-// RocksDB's layout of a log: blocks with records that do not cross them. A record has a masked CRC
-// of all that follows its length, the length of its content (2 bytes, little-endian), and a type;
-// logs whose files are used again have the number of the log behind that.
-constexpr size_t kBlockBytes = 32 * 1024;
-constexpr size_t kHeaderBytes = 7;
-constexpr size_t kLengthAt = 4;
-constexpr size_t kTypeAt = 6;
-constexpr size_t kLogNumberBytes = 4;
-enum RecordType : uint8_t { kZero = 0, kFull = 1, kFirst = 2, kMiddle = 3, kLast = 4 };
+using lsm::IsOfReusedFile;
+using lsm::ReadRecord;
+using Record = lsm::LogRecord;
 
 using Logs = std::map<uint64_t, std::string>;  // Paths by number.
 
-bool IsOfReusedFile(uint8_t type) {
-  constexpr uint8_t kReusedFull = 5;
-  constexpr uint8_t kReusedLast = 8;
-  constexpr uint8_t kReusedTimestampSizes = 11;
-  constexpr uint8_t kReusedPredecessor = 131;
-  return (type >= kReusedFull && type <= kReusedLast) || type == kReusedTimestampSizes ||
-         type == kReusedPredecessor;
-}
+constexpr size_t kBlockBytes = lsm::kLogBlockBytes;
+constexpr size_t kHeaderBytes = lsm::kRecordHeadBytes;
+constexpr size_t kLengthAt = lsm::kRecordLengthAt;
+constexpr size_t kTypeAt = lsm::kRecordTypeAt;
 
 // A record or a part of one, in a new or a reused file; the others are about the log.
 bool HoldsChanges(uint8_t type) {
   constexpr uint8_t kLastWithChanges = 8;
-  return type >= kFull && type <= kLastWithChanges;
-}
-
-uint32_t Unmasked(uint32_t stored) {
-  const uint32_t rotated = stored - 0xA282EAD8u;
-  return (rotated >> 17) | (rotated << 15);
-}
-
-// The head of a record, as far as the bytes go.
-struct Record {
-  uint8_t type = kZero;
-  size_t length = 0;
-  size_t bytes = 0;  // With its head.
-  bool whole = false;
-};
-
-// The record at the front of `bytes`, the rest of a block, which has at least a head.
-Record ReadRecord(std::string_view bytes) {
-  Record record;
-  uint32_t stored = 0;
-  std::memcpy(&stored, bytes.data(), sizeof stored);
-  uint16_t length = 0;
-  std::memcpy(&length, bytes.data() + kLengthAt, sizeof length);
-  record.type = static_cast<uint8_t>(bytes[kTypeAt]);
-  record.length = length;
-  record.bytes = kHeaderBytes + (IsOfReusedFile(record.type) ? kLogNumberBytes : 0) + length;
-  record.whole = record.type != kZero && record.bytes <= bytes.size() &&
-                 Crc32c(bytes.substr(kTypeAt, record.bytes - kTypeAt)) == Unmasked(stored);
-  return record;
+  return type >= lsm::kFull && type <= kLastWithChanges;
 }
 
 bool IsZeros(std::string_view bytes) {
@@ -161,16 +125,16 @@ class LogScan {
   // Whether a record of this type may come here.
   bool Fits(uint8_t type) {
     switch (type) {
-      case kFull:
+      case lsm::kFull:
         return !in_record_;
-      case kFirst:
+      case lsm::kFirst:
         if (in_record_) return false;
         in_record_ = true;
         record_begin_ = block_begin_ + position_;
         return true;
-      case kMiddle:
+      case lsm::kMiddle:
         return in_record_;
-      case kLast:
+      case lsm::kLast:
         return std::exchange(in_record_, false);
       default:
         return true;  // About the log.
@@ -220,7 +184,7 @@ class LogScan {
   static bool EndsAsWhole(std::string_view rest) {
     uint32_t stored = 0;
     std::memcpy(&stored, rest.data(), sizeof stored);
-    return Crc32c(rest.substr(kTypeAt)) == Unmasked(stored);
+    return Crc32c(rest.substr(kTypeAt)) == lsm::Unmasked(stored);
   }
 
   // Bytes up to the last that is not zero.
@@ -375,6 +339,12 @@ Status SyncLogs(rocksdb::Env* env, const Logs& logs) {
   return Status();
 }
 
+// RocksDB's reader has to get to the end of what it is to replay.
+Status LetReadersPass(rocksdb::Env* env, const std::string& path) {
+  CAIRN_ASSIGN_OR_RETURN(const auto places, lsm::FindEndlessRecords(env, path));
+  return lsm::EndRecords(env, path, places);
+}
+
 Result<std::vector<LogDamage>> FindDamage(rocksdb::Env* env, const Logs& logs) {
   std::vector<LogDamage> damages;
   for (const auto& [number, path] : logs) {
@@ -431,7 +401,10 @@ Result<bool> LeaveOut(rocksdb::Env* env, const Logs& logs, const std::vector<Log
       log->Write(Severity::kWarning,
                  Described(damage) + ": what is damaged is left out (rocksdb_wal_recovery_mode=3)");
     }
-    if (damage.followed_here) continue;
+    if (damage.followed_here) {
+      CAIRN_RETURN_IF_ERROR(LetReadersPass(env, damage.path));
+      continue;
+    }
     // A prepared transaction may keep the log for long, and later ones then follow it.
     CAIRN_RETURN_IF_ERROR(CutOff(env, damage.path, damage.offset)
                               .WithContext("cutting off the end of " + damage.path));

@@ -62,7 +62,8 @@ struct LogPlaces {
 // Lets a start go on by `mode`, or says why it cannot; `log` is told what it leaves out. What mode
 // 2 leaves out, and damage at the end of a log, is cut away, so that neither RocksDB nor a later
 // start finds it. Before mode 2 cuts anything, `try_to_open` says whether RocksDB opens the
-// database; an error of it is returned, and nothing was changed. All logs are on the disk
+// database; an error of it is returned, and nothing was changed. In what mode 3 leaves out, types
+// of records are changed that RocksDB's reader would not get past. All logs are on the disk
 // afterwards, as RocksDB does not sync those that it replays. The caller has the directories to
 // itself. True: changes that may have been acknowledged are left out. Errors: kCorruption,
 // kIoError, those of `try_to_open`.

@@ -274,6 +274,32 @@ TEST_F(Logs, AreRecoveredByTheModeThatTheyAreOpenedWith) {
   EXPECT_THAT(RowsIn(**skipped), testing::Contains(kRows - 1));
 }
 
+// RocksDB's reader would stay for ever at a record that says that it is one of a reused file.
+TEST_F(Logs, WithADamagedTypeAreReplayedWithoutTheRecord) {
+  std::string altered = good_;
+  altered[ends_[4] + kTypeAt] ^= 4;
+  Restore(altered);
+  const auto database = Open(WALRecoveryMode::kSkipAnyCorruptedRecords);
+  ASSERT_TRUE(database.ok()) << database.status().ToString();
+  EXPECT_THAT(RowsIn(**database), testing::Not(testing::Contains(5)));
+  EXPECT_THAT(RowsIn(**database), testing::Contains(kRows - 1));
+}
+
+TEST_F(Logs, OfADatabaseWhoseManifestDoesNotEndAreNotReplayed) {
+  Restore(good_);
+  std::string current = Read("/memory/CURRENT");
+  current.pop_back();
+  const std::string manifest = "/memory/" + current;
+  std::string altered = Read(manifest);
+  const size_t second = 7 + static_cast<uint8_t>(altered[4]);
+  altered[second + kTypeAt] ^= 4;
+  Write(manifest, altered);
+  const auto database = Open(WALRecoveryMode::kTolerateCorruptedTailRecords);
+  ASSERT_FALSE(database.ok());
+  EXPECT_EQ(database.status().code(), StatusCode::kCorruption);
+  EXPECT_THAT(database.status().ToString(), HasSubstr(manifest));
+}
+
 // A log that a prepared transaction keeps is looked at again by later starts, with others behind
 // it.
 TEST_F(Logs, WhoseEndWasLeftOutAreWholeForLaterStarts) {
