@@ -33,6 +33,19 @@ bool HoldsChanges(uint8_t type) {
   return type >= lsm::kFull && type <= kLastWithChanges;
 }
 
+constexpr uint8_t kCompression = 9;  // Of all the records behind it.
+
+// Of those that RocksDB knows or passes over. By some numbers its reader says what is wrong with a
+// record.
+bool IsAboutLog(uint8_t type) {
+  constexpr uint8_t kTimestampSizes = 10;
+  constexpr uint8_t kMayBePassed = 0x80;
+  constexpr uint8_t kFirstOfReader = 132;
+  constexpr uint8_t kLastOfReader = 137;
+  if (IsOfReusedFile(type) || (type >= kFirstOfReader && type <= kLastOfReader)) return false;
+  return type == kTimestampSizes || (type & kMayBePassed) != 0;
+}
+
 bool IsZeros(std::string_view bytes) {
   return bytes.find_first_not_of('\0') == std::string_view::npos;
 }
@@ -136,8 +149,10 @@ class LogScan {
         return in_record_;
       case lsm::kLast:
         return std::exchange(in_record_, false);
+      case kCompression:
+        return !in_record_ && !has_changes_;
       default:
-        return true;  // About the log.
+        return !in_record_ && IsAboutLog(type);
     }
   }
 

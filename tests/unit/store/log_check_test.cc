@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/base/crc32c.h"
 #include "engine/store/database.h"
 #include "tests/unit/store/memory_database.h"
 
@@ -298,6 +299,33 @@ TEST_F(Logs, OfADatabaseWhoseManifestDoesNotEndAreNotReplayed) {
   ASSERT_FALSE(database.ok());
   EXPECT_EQ(database.status().code(), StatusCode::kCorruption);
   EXPECT_THAT(database.status().ToString(), HasSubstr(manifest));
+}
+
+// RocksDB stops there, or gives a record that lacks its begin.
+TEST_F(Logs, WithWholeRecordsWhereNoneOfTheirTypeIsWrittenAreRefused) {
+  const auto about_log = [](uint8_t type) {
+    std::string record(1, static_cast<char>(type));
+    record.append(24, 'x');
+    const uint32_t crc = Crc32c(record);
+    const uint32_t masked = (crc >> 15 | crc << 17) + 0xA282EAD8u;
+    std::string head(reinterpret_cast<const char*>(&masked), sizeof masked);
+    return head.append({24, 0}).append(record);
+  };
+  const std::string first = good_.substr(0, ends_[0]);
+  // The third row's last part lies behind it.
+  const std::string parts = good_.substr(0, 2 * kBlockBytes);
+  for (const std::string& altered :
+       {first + about_log(9), first + about_log(12), first + about_log(131), first + about_log(132),
+        parts + about_log(130) + good_.substr(parts.size())}) {
+    Restore(altered);
+    EXPECT_EQ(FindLogDamage(disk_.env(), "/memory")->size(), 1u);
+    EXPECT_EQ(Prepare(WALRecoveryMode::kTolerateCorruptedTailRecords).code(),
+              StatusCode::kCorruption);
+  }
+  for (const uint8_t type : {130, 200}) {
+    Restore(first + about_log(type));
+    EXPECT_TRUE(FindLogDamage(disk_.env(), "/memory")->empty());
+  }
 }
 
 // A log that a prepared transaction keeps is looked at again by later starts, with others behind
