@@ -2,6 +2,7 @@
 
 #include <sys/vfs.h>
 
+#include <filesystem>
 #include <functional>
 #include <utility>
 

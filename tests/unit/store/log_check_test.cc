@@ -319,7 +319,7 @@ TEST_F(Logs, WithWholeRecordsWhereNoneOfTheirTypeIsWrittenAreRefused) {
         parts + about_log(130) + good_.substr(parts.size())}) {
     Restore(altered);
     EXPECT_EQ(FindLogDamage(disk_.env(), "/memory")->size(), 1u);
-    EXPECT_EQ(Prepare(WALRecoveryMode::kTolerateCorruptedTailRecords).code(),
+    EXPECT_EQ(Prepare(WALRecoveryMode::kTolerateCorruptedTailRecords).status().code(),
               StatusCode::kCorruption);
   }
   for (const uint8_t type : {130, 200}) {
