@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "tests/unit/store/memory_database.h"
 
@@ -15,7 +16,14 @@ using ::testing::Contains;
 
 class MaintenanceTest : public ::testing::Test {
  protected:
-  MaintenanceTest() : database_(disk_.Open()) {}
+  // Files stay in the level where they were put.
+  MaintenanceTest() {
+    DatabaseOptions options = disk_.Options();
+    options.column_family.disable_auto_compactions = true;
+    auto opened = Database::Open(std::move(options), &disk_.log());
+    EXPECT_TRUE(opened.ok()) << opened.status().ToString();
+    database_ = std::move(opened).value();
+  }
 
   Maintenance& maintenance() { return database_->maintenance(); }
   const ColumnFamily& family() const { return database_->default_family(); }
