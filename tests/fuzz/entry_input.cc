@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/base/bytes.h"
+#include "engine/codec/distinct_prefixes.h"
 #include "tests/fuzz/inputs.h"
 #include "tests/unit/codec/entry_check.h"
 #include "tests/unit/codec/random_table.h"
@@ -240,6 +241,27 @@ void CheckKey(const TestTable& table, const IndexCodec& codec, std::string_view 
   }
 }
 
+// Counts the key, and one that has all but its last byte.
+void CheckDistinctPrefixes(const IndexCodec& codec, std::string_view key_bytes) {
+  if (key_bytes.size() <= kIndexNumberBytes) return;
+  const ExactBytes key(key_bytes);
+  std::vector<uint32_t> ends;
+  const bool is_key = codec.SplitKey(key.view(), &ends).ok();
+  for (const auto samples : {DistinctPrefixes::Samples::kNone, DistinctPrefixes::Samples::kKept}) {
+    DistinctPrefixes values(codec, samples);
+    const bool counted = values.Add(key.view());
+    EXPECT_TRUE(counted || !is_key);
+    if (!counted) continue;
+    EXPECT_EQ(values.Counts(), std::vector<int64_t>(codec.key_part_count(), 1));
+    if (!values.Add(key.view())) continue;
+    EXPECT_EQ(values.Counts(), std::vector<int64_t>(codec.key_part_count(), 1));
+    if (!values.Add(key.view().substr(0, key_bytes.size() - 1))) continue;
+    const std::vector<int64_t> counts = values.Counts();
+    EXPECT_TRUE(std::is_sorted(counts.begin(), counts.end()));
+    EXPECT_LE(counts.back(), 2);
+  }
+}
+
 void CheckStamp(const IndexCodec& codec, std::string_view value) {
   const auto stamp = codec.TtlStamp(value);
   const bool has_stamp = codec.layout().has_ttl_stamp && value.size() >= kTtlStampBytes;
@@ -309,6 +331,7 @@ void CheckEntryBytes(std::string_view input) {
   std::fill_n(empty.data(), table.layout().record_bytes, uint8_t{0});
   CheckDecoding(table, *codec, key, value);
   CheckKey(table, *codec, key, empty);
+  CheckDistinctPrefixes(*codec, key);
   CheckStamp(*codec, value);
   CheckSearchKey(table, *codec, input);
 }
@@ -327,6 +350,7 @@ void CheckAlteredRow(std::string_view input) {
   Alter(&entry, &random);
   CheckDecoding(table, *codec, entry.key, entry.value);
   CheckKey(table, *codec, entry.key, record);
+  CheckDistinctPrefixes(*codec, entry.key);
   CheckStamp(*codec, entry.value);
 }
 
