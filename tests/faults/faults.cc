@@ -135,7 +135,7 @@ CAIRN_CALL("_ZN5cairn6Cursor6ResumeEPNS_11TransactionERKNS_12CursorAccessE", "Cu
            (Cursor* self, Transaction* transaction, const CursorAccess& access), (self, transaction, access), )
 CAIRN_CALL("_ZN5cairn6Cursor13ChangeColumnsEPKSt6vectorIbSaIbEE", "Cursor::ChangeColumns", kAnyCall, Status,
            (Cursor* self, const ColumnSet* columns), (self, columns), )
-CAIRN_CALL("_ZN5cairn6Cursor4ReadESt17basic_string_viewIcSt11char_traitsIcEENS0_5StartEPhRKNS_9ReadRangeE",
+CAIRN_CALL("_ZN5cairn6Cursor4ReadESt17basic_string_viewIcSt11char_traitsIcEENS_9ReadStartEPhRKNS_9ReadRangeE",
            "Cursor::Read", kLockCall, Status,
            (Cursor* self, View prefix, Cursor::Start start, uint8_t* record, const ReadRange& range),
            (self, prefix, start, record, range), )
@@ -157,7 +157,7 @@ CAIRN_CALL("_ZN5cairn6Cursor11ReadFetchedERKNS_8RowBatchEmPh", "Cursor::ReadFetc
            (Cursor* self, const RowBatch& batch, size_t i, uint8_t* record), (self, batch, i, record), )
 CAIRN_CALL("_ZN5cairn6Cursor12ReadGatheredERKNS_8RowBatchEmPh", "Cursor::ReadGathered", kAnyCall, Status,
            (Cursor* self, const RowBatch& batch, size_t i, uint8_t* record), (self, batch, i, record), )
-CAIRN_CALL("_ZN5cairn6Cursor10GatherFromESt17basic_string_viewIcSt11char_traitsIcEENS0_5StartERKNS_9ReadRangeEmPhPNS_8RowBatchE",
+CAIRN_CALL("_ZN5cairn6Cursor10GatherFromESt17basic_string_viewIcSt11char_traitsIcEENS_9ReadStartERKNS_9ReadRangeEmPhPNS_8RowBatchE",
            "Cursor::GatherFrom", kAnyCall, Status,
            (Cursor* self, View prefix, Cursor::Start start, const ReadRange& range, size_t most, uint8_t* record,
             RowBatch* rows),
