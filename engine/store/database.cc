@@ -105,7 +105,9 @@ using Descriptors = std::vector<rocksdb::ColumnFamilyDescriptor>;
 // looked at: the directory's parent has none.
 Status TryToOpen(const DatabaseOptions& options, const Descriptors& families) {
   rocksdb::DBOptions of_trial = options.db;
-  const std::filesystem::path parent = std::filesystem::path(options.directory).parent_path();
+  std::filesystem::path directory(options.directory);
+  if (!directory.has_filename()) directory = directory.parent_path();  // It ends with a slash.
+  const std::filesystem::path parent = directory.parent_path();
   of_trial.wal_dir = parent.empty() ? "." : parent.string();
   of_trial.listeners.clear();
   of_trial.statistics.reset();
