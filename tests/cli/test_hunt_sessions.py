@@ -5,6 +5,7 @@ import time
 
 import pytest
 
+from dataclasses import replace
 from tests.hunt import actors, stage
 from tests.hunt.actors import Answer, innodb_waits
 from tests.hunt.sessions import generate, script, storm
@@ -363,6 +364,16 @@ def test_a_trigger_refuses_a_row_before_innodb_looks_at_the_next_one():
     assert reason_of(pair(failed(1644), WAITS)).name == "gaps"
     assert reason_of(pair(failed(1644), OK)) is None
     assert reason_of(pair(failed(1041), WAITS)) is None
+
+
+def test_innodb_tells_a_victim_late_beside_a_long_unique_key():
+    difference = pair(OK, failed(4060), text="INSERT IGNORE INTO t VALUES (8)")
+    assert reason_of(difference) is None
+    assert reason_of(replace(difference, has_long_key=True)).name == (
+        "victim beside a long unique key"
+    )
+    ours = pair(failed(4060), OK)
+    assert reason_of(replace(ours, has_long_key=True)) is None
 
 
 def test_at_serializable_innodb_has_no_snapshot():

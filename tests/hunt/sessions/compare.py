@@ -7,7 +7,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from tests.hunt.sessions import script, xa
-from tests.hunt.sessions.judge import CHANGED, DEADLOCK, DUPLICATE, SIGNALLED, TIMED_OUT, verb
+from tests.hunt.sessions.judge import (
+    CHANGED,
+    DEADLOCK,
+    DUPLICATE,
+    ROLLBACK_ONLY,
+    SIGNALLED,
+    TIMED_OUT,
+    verb,
+)
 from tests.hunt.sessions.script import Event, Record
 
 # A session's state after a step.
@@ -165,6 +173,13 @@ REASONS = (
         "the server looks for a duplicate of a long unique key by a plain read, in which InnoDB "
         "may miss what was committed since the transaction began",
         lambda d: d.has_long_key and all(_is_told(state) for state in (d.our_state, d.their_state)),
+    ),
+    Reason(
+        "victim beside a long unique key",
+        "InnoDB rolls back a transaction as a deadlock's victim while the server looks for a "
+        "duplicate of its long unique key; the server goes on as if the read had found nothing, "
+        "and only its next change is told, by error 4060",
+        lambda d: d.has_long_key and _is_error(d.their_state, ROLLBACK_ONLY),
     ),
     Reason(
         "what a scan meets after a wait",

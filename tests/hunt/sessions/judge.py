@@ -21,6 +21,8 @@ UNKNOWN = "unknown"  # The connection ended before the answer.
 DUPLICATE = 1062
 TIMED_OUT = 1205
 DEADLOCK = 1213
+# Never ours: of a transaction that was rolled back without the server's knowledge.
+ROLLBACK_ONLY = 4060
 CHANGED = 1020
 INTERRUPTED = 1317
 KILLED = 1927
