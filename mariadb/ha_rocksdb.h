@@ -31,6 +31,9 @@
 
 namespace cairn {
 
+class AlterRequest;
+struct TableDescription;
+
 // What all handlers of one table share; lives as long as the server keeps the table's definition.
 class SharedTable final : public Handler_share {
  public:
@@ -192,6 +195,7 @@ class ha_rocksdb final : public handler {
   bool inplace_alter_table(TABLE* altered_table, Alter_inplace_info* alter_info) override;
   bool commit_inplace_alter_table(TABLE* altered_table, Alter_inplace_info* alter_info,
                                   bool commit) override;
+  bool can_convert_nocopy(const Field& field, const Column_definition& column) const override;
   ulonglong table_version() const override;
   bool check_if_incompatible_data(HA_CREATE_INFO* create_info, uint table_changes) override;
 
@@ -360,8 +364,17 @@ class ha_rocksdb final : public handler {
   bool LacksVirtualParts() const;
   cairn::Status MakeVirtualParts(const uchar* record, BlobPlace place) const;
   // ALTER TABLE in place.
-  bool CanChangeInPlace(const TABLE& altered_table, const Alter_inplace_info& alter_info) const;
   int BeginChange(const TABLE& altered_table, Alter_inplace_info* alter_info);
+  void ChangeIndexRecords(uint64_t ttl_seconds, const Alter_inplace_info& alter_info,
+                          cairn::Dictionary::TableChange* change) const;
+  int ChangeAutoIncrement(const Alter_inplace_info& alter_info,
+                          cairn::Dictionary::TableChange* change);
+  int BeginIndexes(const cairn::AlterRequest& request, const TABLE& altered_table,
+                   const cairn::TableDescription& description,
+                   cairn::Dictionary::TableChange* change);
+  int IndexesAfter(const cairn::AlterRequest& request, const TABLE& altered_table,
+                   const cairn::Dictionary::TableChange& change,
+                   std::vector<cairn::IndexEntry>* indexes) const;
   // index_read_map for a search key of which only a beginning could be encoded.
   int ReadComparing(uchar* record, const uchar* key, uint key_bytes, ha_rkey_function find_flag);
   // Runs one read of the cursor on `index` and translates its outcome.

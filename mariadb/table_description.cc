@@ -239,6 +239,10 @@ Result<TableDescription> DescribeTable(const TABLE& table, std::string_view name
   return description;
 }
 
+std::string FamilyInComment(std::string_view comment, std::string_view dictionary_name) {
+  return ChooseFamily(comment, dictionary_name).family_name;
+}
+
 bool PartMayBeRestorable(const st_key_part_info& key_part) {
   const Field& field = *key_part.field;
   const auto type = TypeOf(field);

@@ -22,6 +22,9 @@ struct TableDescription {
 // Errors: kNotSupported for a column type that the engine cannot store.
 Result<TableDescription> DescribeTable(const TABLE& table, std::string_view name);
 
+// The column family that an index with this comment is put into.
+std::string FamilyInComment(std::string_view comment, std::string_view dictionary_name);
+
 // Whether a column might be read back from this key part, asked before any table is open. The
 // index's format decides.
 bool PartMayBeRestorable(const st_key_part_info& key_part);

@@ -413,7 +413,7 @@ void Dictionary::AbandonIndexes(const std::vector<IndexEntry>& begun) {
   for (const IndexEntry& index : begun) database_->dropped_indexes().Add(index.id);
 }
 
-Result<std::vector<IndexEntry>> Dictionary::IndexesAfter(const IndexChange& change,
+Result<std::vector<IndexEntry>> Dictionary::IndexesAfter(const TableChange& change,
                                                          const TableDefinition& table) const {
   std::vector<IndexEntry> indexes;
   for (const IndexId id : change.indexes) {
@@ -427,19 +427,45 @@ Result<std::vector<IndexEntry>> Dictionary::IndexesAfter(const IndexChange& chan
       return Status(StatusCode::kInvalidArgument,
                     "table " + table.name + " has no index " + std::to_string(id.index_number));
     }
-    indexes.push_back(*found);
+    IndexEntry& index = indexes.emplace_back(*found);
+    const auto info = change.infos.find(id);
+    if (info == change.infos.end()) continue;
+    index.info.ttl_seconds = info->second.ttl_seconds;
+    index.info.features = info->second.features;
+    if (index.info != info->second) {
+      return Status(StatusCode::kInvalidArgument,
+                    "table " + table.name + ": the entries of index " +
+                        std::to_string(id.index_number) + " are of another format");
+    }
   }
   return indexes;
 }
 
-Status Dictionary::ChangeIndexes(const std::vector<IndexChange>& changes) {
-  std::lock_guard change(change_mutex_);
+Status Dictionary::PutChange(const TableChange& change, const TableDefinition& changed,
+                             std::map<std::string, uint64_t>* versions,
+                             rocksdb::WriteBatch* batch) const {
   rocksdb::ColumnFamilyHandle* const system = database_->system_family().handle;
+  CAIRN_RETURN_IF_ERROR(PutTable(changed, batch));
+  for (const IndexEntry& index : change.added) {
+    CAIRN_RETURN_IF_ERROR(FromRocksDb(
+        batch->Delete(system, IndexKey(DictionaryRecordType::kIndexCreateOngoing, index.id))));
+  }
+  if (change.next_auto_increment.has_value()) {
+    CAIRN_RETURN_IF_ERROR(FromRocksDb(batch->Put(
+        system, AutoIncrementKey(changed), EncodeAutoIncrement(*change.next_auto_increment))));
+  }
+  const std::string path = TableVersionPath(changed.name);
+  CAIRN_ASSIGN_OR_RETURN((*versions)[path], LoadTableVersion(path));
+  return Status();
+}
+
+Status Dictionary::ChangeTables(const std::vector<TableChange>& changes) {
+  std::lock_guard change(change_mutex_);
   rocksdb::WriteBatch batch;
   std::vector<std::shared_ptr<TableDefinition>> changed_tables;
   TableDefinition dropped;  // Only its indexes count.
   std::map<std::string, uint64_t> versions;
-  for (const IndexChange& table_change : changes) {
+  for (const TableChange& table_change : changes) {
     CAIRN_RETURN_IF_ERROR(CheckNotQuarantined(table_change.table_name));
     const std::shared_ptr<const TableDefinition> table = Find(table_change.table_name);
     if (table == nullptr || table->temporary) {
@@ -453,22 +479,21 @@ Status Dictionary::ChangeIndexes(const std::vector<IndexChange>& changes) {
         dropped.indexes.push_back(index);
       }
     }
-    CAIRN_RETURN_IF_ERROR(PutTable(*changed, &batch));
-    for (const IndexEntry& index : table_change.added) {
-      CAIRN_RETURN_IF_ERROR(FromRocksDb(
-          batch.Delete(system, IndexKey(DictionaryRecordType::kIndexCreateOngoing, index.id))));
-    }
-    const std::string path = TableVersionPath(table->name);
-    CAIRN_ASSIGN_OR_RETURN(versions[path], LoadTableVersion(path));
+    CAIRN_RETURN_IF_ERROR(PutChange(table_change, *changed, &versions, &batch));
   }
   for (const auto& [path, version] : versions) {
     CAIRN_RETURN_IF_ERROR(
-        FromRocksDb(batch.Put(system, TableVersionKey(path), EncodeTableVersion(version + 1))));
+        FromRocksDb(batch.Put(database_->system_family().handle, TableVersionKey(path),
+                              EncodeTableVersion(version + 1))));
   }
   CAIRN_RETURN_IF_ERROR(PutDropMarks(dropped, &batch));
   CAIRN_RETURN_IF_ERROR(Write(&batch));
   for (const IndexEntry& index : dropped.indexes) database_->dropped_indexes().Add(index.id);
-  for (const auto& changed : changed_tables) database_->expiry().Add(ExpiryRules(*changed));
+  for (size_t i = 0; i < changes.size(); ++i) {
+    database_->expiry().Add(ExpiryRules(*changed_tables[i]));
+    if (!changes[i].next_auto_increment.has_value()) continue;
+    MoveAutoIncrement(changed_tables[i]->counters.get(), *changes[i].next_auto_increment);
+  }
   std::unique_lock lock(map_mutex_);
   for (std::shared_ptr<TableDefinition>& changed : changed_tables) {
     tables_.find(changed->name)->second = std::move(changed);
@@ -551,12 +576,15 @@ Status Dictionary::SetAutoIncrement(const TableDefinition& table, uint64_t next_
       FromRocksDb(batch.Put(database_->system_family().handle, AutoIncrementKey(table),
                             EncodeAutoIncrement(next_value))));
   CAIRN_RETURN_IF_ERROR(Write(&batch));
-  // Rows may have values that are going to be handed out again.
-  TableCounters& counters = *table.counters;
-  const std::lock_guard loading(counters.initialise);
-  counters.RaiseLargestGivenValue(counters.next_auto_increment.load());
-  counters.RaiseLargestGivenValue(counters.next_auto_increment.exchange(next_value));
+  MoveAutoIncrement(table.counters.get(), next_value);
   return Status();
+}
+
+void Dictionary::MoveAutoIncrement(TableCounters* counters, uint64_t next_value) {
+  // Rows may have values that are going to be handed out again.
+  const std::lock_guard loading(counters->initialise);
+  counters->RaiseLargestGivenValue(counters->next_auto_increment.load());
+  counters->RaiseLargestGivenValue(counters->next_auto_increment.exchange(next_value));
 }
 
 Result<uint64_t> Dictionary::LoadTableVersion(std::string_view path) const {

@@ -146,24 +146,33 @@ class Dictionary {
   Status RenameTable(std::string_view from, std::string_view to);
 
   // Gives indexes that are to be added to tables their numbers, and marks them as not yet built: a
-  // crash before ChangeIndexes() makes them part of a table has their entries removed at the next
+  // crash before ChangeTables() makes them part of a table has their entries removed at the next
   // start. Errors: as CreateTable.
   Result<std::vector<IndexEntry>> BeginIndexes(const std::vector<NewIndex>& indexes);
   // They will not be part of a table; their entries are removed behind. Writes nothing, and so
   // cannot fail.
   void AbandonIndexes(const std::vector<IndexEntry>& begun);
 
-  // Gives tables other indexes: those named here, in the order of the server's keys. Such as a
-  // table has already stay as they are, `added` are of BeginIndexes() and are built. The others are
-  // gone at once, their entries are removed behind. All tables change together or none does; each
-  // table's version rises by one. Errors: kNotFound, also of temporary tables; kQuarantined;
-  // kInvalidArgument (an index that is neither the table's nor added).
-  struct IndexChange {
+  // What an ALTER TABLE that stays in place makes of one table or partition.
+  struct TableChange {
     std::string table_name;
+    // The indexes that the table has afterwards, in the order of the server's keys: such as it has
+    // already, or `added` ones of BeginIndexes(), which are built. The others are gone at once,
+    // their entries are removed behind.
     std::vector<IndexId> indexes;
     std::vector<IndexEntry> added{};
+    // What the records of indexes that stay say now; the others say what they did. Only ttl_seconds
+    // and features may differ.
+    std::map<IndexId, IndexInfo> infos{};
+    // The next auto-increment value; none: stays.
+    std::optional<uint64_t> next_auto_increment{};
   };
-  Status ChangeIndexes(const std::vector<IndexChange>& changes);
+  // All tables change together or none does; each table's version rises by one, also where nothing
+  // else of ours changes: by it the server tells after a crash whether the table is the old one.
+  // Whoever binds to a table from now on gets the new definition. Errors: kNotFound, also of
+  // temporary tables; kQuarantined; kInvalidArgument (an index that is neither the table's nor
+  // added, or a record that says something else of its format).
+  Status ChangeTables(const std::vector<TableChange>& changes);
   // The entries of "db.table": its own, or those of its partitions; none when it does not exist.
   std::vector<std::string> EntriesOf(std::string_view table) const;
   // Those of all tables of a database, quarantined ones too.
@@ -240,8 +249,13 @@ class Dictionary {
                                                       const std::vector<IndexEntry>& entries,
                                                       rocksdb::WriteBatch* batch) const;
   // The indexes that a change leaves a table or gives it. Errors: kInvalidArgument.
-  Result<std::vector<IndexEntry>> IndexesAfter(const IndexChange& change,
+  Result<std::vector<IndexEntry>> IndexesAfter(const TableChange& change,
                                                const TableDefinition& table) const;
+  // Adds the records of a changed table. `versions` by path: as they are stored now.
+  Status PutChange(const TableChange& change, const TableDefinition& changed,
+                   std::map<std::string, uint64_t>* versions, rocksdb::WriteBatch* batch) const;
+  // Puts the counter where it is to go on, in memory.
+  static void MoveAutoIncrement(TableCounters* counters, uint64_t next_value);
 
   Database* const database_;
   mutable std::mutex change_mutex_;

@@ -11,7 +11,7 @@ void Expiry::Add(const Rules& rules) {
   if (rules.empty()) return;
   std::lock_guard lock(mutex_);
   auto changed = std::make_shared<Rules>(*rules_);
-  changed->insert(rules.begin(), rules.end());
+  for (const auto& [id, rule] : rules) changed->insert_or_assign(id, rule);
   rules_ = std::move(changed);
 }
 

@@ -152,6 +152,24 @@ CASES = (
     Case("alter-drop-key", "ALTER TABLE crash_a.t1 DROP KEY k", _T1),
     Case("alter-comment", "ALTER TABLE crash_a.t1 COMMENT 'new'", _T1),
     Case("alter-auto-increment", "ALTER TABLE crash_a.t1 AUTO_INCREMENT=1000", _T1),
+    Case(
+        "alter-instant",
+        "ALTER TABLE crash_a.t1 RENAME COLUMN c TO d, RENAME INDEX k TO kk, ALTER k SET DEFAULT 5, "
+        "AUTO_INCREMENT=1000, COMMENT 'new', ALGORITHM=INSTANT",
+        _T1,
+        short=True,
+    ),
+    Case(
+        "alter-instant-rename",
+        "ALTER TABLE crash_a.t1 RENAME COLUMN c TO d, DROP KEY k, RENAME TO crash_b.t9, "
+        "ALGORITHM=INSTANT",
+        _T1,
+    ),
+    Case(
+        "alter-instant-partitioned",
+        "ALTER TABLE crash_a.t1 RENAME COLUMN c TO d, DROP KEY k, COMMENT 'new', ALGORITHM=INSTANT",
+        _PARTS,
+    ),
     Case("alter-rename", "ALTER TABLE crash_a.t1 RENAME TO crash_b.t9", _T1),
     Case(
         "alter-copy-rename",

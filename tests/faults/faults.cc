@@ -239,9 +239,9 @@ CAIRN_CALL("_ZN5cairn10Dictionary16RenamePartitionsESt17basic_string_viewIcSt11c
 CAIRN_CALL("_ZN5cairn10Dictionary12BeginIndexesERKSt6vectorINS_8NewIndexESaIS2_EE", "Dictionary::BeginIndexes",
            kAnyCall, Result<std::vector<IndexEntry>>, (Dictionary* self, const std::vector<NewIndex>& indexes),
            (self, indexes), )
-CAIRN_CALL("_ZN5cairn10Dictionary13ChangeIndexesERKSt6vectorINS0_11IndexChangeESaIS2_EE",
-           "Dictionary::ChangeIndexes", kAnyCall, Status,
-           (Dictionary* self, const std::vector<Dictionary::IndexChange>& changes), (self, changes), )
+CAIRN_CALL("_ZN5cairn10Dictionary12ChangeTablesERKSt6vectorINS0_11TableChangeESaIS2_EE",
+           "Dictionary::ChangeTables", kAnyCall, Status,
+           (Dictionary* self, const std::vector<Dictionary::TableChange>& changes), (self, changes), )
 CAIRN_CALL("_ZN5cairn10Dictionary16SetAutoIncrementERKNS_15TableDefinitionEm", "Dictionary::SetAutoIncrement",
            kAnyCall, Status, (Dictionary* self, const TableDefinition& table, uint64_t next), (self, table, next), )
 CAIRN_CALL("_ZNK5cairn10Dictionary17LoadAutoIncrementERKNS_15TableDefinitionE", "Dictionary::LoadAutoIncrement",

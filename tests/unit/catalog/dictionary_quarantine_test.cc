@@ -60,7 +60,7 @@ class QuarantineTest : public testing::Test {
     EXPECT_TRUE(dictionary_->PendingDrops().empty());
     EXPECT_EQ(CreateBad().code(), StatusCode::kQuarantined);
     EXPECT_EQ(dictionary_->RenameTable("db.bad", "db.c").code(), StatusCode::kQuarantined);
-    EXPECT_EQ(dictionary_->ChangeIndexes({{"db.bad", {}}}).code(), StatusCode::kQuarantined);
+    EXPECT_EQ(dictionary_->ChangeTables({{"db.bad", {}}}).code(), StatusCode::kQuarantined);
     EXPECT_EQ(dictionary_->RenameTable("db.good", "db.bad").code(), StatusCode::kQuarantined);
 
     ASSERT_TRUE(dictionary_->DropTable("db.bad").ok());

@@ -268,15 +268,15 @@ TEST_F(DictionaryTest, TemporaryTableGoesInTwoSteps) {
       << "families, the largest index number and the directory's format remain";
 }
 
-class ChangeIndexesTest : public DictionaryTest {
+class ChangeTablesTest : public DictionaryTest {
  protected:
-  static Dictionary::IndexChange Keep(const TableDefinition& table, size_t position) {
+  static Dictionary::TableChange Keep(const TableDefinition& table, size_t position) {
     return {table.name, {table.indexes[position].id}};
   }
   uint64_t Version(std::string_view path) { return *dictionary_->LoadTableVersion(path); }
 };
 
-TEST_F(ChangeIndexesTest, LeavesTheIndexesThatAreNamedAsTheyAre) {
+TEST_F(ChangeTablesTest, LeavesTheIndexesThatAreNamedAsTheyAre) {
   NewIndex kept{IndexKind::kSecondary};
   kept.format_version = kCairnFormatVersion;
   kept.features = kFeatureDescendingPart;
@@ -287,8 +287,8 @@ TEST_F(ChangeIndexesTest, LeavesTheIndexesThatAreNamedAsTheyAre) {
   ASSERT_TRUE(dictionary_->CreateTable("db.t", {dropped, primary, kept}, 7).ok());
   const auto before = dictionary_->Find("db.t");
   const uint64_t version = Version("./db/t");
-  const Dictionary::IndexChange change = {"db.t", {before->indexes[1].id, before->indexes[2].id}};
-  ASSERT_TRUE(dictionary_->ChangeIndexes({change}).ok());
+  const Dictionary::TableChange change = {"db.t", {before->indexes[1].id, before->indexes[2].id}};
+  ASSERT_TRUE(dictionary_->ChangeTables({change}).ok());
   EXPECT_EQ(Version("./db/t"), version + 1);
   for (int i = 0; i < 2; ++i) {
     const auto after = dictionary_->Find("db.t");
@@ -304,9 +304,9 @@ TEST_F(ChangeIndexesTest, LeavesTheIndexesThatAreNamedAsTheyAre) {
   }
 }
 
-TEST_F(ChangeIndexesTest, ChangesAllPartitionsOrNone) {
+TEST_F(ChangeTablesTest, ChangesAllPartitionsOrNone) {
   const std::string names[] = {"db.t#P#p0", "db.t#P#p1"};
-  std::vector<Dictionary::IndexChange> changes;
+  std::vector<Dictionary::TableChange> changes;
   for (const std::string& name : names) {
     const auto created = dictionary_->CreateTable(name, kPrimaryAndSecondary, std::nullopt);
     ASSERT_TRUE(created.ok());
@@ -314,32 +314,74 @@ TEST_F(ChangeIndexesTest, ChangesAllPartitionsOrNone) {
   }
   const uint64_t version = Version("./db/t");
   changes.push_back({"db.nothing", {}});
-  EXPECT_EQ(dictionary_->ChangeIndexes(changes).code(), StatusCode::kNotFound);
+  EXPECT_EQ(dictionary_->ChangeTables(changes).code(), StatusCode::kNotFound);
   for (const std::string& name : names) {
     EXPECT_EQ(dictionary_->Find(name)->indexes.size(), 2u);
   }
   EXPECT_EQ(Version("./db/t"), version);
   changes.pop_back();
-  ASSERT_TRUE(dictionary_->ChangeIndexes(changes).ok());
+  ASSERT_TRUE(dictionary_->ChangeTables(changes).ok());
   for (const std::string& name : names) {
     EXPECT_EQ(dictionary_->Find(name)->indexes.size(), 1u);
   }
   EXPECT_EQ(Version("./db/t"), version + 1);
 }
 
-TEST_F(ChangeIndexesTest, RefusesTemporaryTablesAndForeignIndexes) {
+TEST_F(ChangeTablesTest, RefusesTemporaryTablesAndForeignIndexes) {
   const auto temporary = dictionary_->CreateTable("tmp.t", kPrimaryAndSecondary, std::nullopt,
                                                   TableLifetime::kTemporary);
   ASSERT_TRUE(temporary.ok());
-  EXPECT_EQ(dictionary_->ChangeIndexes({Keep(**temporary, 0)}).code(), StatusCode::kNotFound);
+  EXPECT_EQ(dictionary_->ChangeTables({Keep(**temporary, 0)}).code(), StatusCode::kNotFound);
   ASSERT_TRUE(dictionary_->CreateTable("db.t", kPrimaryAndSecondary, std::nullopt).ok());
-  EXPECT_EQ(dictionary_->ChangeIndexes({{"db.t", {(*temporary)->indexes[0].id}}}).code(),
+  EXPECT_EQ(dictionary_->ChangeTables({{"db.t", {(*temporary)->indexes[0].id}}}).code(),
             StatusCode::kInvalidArgument);
   EXPECT_EQ(dictionary_->Find("db.t")->indexes.size(), 2u);
   EXPECT_TRUE(dictionary_->PendingDrops().empty());
 }
 
-TEST_F(ChangeIndexesTest, AddsWhatWasBegun) {
+TEST_F(ChangeTablesTest, RecordsOfIndexesThatStayMayTellMore) {
+  const NewIndex primary{.kind = IndexKind::kPrimary,
+                         .format_version = kCairnFormatVersion,
+                         .features = kFeatureTrimmedChar,
+                         .ttl_seconds = 1000};
+  const NewIndex secondary{.kind = IndexKind::kSecondary, .ttl_seconds = 1000};
+  const auto table = dictionary_->CreateTable("db.ttl", {primary, secondary}, std::nullopt);
+  ASSERT_TRUE(table.ok());
+  const std::vector<IndexEntry> before = (*table)->indexes;
+  Dictionary::TableChange change{"db.ttl", {before[0].id, before[1].id}};
+  change.infos[before[0].id] = before[0].info;
+  change.infos[before[0].id].ttl_seconds = 20;
+  change.infos[before[0].id].features |= kFeatureGeneratedColumn;
+  ASSERT_TRUE(dictionary_->ChangeTables({change}).ok());
+  EXPECT_EQ(database_->expiry().Get()->at(before[0].id).duration_seconds, 20u);
+  EXPECT_EQ(database_->expiry().Get()->at(before[1].id).duration_seconds, 1000u);
+  Reopen();
+  const auto found = dictionary_->Find("db.ttl");
+  EXPECT_EQ(found->indexes[0].info, change.infos[before[0].id]);
+  EXPECT_EQ(found->indexes[1].info, before[1].info);
+  EXPECT_EQ(*dictionary_->LoadTableVersion("./db/ttl"), 1u);
+
+  change.infos[before[0].id].format_version = kStockFormatVersion;
+  EXPECT_EQ(dictionary_->ChangeTables({change}).code(), StatusCode::kInvalidArgument);
+}
+
+TEST_F(ChangeTablesTest, MovesTheAutoIncrementValueWithTheRest) {
+  const auto table = dictionary_->CreateTable("db.a", kPrimaryAndSecondary, 50);
+  ASSERT_TRUE(table.ok());
+  TableCounters& counters = *(*table)->counters;
+  Dictionary::TableChange change = Keep(**table, 0);
+  change.next_auto_increment = 7;
+  ASSERT_TRUE(dictionary_->ChangeTables({change}).ok());
+  EXPECT_EQ(counters.next_auto_increment.load(), 7u);
+  // Rows may have the values between.
+  EXPECT_GE(counters.largest_given_value.load(), 50u);
+  Reopen();
+  const auto found = dictionary_->Find("db.a");
+  EXPECT_EQ(found->indexes.size(), 1u);
+  EXPECT_EQ(*dictionary_->LoadAutoIncrement(*found), 7u);
+}
+
+TEST_F(ChangeTablesTest, AddsWhatWasBegun) {
   ASSERT_TRUE(dictionary_->CreateTable("db.t", kPrimaryAndSecondary, std::nullopt).ok());
   const auto before = dictionary_->Find("db.t");
   NewIndex added{IndexKind::kSecondary, "cf"};
@@ -352,7 +394,7 @@ TEST_F(ChangeIndexesTest, AddsWhatWasBegun) {
   EXPECT_EQ(dictionary_->Find("db.t")->indexes.size(), 2u);
   const uint64_t version = Version("./db/t");
   begun->front().built_at = 5;
-  ASSERT_TRUE(dictionary_->ChangeIndexes({{"db.t", {id, before->indexes[0].id}, *begun}}).ok());
+  ASSERT_TRUE(dictionary_->ChangeTables({{"db.t", {id, before->indexes[0].id}, *begun}}).ok());
   EXPECT_EQ(dictionary_->Find("db.t")->indexes[0].built_at, 5u);
   EXPECT_EQ(Version("./db/t"), version + 1);
   for (int i = 0; i < 2; ++i) {
@@ -367,7 +409,7 @@ TEST_F(ChangeIndexesTest, AddsWhatWasBegun) {
   }
 }
 
-TEST_F(ChangeIndexesTest, WhatWasBegunAndNotAddedIsDropped) {
+TEST_F(ChangeTablesTest, WhatWasBegunAndNotAddedIsDropped) {
   ASSERT_TRUE(dictionary_->CreateTable("db.t", kPrimaryAndSecondary, std::nullopt).ok());
   const auto begun = dictionary_->BeginIndexes({NewIndex{IndexKind::kSecondary, "cf"}});
   ASSERT_TRUE(begun.ok());
@@ -391,14 +433,14 @@ TEST_F(ChangeIndexesTest, WhatWasBegunAndNotAddedIsDropped) {
   EXPECT_EQ(dictionary_->Find("db.t")->indexes.size(), 2u);
 }
 
-TEST_F(ChangeIndexesTest, AddsToAllPartitionsOrNone) {
+TEST_F(ChangeTablesTest, AddsToAllPartitionsOrNone) {
   const auto first = dictionary_->CreateTable("db.t#P#p0", kPrimaryAndSecondary, std::nullopt);
   ASSERT_TRUE(first.ok());
   const auto begun = dictionary_->BeginIndexes({NewIndex{IndexKind::kSecondary}});
   ASSERT_TRUE(begun.ok());
-  std::vector<Dictionary::IndexChange> changes = {
+  std::vector<Dictionary::TableChange> changes = {
       {"db.t#P#p0", {(*first)->indexes[0].id, begun->front().id}, *begun}, {"db.t#P#p1", {}}};
-  EXPECT_EQ(dictionary_->ChangeIndexes(changes).code(), StatusCode::kNotFound);
+  EXPECT_EQ(dictionary_->ChangeTables(changes).code(), StatusCode::kNotFound);
   Reopen();
   EXPECT_EQ(dictionary_->Find("db.t#P#p0")->indexes.size(), 2u);
   EXPECT_THAT(dictionary_->PendingDrops(), testing::ElementsAre(begun->front().id));

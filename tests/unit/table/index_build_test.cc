@@ -64,7 +64,7 @@ class IndexBuildTest : public TableFixture {
   }
 
   void Commit() {
-    ASSERT_TRUE(dictionary_->ChangeIndexes({change_}).ok());
+    ASSERT_TRUE(dictionary_->ChangeTables({change_}).ok());
     table_ = *Table::Open(dictionary_->Find("db.t"), description_.layout(), description_.indexes());
     writer_ = std::make_unique<TableWriter>(database_.get(), table_.get());
   }
@@ -92,7 +92,7 @@ class IndexBuildTest : public TableFixture {
 
   static constexpr uint32_t kAdded = 3;
   Record record_;
-  Dictionary::IndexChange change_;
+  Dictionary::TableChange change_;
   std::vector<uint32_t> positions_;
   std::shared_ptr<const Table> altered_;
   uint32_t duplicate_index_ = 0;

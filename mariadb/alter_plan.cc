@@ -1,0 +1,313 @@
+#include "mariadb/alter_plan.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include "engine/catalog/dictionary.h"
+#include "engine/table/index_build.h"
+#include "mariadb/cairn_format.h"
+#include "mariadb/ttl_comment.h"
+
+namespace cairn {
+namespace {
+
+constexpr alter_table_operations kDropIndex =
+    ALTER_DROP_INDEX | ALTER_DROP_NON_UNIQUE_NON_PRIM_INDEX | ALTER_DROP_UNIQUE_INDEX;
+constexpr alter_table_operations kAddIndex =
+    ALTER_ADD_INDEX | ALTER_ADD_NON_UNIQUE_NON_PRIM_INDEX | ALTER_ADD_UNIQUE_INDEX;
+// What may leave rows and entries as they are; KeepsRows() and KeepsKeys() look whether it does.
+constexpr alter_table_operations kDefinition =
+    ALTER_COLUMN_DEFAULT | ALTER_COLUMN_NAME | ALTER_COLUMN_OPTION | ALTER_COLUMN_COLUMN_FORMAT |
+    ALTER_COLUMN_TYPE_CHANGE_BY_ENGINE | ALTER_ADD_VIRTUAL_COLUMN | ALTER_DROP_VIRTUAL_COLUMN |
+    ALTER_VIRTUAL_COLUMN_ORDER | ALTER_OPTIONS | ALTER_CONVERT_TO | ALTER_DROP_CHECK_CONSTRAINT |
+    ALTER_RENAME | ALTER_RENAME_INDEX | ALTER_INDEX_IGNORABILITY | ALTER_CHANGE_INDEX_COMMENT |
+    ALTER_INDEX_ORDER | ALTER_PARTITIONED;
+
+bool IsSequence(const TABLE& table) { return table.s->table_type == TABLE_TYPE_SEQUENCE; }
+
+// A UNIQUE key on a long column stands for a hidden column, which comes and goes with it.
+bool HasHashedKey(const TABLE& table) {
+  return std::any_of(table.key_info, table.key_info + table.s->keys,
+                     [](const KEY& key) { return key.algorithm == HA_KEY_ALG_LONG_HASH; });
+}
+
+// Whether no two rows may have the same value of an added key, and the copy of the table decides
+// what becomes of them: the server checks WITHOUT OVERLAPS itself, and with IGNORE all but one of
+// such rows go.
+bool NeedsCopyToBeUnique(const KEY& key, const Alter_inplace_info& info) {
+  return key.without_overlaps || (info.ignore && (key.flags & HA_NOSAME));
+}
+
+bool SameBytes(const ColumnLayout& old_column, const ColumnLayout& column) {
+  return column.type == old_column.type && column.image_bytes == old_column.image_bytes &&
+         column.max_bytes == old_column.max_bytes &&
+         column.length_bytes == old_column.length_bytes &&
+         column.nullable() == old_column.nullable() && column.collation == old_column.collation &&
+         column.is_virtual == old_column.is_virtual;
+}
+
+// Whether records of both layouts are the same bytes, so that one buffer serves both.
+bool SameRecords(const TableLayout& old_layout, const TableLayout& layout) {
+  if (layout.record_bytes != old_layout.record_bytes ||
+      layout.null_bytes != old_layout.null_bytes ||
+      layout.columns.size() != old_layout.columns.size()) {
+    return false;
+  }
+  for (size_t i = 0; i < layout.columns.size(); ++i) {
+    const ColumnLayout& old_column = old_layout.columns[i];
+    const ColumnLayout& column = layout.columns[i];
+    if (!SameBytes(old_column, column) || column.offset != old_column.offset ||
+        column.null_offset != old_column.null_offset || column.null_mask != old_column.null_mask) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool SameText(const LEX_CSTRING& left, const LEX_CSTRING& right) {
+  return left.length == right.length && memcmp(left.str, right.str, left.length) == 0;
+}
+
+// An expression as SHOW CREATE TABLE shows it.
+std::string TextOf(Virtual_column_info* expression) {
+  StringBuffer<STRING_BUFFER_USUAL_SIZE> text(&my_charset_utf8mb4_general_ci);
+  expression->print(&text);
+  return std::string(text.ptr(), text.length());
+}
+
+}  // namespace
+
+bool CanWidenInPlace(const Field& field, const Column_definition& column) {
+  if (field.real_type() != MYSQL_TYPE_VARCHAR || column.type_handler() != field.type_handler() ||
+      column.charset != field.charset() || (field.flags & PART_KEY_FLAG) != 0 ||
+      field.compression_method() != nullptr || column.compression_method() != nullptr) {
+    return false;
+  }
+  constexpr uint32 kOneLengthByte = 255;
+  return column.length >= field.field_length &&
+         (column.length > kOneLengthByte) == (field.field_length > kOneLengthByte);
+}
+
+bool AlterRequest::IsAdded(uint key) const {
+  const uint* const added = info_.index_add_buffer;
+  return std::find(added, added + info_.index_add_count, key) != added + info_.index_add_count;
+}
+
+uint AlterRequest::OldKeyOf(uint key) const {
+  if (IsAdded(key)) return MAX_KEY;
+  for (const auto& renamed : info_.rename_keys) {
+    if (renamed.new_key == info_.key_info_buffer + key) {
+      return static_cast<uint>(renamed.old_key - table_.key_info);
+    }
+  }
+  for (uint i = 0; i < table_.s->keys; ++i) {
+    if (my_strcasecmp(system_charset_info, table_.key_info[i].name.str,
+                      altered_.key_info[key].name.str) == 0) {
+      return i;
+    }
+  }
+  return MAX_KEY;
+}
+
+std::optional<uint> AlterRequest::OldColumnOf(uint column) const {
+  const Create_field* const created = info_.alter_info->create_list.elem(column);
+  if (created == nullptr || created->field == nullptr) return std::nullopt;
+  return created->field->field_index;
+}
+
+// A copy; `server_error` is of the server's reasons, 0: none of them says why.
+AlterPlan AlterRequest::Copy(uint server_error) const {
+  if (server_error == 0 && info_.alter_info->requested_lock == Alter_info::ALTER_TABLE_LOCK_NONE) {
+    server_error = ER_ALTER_OPERATION_NOT_SUPPORTED_REASON_COPY;
+  }
+  return {AlterPlan::Way::kCopy, server_error == 0 ? nullptr : my_get_err_msg(server_error)};
+}
+
+// The server's wrapper of sequences calls every change compatible, SEQUENCE=0 as well. Rows of
+// history are the server's business, who has its own rules for their columns. The engine refuses a
+// directory for data when it creates a table.
+bool AlterRequest::IsOutOfScope() const {
+  return IsSequence(table_) || IsSequence(altered_) || info_.create_info->sequence ||
+         engine_table_.definition().temporary || HasHashedKey(table_) || HasHashedKey(altered_) ||
+         info_.create_info->data_file_name != nullptr ||
+         info_.create_info->index_file_name != nullptr ||
+         ((table_.versioned() || altered_.versioned()) &&
+          (info_.handler_flags & ~(kDropIndex | kAddIndex | ALTER_INDEX_ORDER | ALTER_RENAME_INDEX |
+                                   ALTER_PARTITIONED)) != 0);
+}
+
+// Whether the rows stay under the same key: a UNIQUE key without NULL takes the place of a primary
+// key that is not declared, so that adding or dropping it moves them all.
+bool AlterRequest::KeepsPrimaryKey() const {
+  const uint old_primary = table_.s->primary_key;
+  const uint new_primary = altered_.s->primary_key;
+  if (old_primary == MAX_KEY || new_primary == MAX_KEY) return old_primary == new_primary;
+  return OldKeyOf(new_primary) == old_primary;
+}
+
+// Whether a column has a CHECK that it did not have: the copy finds rows that violate it. The
+// server tells only of those of the table.
+bool AlterRequest::ChecksMore() const {
+  for (uint i = 0; i < altered_.s->fields; ++i) {
+    Virtual_column_info* const check = altered_.field[i]->check_constraint;
+    if (check == nullptr) continue;
+    const std::optional<uint> old_column = OldColumnOf(i);
+    if (!old_column.has_value()) return true;
+    // A statement that does not name the column leaves it the CHECK, perhaps with new names in it.
+    if (info_.alter_info->create_list.elem(i)->change.str == nullptr) continue;
+    Virtual_column_info* const old_check = table_.field[*old_column]->check_constraint;
+    if (old_check == nullptr || TextOf(old_check) != TextOf(check)) return true;
+  }
+  return false;
+}
+
+// Whether the column's bytes in a row are the same for each value.
+bool AlterRequest::KeepsColumn(const ColumnLayout& old_column, const ColumnLayout& column) const {
+  if (column.type != ColumnType::kVarchar) return SameBytes(old_column, column);
+  return old_column.type == ColumnType::kVarchar && column.max_bytes >= old_column.max_bytes &&
+         column.length_bytes == old_column.length_bytes &&
+         column.nullable() == old_column.nullable() && column.collation == old_column.collation &&
+         column.is_virtual == old_column.is_virtual;
+}
+
+// Whether rows say the same under the altered definition: the same stored columns in the same
+// order.
+bool AlterRequest::KeepsRows(const TableLayout& layout) const {
+  const std::vector<ColumnLayout>& old_columns = engine_table_.layout().columns;
+  uint next_old = 0;
+  for (uint i = 0; i < layout.columns.size(); ++i) {
+    const std::optional<uint> old_column = OldColumnOf(i);
+    if (!old_column.has_value()) {
+      if (!layout.columns[i].is_virtual) return false;
+      continue;
+    }
+    if (!KeepsColumn(old_columns[*old_column], layout.columns[i])) return false;
+    if (layout.columns[i].is_virtual) continue;
+    while (next_old < old_columns.size() && old_columns[next_old].is_virtual) ++next_old;
+    if (*old_column != next_old++) return false;
+  }
+  return std::all_of(old_columns.begin() + std::min<size_t>(next_old, old_columns.size()),
+                     old_columns.end(), [](const ColumnLayout& left) { return left.is_virtual; });
+}
+
+// Whether the entries of a key that stays say the same, in the same column family.
+bool AlterRequest::KeepsKey(uint old_key, uint key, const TableDescription& altered) const {
+  const TableIndex& old_index = engine_table_.index(old_key);
+  const std::vector<KeyPartLayout>& old_parts = old_index.layout().parts;
+  const std::vector<KeyPartLayout>& parts = altered.indexes[key].parts;
+  if (parts.size() != old_parts.size() ||
+      altered.indexes[key].unique != old_index.layout().unique) {
+    return false;
+  }
+  for (size_t i = 0; i < parts.size(); ++i) {
+    if (OldColumnOf(parts[i].column) != old_parts[i].column ||
+        parts[i].length_bytes != old_parts[i].length_bytes ||
+        parts[i].is_prefix != old_parts[i].is_prefix ||
+        parts[i].descending != old_parts[i].descending ||
+        !SameBytes(engine_table_.layout().columns[old_parts[i].column],
+                   altered.layout.columns[parts[i].column])) {
+      return false;
+    }
+  }
+  const LEX_CSTRING& comment = altered_.key_info[key].comment;
+  return SameText(comment, table_.key_info[old_key].comment) ||
+         FamilyInComment({comment.str, comment.length}, altered.layout.name) ==
+             old_index.family().name;
+}
+
+bool AlterRequest::KeepsKeys(const TableDescription& altered) const {
+  for (uint i = 0; i < altered_.s->keys; ++i) {
+    if (IsAdded(i)) continue;
+    const uint old_key = OldKeyOf(i);
+    if (old_key == MAX_KEY || !KeepsKey(old_key, i, altered)) return false;
+  }
+  return true;
+}
+
+// Whether the records of the dictionary can say that the table has a generated column, which the
+// stock plug-in would take for a stored one.
+bool AlterRequest::MayGenerateColumns() const {
+  const IndexInfo& primary = engine_table_.primary().entry.info;
+  return (primary.features & kFeatureGeneratedColumn) != 0 ||
+         (primary.format_version == kCairnFormatVersion && AllowsCairnFormat());
+}
+
+// Whether rows may expire as the altered comment says: kCopy when they lack a stamp, or have
+// another one, or have one too many.
+AlterPlan AlterRequest::PlanExpiry() const {
+  if (SameText(table_.s->comment, altered_.s->comment)) return {AlterPlan::Way::kInstant};
+  RowExpiry expiry;
+  if (ReadExpiry(altered_, engine_table_.layout().name, &expiry) != 0) {
+    return {AlterPlan::Way::kFail};
+  }
+  const IndexInfo& primary = engine_table_.primary().entry.info;
+  const bool has_stamps = primary.has_ttl_stamp;
+  if (has_stamps != (expiry.seconds != 0)) return Copy();
+  // Rows that have expired would come back, without those of their entries that compactions have
+  // removed already, and with entries of rows that others have taken the place of.
+  if (has_stamps && expiry.seconds > primary.ttl_seconds) return Copy();
+  if (!has_stamps) return {AlterPlan::Way::kInstant};
+  std::optional<uint32_t> old_column;
+  if (expiry.column.has_value()) {
+    old_column = OldColumnOf(*expiry.column);
+    if (!old_column.has_value()) return Copy();
+  }
+  return old_column == engine_table_.layout().ttl_column ? AlterPlan{AlterPlan::Way::kInstant}
+                                                         : Copy();
+}
+
+// Whether an index can be built beside the rows.
+bool AlterRequest::CanBuild(const TableDescription& altered, uint position) const {
+  const IndexInfo& primary = engine_table_.primary().entry.info;
+  NewIndex format;
+  if (!ChooseAddedFormat(altered, primary, position, &format)) return false;
+  IndexLayout index = altered.indexes[position];
+  index.format_version = format.format_version;
+  const auto layout = std::find_if(
+      altered.indexes.begin(), altered.indexes.end(),
+      [](const IndexLayout& candidate) { return candidate.kind != IndexKind::kSecondary; });
+  IndexLayout primary_layout = *layout;
+  primary_layout.format_version = primary.format_version;
+  const auto codec = IndexCodec::Make(altered.layout, primary_layout, index);
+  return codec.ok() && IndexBuild::CanBuild(**codec);
+}
+
+AlterPlan AlterRequest::PlanAddedIndexes(const TableDescription& altered) const {
+  if (!SameRecords(engine_table_.layout(), altered.layout)) return Copy();
+  for (uint i = 0; i < info_.index_add_count; ++i) {
+    const uint position = info_.index_add_buffer[i];
+    if (NeedsCopyToBeUnique(altered_.key_info[position], info_)) {
+      return Copy(ER_ALTER_OPERATION_NOT_SUPPORTED_REASON_IGNORE);
+    }
+    if (!CanBuild(altered, position)) return Copy();
+  }
+  return {AlterPlan::Way::kBuildIndexes};
+}
+
+AlterPlan AlterRequest::Plan() const {
+  if (IsOutOfScope()) return Copy();
+  if ((info_.handler_flags & (ALTER_ADD_PK_INDEX | ALTER_DROP_PK_INDEX)) == ALTER_DROP_PK_INDEX) {
+    return Copy(ER_ALTER_OPERATION_NOT_SUPPORTED_REASON_NOPK);
+  }
+  if (info_.handler_flags & (ALTER_STORED_COLUMN_TYPE | ALTER_VIRTUAL_COLUMN_TYPE)) {
+    return Copy(ER_ALTER_OPERATION_NOT_SUPPORTED_REASON_COLUMN_TYPE);
+  }
+  if ((info_.handler_flags & ~(kDefinition | kDropIndex | kAddIndex)) != 0 || !KeepsPrimaryKey() ||
+      ChecksMore()) {
+    return Copy();
+  }
+  const AlterPlan expiry = PlanExpiry();
+  if (expiry.way != AlterPlan::Way::kInstant) return expiry;
+  const auto altered = DescribeTable(altered_, engine_table_.layout().name);
+  if (!altered.ok() || !KeepsRows(altered->layout) || !KeepsKeys(*altered)) return Copy();
+  if ((info_.handler_flags & ALTER_ADD_VIRTUAL_COLUMN) && !MayGenerateColumns()) {
+    AlterPlan plan = Copy();
+    if (!AllowsCairnFormat()) plan.reason = "cairn_format is stock";
+    return plan;
+  }
+  return info_.index_add_count > 0 ? PlanAddedIndexes(*altered)
+                                   : AlterPlan{AlterPlan::Way::kInstant};
+}
+
+}  // namespace cairn

@@ -1,0 +1,70 @@
+// How an ALTER TABLE is made: by the definition alone, by building indexes beside the rows, or by
+// copying the table.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "engine/table/table.h"
+#include "mariadb/server_headers.h"
+#include "mariadb/table_description.h"
+
+namespace cairn {
+
+struct AlterPlan {
+  enum class Way : uint8_t {
+    kFail,          // The statement is refused; the reason was reported with my_error.
+    kCopy,          // Rows are written anew, by the server.
+    kBuildIndexes,  // Rows stay; indexes are made of them.
+    kInstant,       // Rows and entries stay as they are.
+  };
+  Way way = Way::kCopy;
+  // Why it is no better way, for ER_ALTER_OPERATION_NOT_SUPPORTED_REASON; null: in no words. A
+  // constant of the server or of this plug-in.
+  const char* reason = nullptr;
+};
+
+// What an ALTER TABLE has to do with one table or partition. Belongs to the statement.
+class AlterRequest {
+ public:
+  // `table` as it is, of which `engine_table` is open, and as it will be; all outlive the request.
+  AlterRequest(const TABLE& table, const TABLE& altered_table, const Alter_inplace_info& info,
+               const Table& engine_table)
+      : table_(table), altered_(altered_table), info_(info), engine_table_(engine_table) {}
+
+  // Any thread may ask; changes nothing.
+  AlterPlan Plan() const;
+
+  // Whether the key at this position of the altered table is new.
+  bool IsAdded(uint key) const;
+  // The position that a key of the altered table has now; MAX_KEY when it is new.
+  uint OldKeyOf(uint key) const;
+  // Where a column of the altered table is now; none when it is new.
+  std::optional<uint> OldColumnOf(uint column) const;
+
+ private:
+  AlterPlan Copy(uint server_error = 0) const;
+  bool IsOutOfScope() const;
+  bool KeepsPrimaryKey() const;
+  bool ChecksMore() const;
+  bool KeepsColumn(const ColumnLayout& old_column, const ColumnLayout& column) const;
+  bool KeepsRows(const TableLayout& layout) const;
+  bool KeepsKey(uint old_key, uint key, const TableDescription& altered) const;
+  bool KeepsKeys(const TableDescription& altered) const;
+  bool MayGenerateColumns() const;
+  AlterPlan PlanExpiry() const;
+  AlterPlan PlanAddedIndexes(const TableDescription& altered) const;
+  bool CanBuild(const TableDescription& altered, uint position) const;
+
+  const TABLE& table_;
+  const TABLE& altered_;
+  const Alter_inplace_info& info_;
+  const Table& engine_table_;
+};
+
+// Whether the server may take `column` for the type that `field` has now, because rows and entries
+// need not change: asked before it knows the altered table (handler::can_convert_nocopy).
+bool CanWidenInPlace(const Field& field, const Column_definition& column);
+
+}  // namespace cairn
