@@ -126,12 +126,13 @@ AlterPlan AlterRequest::Copy(uint server_error) const {
 
 // The server's wrapper of sequences calls every change compatible, SEQUENCE=0 as well. Rows of
 // history are the server's business, who has its own rules for their columns. The engine refuses a
-// directory for data when it creates a table.
+// directory for data when it creates a table. When a crash cuts off a RENAME to another database
+// behind such a change, the server's recovery looks for the table in the wrong one.
 bool AlterRequest::IsOutOfScope() const {
   return IsSequence(table_) || IsSequence(altered_) || info_.create_info->sequence ||
          engine_table_.definition().temporary || HasHashedKey(table_) || HasHashedKey(altered_) ||
          info_.create_info->data_file_name != nullptr ||
-         info_.create_info->index_file_name != nullptr ||
+         info_.create_info->index_file_name != nullptr || !SameText(table_.s->db, altered_.s->db) ||
          ((table_.versioned() || altered_.versioned()) &&
           (info_.handler_flags & ~(kDropIndex | kAddIndex | ALTER_INDEX_ORDER | ALTER_RENAME_INDEX |
                                    ALTER_PARTITIONED)) != 0);

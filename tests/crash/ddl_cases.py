@@ -161,8 +161,13 @@ CASES = (
     ),
     Case(
         "alter-instant-rename",
-        "ALTER TABLE crash_a.t1 RENAME COLUMN c TO d, DROP KEY k, RENAME TO crash_b.t9, "
+        "ALTER TABLE crash_a.t1 RENAME COLUMN c TO d, DROP KEY k, RENAME TO crash_a.t9, "
         "ALGORITHM=INSTANT",
+        _T1,
+    ),
+    Case(
+        "alter-rename-column-across",
+        "ALTER TABLE crash_a.t1 RENAME COLUMN c TO d, DROP KEY k, RENAME TO crash_b.t9",
         _T1,
     ),
     Case(
