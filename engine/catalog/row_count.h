@@ -13,7 +13,7 @@ struct StoredRows {
   // Bounds that the estimate's sources leave; generous, because only a contradiction counts.
   uint64_t least = 0;
   uint64_t most = 0;
-  std::optional<uint64_t> counted;  // Exact; stands in for the rest.
+  std::optional<uint64_t> counted = std::nullopt;  // Exact; stands in for the rest.
 };
 
 // Begins with what the storage says and is carried on by what transactions change, because the
