@@ -10,7 +10,7 @@
 
 namespace cairn::lsm {
 
-inline constexpr size_t kLogBlockBytes = 32 * 1024;
+inline constexpr size_t kLogBlockBytes = 32 << 10;
 inline constexpr size_t kRecordHeadBytes = 7;
 inline constexpr size_t kRecordLengthAt = 4;
 inline constexpr size_t kRecordTypeAt = 6;

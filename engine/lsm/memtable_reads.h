@@ -61,9 +61,10 @@ class MemtableReads {
         static_cast<double>(figures.given) / static_cast<double>(figures.given + figures.passed);
     const double last = std::max(given, kLeastWritten);
     const double entries = static_cast<double>(figures.entries);
+    const uint64_t merged_entries = merged_bytes / entry_bytes;
     return static_cast<double>(figures.Waste()) >=
            kStepCost * entries + kWriteCost * (last * entries + static_cast<double>(kFlushCost) +
-                                               static_cast<double>(merged_bytes / entry_bytes));
+                                               static_cast<double>(merged_entries));
   }
 
  private:

@@ -48,7 +48,7 @@ class MemoryCharge {
     told_ = static_cast<int64_t>(bytes);
   }
 
-  static constexpr int64_t kStep = 16 * 1024;
+  static constexpr int64_t kStep = 16 << 10;
 
  private:
   MemoryAccounts* const accounts_;

@@ -50,7 +50,7 @@ class BackupWatch {
   std::atomic<bool> backing_up_{false};
   std::atomic<bool> begins_{false};
   std::atomic<uint64_t> memtable_bytes_{64 << 20};
-  std::atomic<uint64_t> expire_seconds_{24 * 60 * 60};
+  std::atomic<uint64_t> expire_seconds_{uint64_t{24} * 60 * 60};
   bool removal_fails_ = false;  // Of the thread.
   std::thread thread_;
 };
