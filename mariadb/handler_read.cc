@@ -194,10 +194,8 @@ int ha_rocksdb::OperationError(const Status& status) {
       cairn::global_variables.print_snapshot_conflict_queries) {
     PrintSnapshotConflict();
   }
-  if (status.code() == StatusCode::kDeadlock) {
-    ha_thd()->mark_transaction_to_rollback(/*all=*/true);
-  } else if (status.code() == StatusCode::kLockTimeout &&
-             cairn::global_variables.rollback_on_timeout) {
+  if (status.code() == StatusCode::kDeadlock ||
+      (status.code() == StatusCode::kLockTimeout && cairn::global_variables.rollback_on_timeout)) {
     ha_thd()->mark_transaction_to_rollback(/*all=*/true);
   }
   const int error = cairn::HandlerError(status);

@@ -12,6 +12,7 @@ inline void FillNull(const std::string* null_image, uint32_t zero_bytes, uint8_t
   if (null_image == nullptr) {
     std::memset(image, 0, zero_bytes);
   } else {
+    // NOLINTNEXTLINE(bugprone-not-null-terminated-result): these are bytes, no text.
     std::memcpy(image, null_image->data(), null_image->size());
   }
 }
