@@ -89,7 +89,6 @@ int ToHandlerCode(StatusCode code) {
     case StatusCode::kLockTimeout:
       return HA_ERR_LOCK_WAIT_TIMEOUT;
     case StatusCode::kDeadlock:
-      return HA_ERR_LOCK_DEADLOCK;
     case StatusCode::kSnapshotConflict:
       return HA_ERR_LOCK_DEADLOCK;
     case StatusCode::kLockLimit:

@@ -1,6 +1,7 @@
 #include "engine/codec/value_sample.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <iterator>
 
@@ -111,7 +112,7 @@ int64_t SharedValues::Estimate() const {
   int64_t places = 0;
   for (const Value& value : values_) places += value.places;
   const double share = static_cast<double>(values_.size()) / static_cast<double>(places);
-  return static_cast<int64_t>(static_cast<double>(sum_) * share + 0.5) + apart_;
+  return std::llround(static_cast<double>(sum_) * share) + apart_;
 }
 
 std::string EncodeValueSamples(const IndexSamples& samples) {

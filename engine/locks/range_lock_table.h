@@ -34,6 +34,7 @@ struct KeySpan {
   std::string first;
   std::string end;
 
+  // NOLINTNEXTLINE(modernize-use-nullptr): it takes the zero that the compiler adds for a pointer.
   friend auto operator<=>(const KeySpan&, const KeySpan&) = default;
 };
 

@@ -12,10 +12,11 @@ rocksdb::Slice ToSlice(std::string_view bytes) {
 }  // namespace
 
 void PrefixExtractor::Replace(std::shared_ptr<const rocksdb::SliceTransform> extractor) {
+  const rocksdb::SliceTransform* const current = extractor.get();
   if (extractor != nullptr && (kept_.empty() || kept_.back() != extractor)) {
-    kept_.push_back(extractor);
+    kept_.push_back(std::move(extractor));
   }
-  current_ = extractor.get();
+  current_ = current;
 }
 
 bool MayAskPrefixFilters(const rocksdb::SliceTransform* extractor, const ConfinedSeek& seek) {

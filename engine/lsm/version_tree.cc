@@ -30,6 +30,12 @@ size_t CommonPrefix(std::string_view a, std::string_view b) {
                              a.begin());
 }
 
+// What a link leads to. The lowest bit of one says what that is, so it is kept as a number.
+template <typename T>
+T* At(uintptr_t address) {
+  return reinterpret_cast<T*>(address);  // NOLINT(performance-no-int-to-ptr)
+}
+
 void Prefetch(const void* address) { __builtin_prefetch(address); }
 
 void Pause() {
@@ -127,24 +133,23 @@ VersionTree::Entry VersionTree::ParseRecord(const char* record) {
 // Versions of a key.
 
 const char* VersionTree::RecordOf(Link link) {
-  return (link & kIsVersion) != 0 ? reinterpret_cast<const Version*>(link - kIsVersion)->record
-                                  : reinterpret_cast<const char*>(link);
+  return (link & kIsVersion) != 0 ? At<const Version>(link - kIsVersion)->record
+                                  : At<const char>(link);
 }
 
 uint64_t VersionTree::NumberOf(Link link) {
-  return (link & kIsVersion) != 0 ? reinterpret_cast<const Version*>(link - kIsVersion)->number
-                                  : ParseRecord(reinterpret_cast<const char*>(link)).version;
+  return (link & kIsVersion) != 0 ? At<const Version>(link - kIsVersion)->number
+                                  : ParseRecord(At<const char>(link)).version;
 }
 
 VersionTree::Link VersionTree::OlderThan(Link link) {
-  return (link & kIsVersion) != 0 ? Load(reinterpret_cast<const Version*>(link - kIsVersion)->older)
-                                  : 0;
+  return (link & kIsVersion) != 0 ? Load(At<const Version>(link - kIsVersion)->older) : 0;
 }
 
 // The oldest of those that are at least `version`, which the one at `link` is.
 VersionTree::Link VersionTree::LastAtLeast(Link link, uint64_t version) {
   while ((link & kIsVersion) != 0) {
-    const auto* const here = reinterpret_cast<const Version*>(link - kIsVersion);
+    const auto* const here = At<const Version>(link - kIsVersion);
     if (here->jump != here && here->jump->number >= version) {
       link = reinterpret_cast<Link>(here->jump) | kIsVersion;
       continue;
@@ -172,7 +177,7 @@ VersionTree::Link VersionTree::NewVersion(const char* record, uint64_t number, L
   version->jump = version;
   version->depth = 1;
   if ((older & kIsVersion) != 0) {
-    const auto* const below = reinterpret_cast<const Version*>(older - kIsVersion);
+    const auto* const below = At<const Version>(older - kIsVersion);
     const Version* const far = below->jump;
     version->jump = below->depth - far->depth == far->depth - far->jump->depth ? far->jump : below;
     version->depth = below->depth + 1;
@@ -202,7 +207,7 @@ VersionTree::Outcome VersionTree::AddVersion(std::atomic<Link>* newest, const ch
       Store(place, NewVersion(RecordOf(here), here_number, reinterpret_cast<Link>(record)));
       return Outcome::kDone;
     }
-    place = &reinterpret_cast<Version*>(here - kIsVersion)->older;
+    place = &At<Version>(here - kIsVersion)->older;
   }
 }
 
@@ -546,7 +551,7 @@ bool VersionTree::Iterator::LoadSlot(Link* link) const {
   *link = Load(leaf.slots[index_]);
   if (index_ + kRecordsAhead < kSlots) {
     const Link ahead = Load(leaf.slots[index_ + kRecordsAhead]);
-    Prefetch(reinterpret_cast<const char*>(ahead - ahead % 2));
+    Prefetch(At<const char>(ahead - ahead % 2));
   }
   return IsUnchanged(leaf, leaf_.changes);
 }

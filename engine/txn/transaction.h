@@ -289,7 +289,7 @@ class Transaction {
   void ReleaseStatementSnapshot();
   Status CommitToRocksDb(bool sync);
   Status FinishOrdered(Durability durability);
-  Status AfterFailedCommit(Status failure);
+  Status AfterFailedCommit(const Status& failure);
   void StayPrepared(UnfinishedDecisions::Decision decision);
   void CountRefusedLock(const Status& refusal);
   bool IsLarge() const;

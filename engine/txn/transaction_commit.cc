@@ -87,7 +87,7 @@ Status Transaction::Commit(Durability durability) {
   {
     const ClaimedTables::Held held = claims_.Hold();
     if (result.ok()) result = CommitToRocksDb(durability == Durability::kSync);
-    if (!result.ok()) result = AfterFailedCommit(std::move(result));
+    if (!result.ok()) result = AfterFailedCommit(result);
     ReleaseLocks();
   }
   WriteOutBypassed();
@@ -110,7 +110,7 @@ Status Transaction::CommitToRocksDb(bool sync) {
   options->sync = sync && !options->disableWAL;
   std::vector<rocksdb::ColumnFamilyHandle*> families;
   if (bypasses_memtable_) families = ChangedFamilies(*database_, rocksdb_->GetWriteBatch());
-  const Status committed = FromRocksDb(rocksdb_->Commit());
+  Status committed = FromRocksDb(rocksdb_->Commit());
   // Others may have taken a table for empty; rows that were not locked are in nobody's way.
   if (!settings_.lock_rows) database_->table_claims().RevokeAll();
   if (committed.ok()) bypassed_families_ = std::move(families);
@@ -128,7 +128,7 @@ void Transaction::WriteOutBypassed() {
 }
 
 // What is prepared may have been decided by others as well, and stays; all else is rolled back.
-Status Transaction::AfterFailedCommit(Status failure) {
+Status Transaction::AfterFailedCommit(const Status& failure) {
   if (prepared_) {
     StayPrepared(UnfinishedDecisions::Decision::kCommit);
     return failure.WithContext("the transaction stays prepared until it can be committed");
@@ -149,7 +149,7 @@ void Transaction::StayPrepared(UnfinishedDecisions::Decision decision) {
 void Transaction::CommitOrdered() {
   if (!started_ || (!prepared_ && !has_writes())) return;
   const ClaimedTables::Held held = claims_.Hold();
-  ordered_.emplace();
+  ordered_ = OrderedCommit{};
   ordered_->large = IsLarge();
   ordered_->synced_by_others = prepared_ || rocksdb_->GetWriteOptions()->disableWAL;
   if (!prepared_) ordered_->status = AddAutoIncrementMerges();
@@ -162,7 +162,7 @@ Status Transaction::FinishOrdered(Durability durability) {
   Status result = ordered.status;
   if (!result.ok()) {
     const ClaimedTables::Held held = claims_.Hold();
-    result = AfterFailedCommit(std::move(result));
+    result = AfterFailedCommit(result);
     ReleaseLocks();
   }
   WriteOutBypassed();
