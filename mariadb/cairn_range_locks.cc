@@ -43,7 +43,7 @@ bool SessionLocksRanges(THD* thd) {
 Status SettleRangeLocks() {
   Engine* const engine = RunningEngine();
   if (engine == nullptr || !cairn_variables.range_locks) return Status();
-  const Status used = engine->UseRangeLocks();
+  Status used = engine->UseRangeLocks();
   if (!used.ok()) {
     cairn_variables.range_locks = false;
     return used;

@@ -282,7 +282,7 @@ cairn::Result<int> ha_rocksdb::CompareKey(uint32_t index, uchar* record, const u
                                           uint key_bytes) const {
   const cairn::MovedFields moved(table, record);
   const cairn::TableIndex& engine_index = engine_table_->index(index);
-  const Status made =
+  Status made =
       engine_index.has_virtual_part ? ComputeVirtualParts(engine_index.layout()) : Status();
   if (!made.ok()) return made;
   return key_cmp(table->key_info[index].key_part, key, key_bytes);

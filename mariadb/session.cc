@@ -112,8 +112,8 @@ std::optional<TransactionId> Session::branch_to_decide() const {
 Status Session::CommitBranch(const TransactionId& id, Durability durability) {
   Engine* const engine = RunningEngine();
   ForgetBranch();
-  const Status committed = CommitPrepared(&engine->database(), &engine->prepared_locks(), id,
-                                          OnFailure::kTryAgain, durability);
+  Status committed = CommitPrepared(&engine->database(), &engine->prepared_locks(), id,
+                                    OnFailure::kTryAgain, durability);
   if (!committed.ok() || durability != Durability::kWritten) return committed;
   return engine->database().WriteLog().WithContext("the transaction is committed but may not last");
 }

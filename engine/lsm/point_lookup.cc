@@ -452,7 +452,7 @@ rocksdb::Status LookUp(rocksdb::DB* database, rocksdb::ColumnFamilyHandle* famil
     const Answer answer = reader.Find(key, value);
     if (answer != Answer::kUnknown) {
       if (verifier != nullptr) {
-        const rocksdb::Status verified = reader.Verify(
+        rocksdb::Status verified = reader.Verify(
             static_cast<rocksdb::ColumnFamilyHandleImpl*>(family), key, answer, *value, verifier);
         if (!verified.ok()) return verified;
       }

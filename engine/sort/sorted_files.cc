@@ -77,7 +77,7 @@ Status SortedFiles::Append(std::string_view key, std::string_view value) {
 Status SortedFiles::CloseFile() {
   if (writer_ == nullptr) return Status();
   rocksdb::ExternalSstFileInfo info;
-  const Status finished = FromRocksDb(writer_->Finish(&info)).WithContext(writer_path_);
+  Status finished = FromRocksDb(writer_->Finish(&info)).WithContext(writer_path_);
   Trace("Finish returned " + Outcome(finished));
   if (!finished.ok()) return finished;
   Trace("Adding file " + info.file_path + ", smallest key: " + ToHex(info.smallest_key) +
@@ -177,7 +177,7 @@ Status SortedFiles::Ingest(Database* database, const std::vector<SortedFiles*>& 
   std::vector<rocksdb::IngestExternalFileArg> arguments;
   arguments.reserve(by_family.size());
   for (auto& [family, argument] : by_family) arguments.push_back(std::move(argument));
-  const Status ingested = FromRocksDb(database->rocksdb()->IngestExternalFiles(arguments));
+  Status ingested = FromRocksDb(database->rocksdb()->IngestExternalFiles(arguments));
   if (trace)
     sets.front()->Trace("IngestExternalFile '" + std::to_string(file_count) + "' files returned " +
                         Outcome(ingested));

@@ -28,7 +28,7 @@ bool LiesIn(const std::string& path, const std::string& directory) {
 // What is below the directory, in no order. Nothing when there is none.
 rocksdb::Status Children(rocksdb::Env* env, const std::string& directory,
                          std::vector<std::string>* names) {
-  const rocksdb::Status listed = env->GetChildren(directory, names);
+  rocksdb::Status listed = env->GetChildren(directory, names);
   std::erase_if(*names, [](const std::string& name) { return name == "." || name == ".."; });
   return listed;
 }

@@ -57,7 +57,7 @@ Status Maintenance::Compact(const ColumnFamily& family, uint32_t threads) {
   const std::string what =
       "Manual Compaction id " + std::to_string(++compactions_begun_) + " cf " + family.name;
   parts_.log->Write(Severity::kNote, what + " started.");
-  const Status compacted = FromRocksDb(db_->CompactRange(options, family.handle, nullptr, nullptr));
+  Status compacted = FromRocksDb(db_->CompactRange(options, family.handle, nullptr, nullptr));
   parts_.log->Write(Severity::kNote,
                     what + (compacted.ok() ? " ended." : " aborted. " + compacted.ToString()));
   --compactions_running_;

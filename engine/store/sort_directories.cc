@@ -52,7 +52,7 @@ Status SortDirectories::Remember(const std::string& directory) {
   std::lock_guard lock(mutex_);
   const auto [entry, is_new] = directories_.insert(std::move(path));
   if (!is_new) return Status();
-  const Status written = WriteFile();
+  Status written = WriteFile();
   if (!written.ok()) directories_.erase(entry);
   return written;
 }

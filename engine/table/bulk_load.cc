@@ -46,7 +46,7 @@ Status BulkLoad::Add(uint32_t index_position, std::string_view key, std::string_
            (index.sorter != nullptr ? index.sorter->buffered_bytes() : 0);
   };
   const uint64_t before = held();
-  const Status added =
+  Status added =
       index.sorter != nullptr ? index.sorter->Add(key, value) : index.files->Add(key, value);
   buffered_bytes_.fetch_add(held() - before, std::memory_order_relaxed);
   memory_.Set(buffered_bytes());
@@ -81,7 +81,7 @@ Status BulkLoad::FinishFiles() {
   const Index& primary = indexes_[table_->primary_position()];
   if (primary.files == nullptr || primary.files->empty()) return Status();
   CAIRN_RETURN_IF_ERROR(CheckOverlap(*primary.files));
-  const Status ingested = SortedFiles::Ingest(database_, sets);
+  Status ingested = SortedFiles::Ingest(database_, sets);
   // Who took the table for empty is to look again.
   database_->table_claims().RevokeIndex(definition.indexes.front().id.index_number);
   if (!ingested.ok()) return ingested;

@@ -25,7 +25,7 @@ Status Cursor::Open(Transaction* transaction, const CursorAccess& access) {
       transaction, access.index,
       access.latest || guard_.active() ? Transaction::View::kLatest : Transaction::View::kSnapshot,
       access_.ask_prefix_filters);
-  const Status checked = CheckDefinition();
+  Status checked = CheckDefinition();
   if (!checked.ok()) Close();
   return checked;
 }
@@ -144,7 +144,7 @@ Status Cursor::Fetch(Direction direction, bool exact, uint8_t* record) {
     if (exact && !iterator()->key().starts_with(exact_prefix_)) {
       return Status(StatusCode::kNotFound);
     }
-    const Status fetched = is_primary() ? FetchPrimaryEntry(record) : FetchSecondaryEntry(record);
+    Status fetched = is_primary() ? FetchPrimaryEntry(record) : FetchSecondaryEntry(record);
     if (fetched.code() == StatusCode::kEndOfRange) return Status(StatusCode::kNotFound);
     if (fetched.code() != StatusCode::kNotFound) {
       position_.StandOnEntry();
@@ -199,7 +199,7 @@ Status Cursor::FetchPrimaryEntry(uint8_t* record) {
   if (access_.lock.has_value()) {
     primary_key_.assign(iterator()->key());
     has_primary_key_ = true;
-    const Status fetched = FetchRow(record);
+    Status fetched = FetchRow(record);
     if (fetched.code() == StatusCode::kNotFound) PassLockedRow();
     return fetched;
   }
@@ -262,7 +262,7 @@ Status Cursor::FetchSecondaryEntry(uint8_t* record) {
   has_primary_key_ = true;
   CAIRN_RETURN_IF_ERROR(CheckFilter(primary_key_));
   if (moved_.WasGiven(primary_key_)) return Status(StatusCode::kNotFound);
-  const Status fetched = FetchRow(record);
+  Status fetched = FetchRow(record);
   // Compactions remove an expired row and its entries at different times.
   const bool needs_row = !access_.latest && table_->ttl_seconds() == 0;
   if (fetched.code() == StatusCode::kNotFound && needs_row) {
@@ -486,7 +486,7 @@ void Cursor::BeginSingleRow(std::string_view primary_key) {
 Status Cursor::ReadRow(std::string_view primary_key, uint8_t* record) {
   BeginSingleRow(primary_key);
   ahead_.Forget();
-  const Status fetched = FetchRow(record);
+  Status fetched = FetchRow(record);
   if (fetched.code() == StatusCode::kNotFound && iterator() != nullptr) UnlockRow();
   return fetched;
 }

@@ -83,7 +83,7 @@ Status Cursor::GatherOn(size_t most, uint8_t* record, RowBatch* rows) {
   position_.BeginWalk();
   position_.RenewIfDangling();  // A function that the statement called may have undone writes.
   while (rows->size() < most) {
-    const Status added = AddRow(gathers_exact_, record, rows);
+    Status added = AddRow(gathers_exact_, record, rows);
     if (!added.ok() && added.code() != StatusCode::kNotFound) return added;
     iterator()->Next();
   }

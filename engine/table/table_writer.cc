@@ -36,7 +36,7 @@ Result<uint64_t> TableWriter::StampOfOldRow(Transaction* transaction, const uint
   if (table_->layout().ttl_column.has_value()) return StampOfColumn(record);
   primary.codec->EncodeKey(record, hidden_key, &old_entry_.key, &old_entry_.unpack_info);
   rocksdb::PinnableSlice value;
-  const Status read =
+  Status read =
       transaction->Get(primary.family(), old_entry_.key, Transaction::View::kLatest, &value);
   // A compaction may have removed an expired row that a session still sees, with read filtering
   // off. What the session makes of it has expired as well.
@@ -163,7 +163,7 @@ Status TableWriter::CheckUnique(Transaction* transaction, uint32_t position, con
   }
   while (true) {
     CAIRN_RETURN_IF_ERROR(transaction->Lock(index.family(), unique_prefix_, LockMode::kExclusive));
-    const Status found = FindDuplicate(transaction, index, record);
+    Status found = FindDuplicate(transaction, index, record);
     if (found.code() != StatusCode::kDuplicateKey) return found;
     CAIRN_ASSIGN_OR_RETURN(const bool stays, DuplicateStays(transaction, index));
     if (!stays) continue;
@@ -256,8 +256,7 @@ Status TableWriter::InsertUnchecked(Transaction* transaction) {
   // Such an entry must not be put twice, because one SingleDelete removes it; and the row that is
   // there is the same.
   rocksdb::PinnableSlice existing;
-  const Status read =
-      transaction->GetForUpdate(family, new_entry_.key, LockMode::kExclusive, &existing);
+  Status read = transaction->GetForUpdate(family, new_entry_.key, LockMode::kExclusive, &existing);
   if (read.code() != StatusCode::kNotFound) return read;
   return transaction->Put(family, new_entry_.key, new_entry_.value);
 }

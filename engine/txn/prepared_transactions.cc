@@ -62,12 +62,12 @@ Status Decide(Database* database, PreparedLocks* locks, const TransactionId& id,
   std::unique_ptr<rocksdb::Transaction> transaction = Find(database, id);
   if (transaction == nullptr) return Status(StatusCode::kNotFound);
   const std::string name = transaction->GetName();
-  const Status allowed = CheckMayDecide(database, name, decision);
+  Status allowed = CheckMayDecide(database, name, decision);
   if (!allowed.ok()) {
     LeavePrepared(&transaction);
     return allowed;
   }
-  const Status decided = CarryOut(database, locks, id, transaction.get(), decision, durability);
+  Status decided = CarryOut(database, locks, id, transaction.get(), decision, durability);
   if (decided.ok()) return decided;
   if (on_failure == OnFailure::kRemember && IsWhole(*transaction)) {
     database->unfinished_decisions().NoteTold(name, decision);

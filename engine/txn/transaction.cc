@@ -492,7 +492,7 @@ Status Transaction::LockInTable(const KeySpan& range, LockMode mode, LockWait wa
   settings.detect_depth = settings_.deadlock_detect_depth;
   settings.most_locks = settings_.max_row_locks;
   locking_span_ = &range;
-  const Status locked = range_locks_->Lock(lock_owner_.get(), range, mode, settings);
+  Status locked = range_locks_->Lock(lock_owner_.get(), range, mode, settings);
   locking_span_ = nullptr;
   CountLocks();
   if (locked.ok()) return Status();
