@@ -7,8 +7,7 @@ add_library(cairn_build_options INTERFACE)
 target_include_directories(cairn_build_options INTERFACE "${PROJECT_SOURCE_DIR}")
 target_compile_options(cairn_build_options INTERFACE
   $<$<CXX_COMPILER_ID:GNU>:-fno-gnu-unique>
-  $<$<STREQUAL:${CMAKE_SYSTEM_PROCESSOR},x86_64>:-march=x86-64-v2>
-  $<$<BOOL:${CAIRN_WERROR}>:-Werror>)
+  $<$<STREQUAL:${CMAKE_SYSTEM_PROCESSOR},x86_64>:-march=x86-64-v2>)
 # Of engine/base/assert.h: of debug and sanitizer builds.
 target_compile_definitions(cairn_build_options INTERFACE $<$<CONFIG:Debug>:CAIRN_ASSERTIONS>)
 if(CAIRN_SANITIZE)
@@ -19,7 +18,8 @@ if(CAIRN_SANITIZE)
 endif()
 
 add_library(cairn_warnings INTERFACE)
-target_compile_options(cairn_warnings INTERFACE -Wall -Wextra -Wno-unused-parameter)
+target_compile_options(cairn_warnings INTERFACE
+  -Wall -Wextra -Wno-unused-parameter $<$<BOOL:${CAIRN_WERROR}>:-Werror>)
 
 # cairn_engine_library(NAME SOURCES ... LIBRARIES ...): one folder of engine/.
 function(cairn_engine_library name)
