@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from cairn import docs, mtr, packages, plugin, prefix, process, rocksdb, sysbench
+from cairn import docs, mtr, packages, plugin, prefix, process, rocksdb, sysbench, tidy
 from cairn.errors import CairnError
 from cairn.paths import BUILD, CLI_TESTS, LOG, ROOT, SQL_SUITE, shown
 from cairn.report import Phase, Reporter, say
@@ -55,6 +55,7 @@ def run(part: str) -> int:
     parts: dict[str, Callable[[Reporter], Total]] = {
         "lint": lint,
         "unit": unit,
+        "tidy": slips,
         "sql": sql,
         "crash": crash,
         "conformance": conformance,
@@ -172,6 +173,21 @@ def _pytest() -> Total:
         for line in lines:
             say(f"    {line}")
     return Total(counts.get("passed", 0), failed or int(status != 0))
+
+
+# ---- tidy --------------------------------------------------------------------------------------
+
+
+def slips(reporter: Reporter) -> Total:
+    """clang-tidy over the plug-in's sources, with the flags of the release build."""
+    server = prefix.require()
+    with reporter.phase("Tidy (commands)") as phase:
+        plugin.build(phase, "release", server, rocksdb.ensure(phase), "build.ninja")
+    with reporter.phase("Tidy") as phase:
+        outcome = tidy.run(phase)
+        total = _summarise(phase, Total(outcome.clean, outcome.failed))
+        phase.summary += f", {outcome.looked_at} not known before"
+    return total
 
 
 # ---- sql ---------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 PRESETS = ("release", "debug", "asan", "tsan")
-PARTS = ("unit", "sql", "crash", "conformance", "lint", "all")
+PARTS = ("unit", "tidy", "sql", "crash", "conformance", "lint", "all")
 
 
 @click.command()
@@ -41,10 +41,10 @@ def build(preset: str) -> None:
 @click.command()
 @click.argument("part", type=click.Choice(PARTS), default="all")
 def test(part: str) -> None:
-    """Run the tests: unit (two builds), sql (over a server), crash (short), conformance, lint.
+    """Run the tests: lint, unit (two builds), tidy, sql (a server), crash (short), conformance.
 
-    crash cuts DDL statements off and records histories of transactions; conformance runs the
-    packaged tests of the stock plug-in that pass by the ledger.
+    tidy is clang-tidy over what has changed; crash cuts DDL statements off and records histories of
+    transactions; conformance runs the packaged tests of the stock plug-in that pass by the ledger.
     """
     from cairn import testing
 
