@@ -88,7 +88,7 @@ Result<std::vector<std::pair<std::string, std::string>>> SplitFamilyOptions(std:
 }
 
 Result<ColumnFamilyOptionSource> ColumnFamilyOptionSource::Parse(
-    rocksdb::ColumnFamilyOptions base, std::string_view default_text,
+    const rocksdb::ColumnFamilyOptions& base, std::string_view default_text,
     std::string_view override_text,
     std::shared_ptr<rocksdb::CompactionFilterFactory> filter_factory) {
   ColumnFamilyOptionSource source;

@@ -30,7 +30,7 @@ class ColumnFamilyOptionSource {
   // `override_text` one for single families ("cf1={write_buffer_size=8m};cf2={...}"). Errors:
   // kInvalidArgument, naming the option or the family.
   static Result<ColumnFamilyOptionSource> Parse(
-      rocksdb::ColumnFamilyOptions base, std::string_view default_text,
+      const rocksdb::ColumnFamilyOptions& base, std::string_view default_text,
       std::string_view override_text,
       std::shared_ptr<rocksdb::CompactionFilterFactory> filter_factory);
 

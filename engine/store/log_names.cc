@@ -1,7 +1,6 @@
 #include "engine/store/log_names.h"
 
 #include <string>
-#include <utility>
 
 #include "rocksdb/file_system.h"
 
@@ -15,8 +14,8 @@ using rocksdb::IOStatus;
 
 class LogNames final : public rocksdb::FileSystemWrapper {
  public:
-  explicit LogNames(std::shared_ptr<rocksdb::FileSystem> target)
-      : FileSystemWrapper(std::move(target)) {}
+  explicit LogNames(const std::shared_ptr<rocksdb::FileSystem>& target)
+      : FileSystemWrapper(target) {}
 
   static const char* kClassName() { return "CairnLogNames"; }
   const char* Name() const override { return kClassName(); }

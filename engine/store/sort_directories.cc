@@ -40,7 +40,8 @@ std::string Hash(std::string_view text) {
 
 }  // namespace
 
-SortDirectories::SortDirectories(rocksdb::Env* env, std::string home, std::string_view identity)
+SortDirectories::SortDirectories(rocksdb::Env* env, const std::string& home,
+                                 std::string_view identity)
     : env_(env),
       home_(AbsolutePath(home)),
       run_prefix_("cairn_" + Hash(HostName(env) + '\0' + home_ + '\0' + std::string(identity)) +

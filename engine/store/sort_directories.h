@@ -31,7 +31,7 @@ class SortDirectories {
  public:
   // `home` is the database's directory, of which one process at a time makes use, and `identity`
   // RocksDB's of the database. `env` outlives this.
-  SortDirectories(rocksdb::Env* env, std::string home, std::string_view identity);
+  SortDirectories(rocksdb::Env* env, const std::string& home, std::string_view identity);
 
   // How the names of all runs begin. Other servers may use the same directories: it differs with
   // the machine, the database's directory and its identity.
