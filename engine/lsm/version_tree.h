@@ -23,8 +23,10 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string_view>
 
+#include "engine/base/assert.h"
 #include "engine/lsm/key_order.h"
 
 namespace cairn::lsm {
@@ -63,8 +65,8 @@ class VersionTree {
   uint64_t EstimateKeys(std::string_view begin, std::string_view end) const;
 
   // What an internal key or a record says.
-  static Entry ParseInternalKey(std::string_view internal_key);
-  static Entry ParseRecord(const char* record);
+  static inline Entry ParseInternalKey(std::string_view internal_key);
+  static inline Entry ParseRecord(const char* record);
 
  private:
   struct Version;
@@ -86,22 +88,23 @@ class VersionTree {
     uint64_t changes = 0;
   };
 
-  static const char* RecordOf(Link link);
-  static uint64_t NumberOf(Link link);
-  static Link OlderThan(Link link);
+  // The inline ones are in version_tree_nodes.h.
+  static inline const char* RecordOf(Link link);
+  static inline uint64_t NumberOf(Link link);
+  static inline Link OlderThan(Link link);
   static Link LastAtLeast(Link link, uint64_t version);
   static Link FirstAtMost(Link link, uint64_t version);
 
-  static uint64_t WaitUntilUnlocked(const Node& node);
-  static bool IsUnchanged(const Node& node, uint64_t changes);
+  static inline uint64_t WaitUntilUnlocked(const Node& node);
+  static inline bool IsUnchanged(const Node& node, uint64_t changes);
   static bool TryLock(Node* node, uint64_t changes);
   static void Unlock(Node* node);
   static void UnlockUnchanged(Node* node);
 
-  static void FetchKeys(const Node& node);
+  static inline void FetchKeys(const Node& node);
   template <typename T>
   T* NewNode(uint8_t level);
-  uint32_t HeadOf(std::string_view key, size_t skipped) const;
+  inline uint32_t HeadOf(std::string_view key, size_t skipped) const;
   Place Find(const Node& node, std::string_view key) const;
   Place FindAmongEqualHeads(const Node& node, unsigned begin, unsigned end, size_t skipped,
                             std::string_view key) const;
@@ -131,7 +134,7 @@ class VersionTree::Iterator {
 
   bool Valid() const { return current_ != 0; }
   // Requires Valid(); stays for as long as the tree does.
-  const char* record() const { return RecordOf(current_); }
+  const char* record() const;
 
   // The first entry that is not before `target`.
   void Seek(const Entry& target);
@@ -152,5 +155,26 @@ class VersionTree::Iterator {
   Leaf leaf_;
   unsigned index_ = 0;
 };
+
+inline VersionTree::Entry VersionTree::ParseInternalKey(std::string_view internal_key) {
+  constexpr size_t kVersionBytes = 8;  // At its end,
+  constexpr unsigned kTypeBits = 8;    // of which these are no part of the version.
+  CAIRN_ASSERT(internal_key.size() >= kVersionBytes);
+  Entry entry;
+  entry.key = internal_key.substr(0, internal_key.size() - kVersionBytes);
+  std::memcpy(&entry.version, entry.key.data() + entry.key.size(), sizeof entry.version);
+  entry.version >>= kTypeBits;
+  return entry;
+}
+
+inline VersionTree::Entry VersionTree::ParseRecord(const char* record) {
+  constexpr unsigned char kMore = 0x80;
+  const auto* at = reinterpret_cast<const unsigned char*>(record);
+  uint32_t size = *at & (kMore - 1);
+  for (unsigned shift = 7; (*at++ & kMore) != 0; shift += 7) {
+    size |= static_cast<uint32_t>(*at & (kMore - 1)) << shift;
+  }
+  return ParseInternalKey({reinterpret_cast<const char*>(at), size});
+}
 
 }  // namespace cairn::lsm
