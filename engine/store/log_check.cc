@@ -397,14 +397,12 @@ namespace {
 
 // What was not cut off by a crash and is left out, if anything is.
 Result<bool> LeaveOut(rocksdb::Env* env, const Logs& logs, const std::vector<LogDamage>& damages,
-                      const lsm::Manifest& manifest, rocksdb::WALRecoveryMode mode, Log* log,
-                      const std::function<Status()>& try_to_open) {
+                      const lsm::Manifest& manifest, rocksdb::WALRecoveryMode mode, Log* log) {
   bool leaves_out = false;
   for (const LogDamage& damage : damages) {
     if (IsTornTail(damage, FilesBesideDamage(manifest, damage))) {
       log->Write(Severity::kNote, Described(damage) + ", which a crash cut off: it is left out");
     } else if (mode == rocksdb::WALRecoveryMode::kPointInTimeRecovery) {
-      CAIRN_RETURN_IF_ERROR(try_to_open());
       log->Write(
           Severity::kWarning,
           Described(damage) + ": all from there on is left out (rocksdb_wal_recovery_mode=2)");
@@ -440,11 +438,15 @@ Result<bool> PrepareLogs(rocksdb::Env* env, const LogPlaces& places, rocksdb::WA
     std::erase_if(damages, [&](const LogDamage& damage) {
       return damage.number < manifest.oldest_needed_log;
     });
+    bool goes_back = false;
     for (const LogDamage& damage : damages) {
-      CAIRN_RETURN_IF_ERROR(Check(damage, FilesBesideDamage(manifest, damage), mode));
+      const FilesBeside files = FilesBesideDamage(manifest, damage);
+      CAIRN_RETURN_IF_ERROR(Check(damage, files, mode));
+      goes_back = goes_back || (mode == rocksdb::WALRecoveryMode::kPointInTimeRecovery &&
+                                !IsTornTail(damage, files));
     }
-    CAIRN_ASSIGN_OR_RETURN(leaves_out,
-                           LeaveOut(env, logs, damages, manifest, mode, log, try_to_open));
+    if (goes_back) CAIRN_RETURN_IF_ERROR(try_to_open());
+    CAIRN_ASSIGN_OR_RETURN(leaves_out, LeaveOut(env, logs, damages, manifest, mode, log));
   }
   CAIRN_RETURN_IF_ERROR(SyncLogs(env, logs));
   return leaves_out;

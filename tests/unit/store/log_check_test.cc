@@ -403,6 +403,20 @@ TEST_F(Logs, CutOffBeforeAnEmptyOneAreTheTail) {
   EXPECT_EQ(RowsIn(**database).size(), 6u);
 }
 
+TEST_F(Logs, CutOffBeforeADamagedOneStayAsTheyAreWhereTheDatabaseCannotBeOpened) {
+  const std::string cut_off = good_.substr(0, good_.size() - 1);
+  Restore(cut_off);
+  std::string damaged = good_.substr(0, ends_[0]);
+  damaged[20] ^= 1;
+  Write("/memory/999999.log", damaged);
+  const auto prepared = PrepareLogs(disk_.env(), {.database = "/memory", .logs = "/memory"},
+                                    WALRecoveryMode::kPointInTimeRecovery, &disk_.log(), [] {
+                                      return Status(StatusCode::kIoError, "a file is missing");
+                                    });
+  EXPECT_EQ(prepared.status().code(), StatusCode::kIoError);
+  EXPECT_EQ(Read(log_), cut_off);
+}
+
 TEST_F(Logs, OfADirectoryInUseAreLeftAlone) {
   Restore(good_.substr(0, good_.size() - 1));
   rocksdb::FileLock* lock = nullptr;
