@@ -1,66 +1,100 @@
-"""./cairn fuzz: libFuzzer looks for bytes that the codec decodes wrongly."""
+"""./cairn fuzz: libFuzzer looks for bytes from a disk that are read wrongly."""
 
 from __future__ import annotations
 
 import os
 import re
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
-from cairn import files, packages, process
+from cairn import files, packages, process, rocksdb
 from cairn.errors import CairnError
 from cairn.paths import BUILD, LOG, ROOT, VAR, shown
 from cairn.report import Phase, Reporter, say
 
-CORPUS = ROOT / "tests" / "fuzz" / "corpus"
 FOUND = VAR / "fuzz"
-_PROGRAM = BUILD / "fuzz" / "tests" / "fuzz" / "codec_fuzzer"
 _LOG = LOG / "fuzz.log"
 _MAX_INPUT_BYTES = 1024
 _SLOW_INPUT_S = 20
 _ENVIRONMENT = {
-    # GoogleTest's library is not compiled with the sanitizer.
+    # The libraries of GoogleTest and RocksDB are not compiled with the sanitizer.
     "ASAN_OPTIONS": "detect_container_overflow=0",
     "UBSAN_OPTIONS": "print_stacktrace=1",
 }
 
 
-def run(seconds: int, corpus: Path | None, *, save: bool) -> int:
-    """Builds and runs the target; returns the exit status."""
+def program(target: str) -> Path:
+    """The program of libFuzzer."""
+    return BUILD / "fuzz" / "tests" / "fuzz" / f"{target}_fuzzer"
+
+
+def committed(target: str) -> Path:
+    """The corpus that the unit tests feed to it."""
+    return ROOT / "tests" / "fuzz" / "corpus" / target
+
+
+def shares(seconds: int, targets: Sequence[str]) -> dict[str, int]:
+    """How long each runs, a second at least."""
+    share, rest = divmod(seconds, len(targets))
+    return {target: max(1, share + (i < rest)) for i, target in enumerate(targets)}
+
+
+def run(targets: Sequence[str], seconds: int, corpus: Path | None, *, save: bool) -> int:
+    """Builds the targets and runs them, one after the other; returns the exit status."""
     reporter = Reporter()
     with reporter.phase("Packages") as phase:
-        packages.ensure((packages.BUILD, packages.UNIT_TESTS, packages.FUZZING), phase)
+        groups = (packages.BUILD, packages.COMPRESSION, packages.UNIT_TESTS, packages.FUZZING)
+        packages.ensure(groups, phase)
+    with reporter.phase("RocksDB") as phase:
+        library = rocksdb.ensure(phase)
     with reporter.phase("Build") as phase:
-        _build(phase)
+        _build(phase, library, targets)
+    failed = 0
     with files.exclusive(VAR / ".fuzz.lock", "fuzzing"):
-        kept = corpus or FOUND / "corpus"
-        kept.mkdir(parents=True, exist_ok=True)
-        with reporter.phase("Fuzz") as phase:
-            culprit = _fuzz(phase, seconds, kept)
-        if culprit is not None:
-            say(f"    An input ends the target: {shown(culprit)}")
-            say(f"    Again: {shown(_PROGRAM)} {shown(culprit)}; its log: {shown(_LOG)}")
-        elif save:
-            with reporter.phase("Corpus") as phase:
-                _save(phase, kept)
+        for target, share in shares(seconds, targets).items():
+            kept = (corpus or FOUND / "corpus") / target
+            kept.mkdir(parents=True, exist_ok=True)
+            with reporter.phase(f"Fuzz ({target})") as phase:
+                culprit = _fuzz(phase, target, share, kept)
+            if culprit is not None:
+                failed += 1
+                say(f"    An input ends the target: {shown(culprit)}")
+                say(f"    Again: {shown(program(target))} {shown(culprit)}; log: {shown(_LOG)}")
+            elif save:
+                with reporter.phase(f"Corpus ({target})") as phase:
+                    _save(phase, target, kept)
     say("")
-    say("1 passed, 0 failed" if culprit is None else "0 passed, 1 failed")
-    return 0 if culprit is None else 1
+    say(f"{len(targets) - failed} passed, {failed} failed")
+    return 1 if failed else 0
 
 
-def _build(phase: Phase) -> None:
+def _build(phase: Phase, library: Path, targets: Sequence[str]) -> None:
     phase.progress("configuring")
-    process.run(["cmake", "--preset", "fuzz"], cwd=ROOT, log=_LOG, what="Configuring the target")
-    phase.progress("compiling")
     process.run(
-        ["cmake", "--build", "--preset", "fuzz"], cwd=ROOT, log=_LOG, what="Building the target"
+        [
+            *("cmake", "--preset", "fuzz"),
+            f"-DCAIRN_ROCKSDB_ROOT={library}",
+            f"-DCAIRN_ROCKSDB_SOURCES={rocksdb.sources(phase)}",
+        ],
+        cwd=ROOT,
+        log=_LOG,
+        what="Configuring the targets",
+    )
+    programs = [program(target).name for target in targets]
+    process.run(
+        ["cmake", "--build", "--preset", "fuzz", "--target", *programs],
+        cwd=ROOT,
+        log=_LOG,
+        what="Building the targets",
+        on_line=rocksdb.ninja_progress(phase),
     )
     phase.summary = "clang, address and undefined-behaviour sanitizers"
 
 
-def _fuzz(phase: Phase, seconds: int, kept: Path) -> Path | None:
+def _fuzz(phase: Phase, target: str, seconds: int, kept: Path) -> Path | None:
     """Returns the input that ended the target, if one did."""
-    artifacts = files.fresh_directory(FOUND / "failures")
+    artifacts = files.fresh_directory(FOUND / "failures" / target)
     runs = coverage = 0
 
     def on_line(line: str) -> None:
@@ -73,14 +107,14 @@ def _fuzz(phase: Phase, seconds: int, kept: Path) -> Path | None:
 
     status = process.run(
         [
-            _PROGRAM,
+            program(target),
             f"-max_total_time={seconds}",
             f"-max_len={_MAX_INPUT_BYTES}",
             f"-timeout={_SLOW_INPUT_S}",
             "-len_control=0",
             f"-artifact_prefix={artifacts}{os.sep}",
             kept,
-            CORPUS,
+            committed(target),
         ],
         env=_ENVIRONMENT,
         log=_LOG,
@@ -97,19 +131,20 @@ def _fuzz(phase: Phase, seconds: int, kept: Path) -> Path | None:
     return failures[0]
 
 
-def _save(phase: Phase, kept: Path) -> None:
+def _save(phase: Phase, target: str, kept: Path) -> None:
     """The committed corpus becomes the fewest inputs that cover what both cover."""
-    chosen = files.fresh_directory(FOUND / "chosen")
+    chosen = files.fresh_directory(FOUND / "chosen" / target)
+    corpus = committed(target)
     process.run(
-        [_PROGRAM, "-set_cover_merge=1", "-use_counters=0", chosen, CORPUS, kept],
+        [program(target), "-set_cover_merge=1", "-use_counters=0", chosen, corpus, kept],
         env=_ENVIRONMENT,
         log=_LOG,
         what="Choosing inputs",
     )
     inputs = sorted(chosen.iterdir())
-    for old in CORPUS.iterdir():
+    for old in corpus.iterdir():
         old.unlink()
     for path in inputs:
-        shutil.copyfile(path, CORPUS / path.name)
+        shutil.copyfile(path, corpus / path.name)
     size = sum(path.stat().st_size for path in inputs)
-    phase.summary = f"{len(inputs)} inputs, {size // 1024} KiB in {shown(CORPUS)}"
+    phase.summary = f"{len(inputs)} inputs, {size // 1024} KiB in {shown(corpus)}"

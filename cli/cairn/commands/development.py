@@ -10,6 +10,7 @@ import click
 
 PRESETS = ("release", "debug", "asan", "tsan")
 PARTS = ("unit", "tidy", "sql", "crash", "conformance", "lint", "all")
+FUZZ_TARGETS = ("codec",)
 
 
 @click.command()
@@ -52,18 +53,22 @@ def test(part: str) -> None:
 
 
 @click.command()
+@click.argument("targets", nargs=-1, type=click.Choice(FUZZ_TARGETS))
 @click.option("--seconds", type=click.IntRange(1), default=60, show_default=True)
 @click.option(
     "--corpus",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Where new inputs go, instead of var/fuzz/corpus.",
+    help="Where new inputs go, by target, instead of var/fuzz/corpus.",
 )
-@click.option("--save", is_flag=True, help="Choose the committed corpus anew afterwards.")
-def fuzz(seconds: int, corpus: Path | None, save: bool) -> None:
-    """Let libFuzzer look for stored bytes that are decoded wrongly (needs clang)."""
+@click.option("--save", is_flag=True, help="Choose the committed corpora anew afterwards.")
+def fuzz(targets: tuple[str, ...], seconds: int, corpus: Path | None, save: bool) -> None:
+    """Let libFuzzer look for stored bytes that are read wrongly (needs clang).
+
+    TARGETS share the time; without any, all do. tests/fuzz/README.md says what each checks.
+    """
     from cairn import fuzz as command
 
-    sys.exit(command.run(seconds, corpus, save=save))
+    sys.exit(command.run(targets or FUZZ_TARGETS, seconds, corpus, save=save))
 
 
 @click.command()
