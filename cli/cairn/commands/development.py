@@ -10,7 +10,7 @@ import click
 
 PRESETS = ("release", "debug", "asan", "tsan")
 PARTS = ("unit", "tidy", "sql", "crash", "conformance", "lint", "all")
-FUZZ_TARGETS = ("codec", "block", "log")
+FUZZ_TARGETS = ("codec", "block", "log", "file")
 
 
 @click.command()
