@@ -1,24 +1,49 @@
-// RocksDB's ldb, which opens a directory of the engine without further options, and does not repair
-// one.
+// RocksDB's ldb, which opens a directory of the engine without further options, does not repair
+// one, and does not hang where RocksDB's reader of logs would.
 #include <algorithm>
 #include <cstdio>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "engine/lsm/endless_record.h"
+#include "engine/store/log_check.h"
 #include "rocksdb/ldb_tool.h"
 #include "tools/stored_names.h"
 
 namespace {
 
-// The directory that the argument --db names; empty without one.
-std::string Directory(int argc, char** argv) {
-  constexpr std::string_view kArgument = "--db=";
+// What follows `name` in the arguments; empty without it.
+std::string Argument(int argc, char** argv, std::string_view name) {
   for (int i = 1; i < argc; ++i) {
     const std::string_view argument = argv[i];
-    if (argument.starts_with(kArgument)) return std::string(argument.substr(kArgument.size()));
+    if (argument.starts_with(name)) return std::string(argument.substr(name.size()));
   }
   return {};
+}
+
+// Whether RocksDB's reader gets to the end of a log or a manifest. What cannot be read is RocksDB's
+// to tell.
+cairn::Status CheckFile(const std::string& path) {
+  const auto endless = cairn::lsm::FindEndlessRecords(rocksdb::Env::Default(), path);
+  if (!endless.ok() || endless->empty()) return cairn::Status();
+  return cairn::Status(cairn::StatusCode::kCorruption, path + " is damaged (byte " +
+                                                           std::to_string(endless->front()) +
+                                                           "): RocksDB would not get past it");
+}
+
+// Of all that the arguments name and the manifest does not.
+cairn::Status CheckFiles(int argc, char** argv) {
+  for (const std::string_view name : {"--path=", "--walfile="}) {
+    const std::string path = Argument(argc, argv, name);
+    if (!path.empty()) CAIRN_RETURN_IF_ERROR(CheckFile(path));
+  }
+  const std::string directory = Argument(argc, argv, "--db=");
+  if (directory.empty()) return cairn::Status();
+  const auto logs = cairn::FindLogs(rocksdb::Env::Default(), directory);
+  if (!logs.ok()) return cairn::Status();
+  for (const cairn::FoundLog& log : *logs) CAIRN_RETURN_IF_ERROR(CheckFile(log.path));
+  return cairn::Status();
 }
 
 // RocksDB's repair puts every table file that it finds into level 0, obsolete ones included, so
@@ -41,8 +66,12 @@ int main(int argc, char** argv) {
     return 1;
   }
   cairn::RegisterOrders();
-  const std::vector<rocksdb::ColumnFamilyDescriptor> families =
-      cairn::StoredColumnFamilies(Directory(argc, argv));
+  const auto families = cairn::StoredColumnFamilies(Argument(argc, argv, "--db="));
+  const cairn::Status checked = families.ok() ? CheckFiles(argc, argv) : families.status();
+  if (!checked.ok()) {
+    std::fprintf(stderr, "%s\n", std::string(checked.message()).c_str());
+    return 1;
+  }
   return rocksdb::LDBTool().RunAndReturn(argc, argv, rocksdb::Options(), rocksdb::LDBOptions(),
-                                         families.empty() ? nullptr : &families);
+                                         families->empty() ? nullptr : &*families);
 }

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "engine/lsm/comparator.h"
+#include "engine/lsm/manifest.h"
 #include "engine/sst/auto_increment_merge.h"
 #include "engine/store/column_family_options.h"
 #include "rocksdb/db.h"
@@ -27,10 +28,12 @@ void RegisterOrders() {
   RegisterComparator(library, lsm::ReverseComparator());
 }
 
-std::vector<rocksdb::ColumnFamilyDescriptor> StoredColumnFamilies(const std::string& directory) {
+Result<std::vector<rocksdb::ColumnFamilyDescriptor>> StoredColumnFamilies(
+    const std::string& directory) {
+  CAIRN_RETURN_IF_ERROR(lsm::CheckManifest(rocksdb::Env::Default(), directory));
   std::vector<std::string> names;
-  if (!rocksdb::DB::ListColumnFamilies({}, directory, &names).ok()) return {};
   std::vector<rocksdb::ColumnFamilyDescriptor> families;
+  if (!rocksdb::DB::ListColumnFamilies({}, directory, &names).ok()) return families;
   for (const std::string& name : names) {
     rocksdb::ColumnFamilyOptions options;
     options.comparator =

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/base/status.h"
 #include "rocksdb/db.h"
 
 namespace cairn {
@@ -13,7 +14,9 @@ namespace cairn {
 void RegisterOrders();
 
 // The column families of a directory, with the order and the merge operator of each; none when
-// there is no directory to read.
-std::vector<rocksdb::ColumnFamilyDescriptor> StoredColumnFamilies(const std::string& directory);
+// there is no directory to read. Errors: kCorruption where RocksDB would not get past the manifest,
+// kIoError.
+Result<std::vector<rocksdb::ColumnFamilyDescriptor>> StoredColumnFamilies(
+    const std::string& directory);
 
 }  // namespace cairn

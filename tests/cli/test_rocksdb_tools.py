@@ -12,6 +12,12 @@ from cairn.scratch_server import ENGINE_DIRECTORY, ScratchServer
 
 TOOLS = BUILD / "release" / "tools"
 
+# Of a record of RocksDB's logs (engine/lsm/log_record.h).
+_LENGTH_AT = 4
+_TYPE_AT = 6
+_HEAD_BYTES = 7
+_REUSED_FULL = 5
+
 pytestmark = pytest.mark.skipif(
     prefix.current() is None or not plugin.library().exists() or not (TOOLS / "ldb").exists(),
     reason="./cairn build has not been run here",
@@ -122,3 +128,30 @@ def test_ldb_refuses_to_repair(directory, tmp_path):
         assert done.returncode == 1
         assert "repair is refused" in done.stderr
     assert sorted(path.name for path in copy.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    ("files", "dump"),
+    [
+        ("MANIFEST-*", ("--path", "manifest_dump")),
+        ("*.log", ("--walfile", "dump_wal")),
+    ],
+)
+def test_ldb_refuses_what_its_reader_would_not_get_past(tmp_path, files, dump):
+    database = tmp_path / "database"
+    run("ldb", f"--db={database}", "--create_if_missing", "put", "a", "1")
+    file = max(database.glob(files), key=lambda path: path.stat().st_size)
+    content = bytearray(file.read_bytes())
+    second = _HEAD_BYTES + int.from_bytes(content[_LENGTH_AT:_TYPE_AT], "little")
+    if file.suffix == ".log":
+        content = content[:second] * 2
+    content[second + _TYPE_AT] = _REUSED_FULL
+    file.write_bytes(content)
+    option, command = dump
+    for arguments in ([f"--db={database}", "scan"], [f"{option}={file}", command]):
+        done = subprocess.run(
+            [TOOLS / "ldb", *arguments], capture_output=True, text=True, timeout=60, check=False
+        )
+        assert done.returncode == 1
+        assert f"{file} is damaged (byte {second})" in done.stderr
+    assert file.read_bytes() == content
