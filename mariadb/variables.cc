@@ -293,12 +293,12 @@ int CheckSwitch(THD*, SysVar*, void* save, st_mysql_value* value) {
     const char* const text = value->val_str(value, buffer, &length);
     const int found = text == nullptr ? 0 : find_type(text, &names, FIND_TYPE_BASIC);
     if (found <= 0) return 1;
-    *static_cast<char*>(save) = found % 2 == 0;
+    *static_cast<char*>(save) = static_cast<char>(found % 2 == 0);
     return 0;
   }
   longlong number;
   if (value->val_int(value, &number) != 0 || number > 1) return 1;
-  *static_cast<char*>(save) = number == 1;
+  *static_cast<char*>(save) = static_cast<char>(number == 1);
   return 0;
 }
 

@@ -37,6 +37,7 @@ inline constexpr uint32_t kFirstUserIndexNumber = 256;  // Persisted.
 struct IndexId {
   uint32_t column_family = 0;
   uint32_t index_number = 0;
+  // NOLINTNEXTLINE(modernize-use-nullptr): it takes the zero that the compiler adds for a pointer.
   auto operator<=>(const IndexId&) const = default;
 };
 

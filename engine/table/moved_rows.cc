@@ -10,7 +10,8 @@ void MovedRows::Reset() {
 }
 
 void MovedRows::BeginRange(std::string_view prefix, ReadStart start, const ReadRange& range) {
-  Range& begun = range_.emplace();
+  range_ = Range{};
+  Range& begun = *range_;
   begun.exact = start == ReadStart::kExact;
   begun.first.assign(prefix);
   if (start == ReadStart::kExact) {
