@@ -16,6 +16,7 @@
 
 namespace cairn {
 
+// Persisted: their numbers, in histories of row layouts.
 enum class ColumnType : uint8_t {
   kSignedInteger,    // 1, 2, 3, 4 or 8 bytes, little-endian
   kUnsignedInteger,  // the same, unsigned
