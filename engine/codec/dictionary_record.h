@@ -29,6 +29,7 @@ enum class DictionaryRecordType : uint32_t {  // Persisted: first 4 bytes of the
   kTableVersion = 20,
   kDirectoryFormat = 0x43,  // Ours; the stock plug-in ignores it.
   kPreparedLocks = 0x44,    // Ours; only ever in the log.
+  kLayoutHistory = 0x45,    // Ours, of a primary key (layout_history_record.h).
 };
 
 inline constexpr uint32_t kFirstUserIndexNumber = 256;  // Persisted.
@@ -78,7 +79,7 @@ enum class DirectoryFormat : uint16_t {
 // Keys.
 std::string DictionaryPrefix(DictionaryRecordType type);
 std::string TableKey(std::string_view table_name);            // "db.table", file-name encoded
-std::string IndexKey(DictionaryRecordType type, IndexId id);  // types 2, 5, 6, 8, 9
+std::string IndexKey(DictionaryRecordType type, IndexId id);  // types 2, 5, 6, 8, 9, 0x45
 std::string ColumnFamilyKey(uint32_t column_family);
 std::string MaxIndexNumberKey();
 std::string DirectoryFormatKey();
