@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "engine/codec/index_codec.h"
 #include "engine/codec/key_part.h"
 #include "engine/codec/row_codec.h"
+#include "engine/codec/row_versions.h"
 
 namespace cairn {
 
@@ -32,10 +34,13 @@ struct DecodePlan::Steps {
   bool walks_key = false;
   bool checks_key_end = false;  // After the steps exactly `key_tail_bytes` bytes remain.
   bool reads_value = false;
+  bool reads_on = false;  // Behind the columns of the value: verifies, or has versions.
   bool verifies = false;  // Key and value are walked whole and the checksums compared.
   uint32_t key_tail_bytes = 0;
   std::vector<KeyStep> key_steps;
   std::vector<ColumnStep> column_steps;
+  // Where columns behind the base are wanted. Changes while it reads.
+  std::unique_ptr<VersionedReads> versions;
 };
 
 struct IndexCodec::Compiled {
@@ -69,11 +74,15 @@ struct IndexCodec::Compiled {
   void AssignColumns(size_t column_count);
   void DescribeParts(size_t column_count);
   void LocatePrimaryKey(const IndexLayout& primary);
+  ColumnSet ColumnsInKey() const;
+  void CompileRow(const ColumnSet& columns, DecodePlan::Steps* steps) const;
 
   // Reading.
   Damage ConsumeIndexNumber(ByteReader* key) const;
   Damage DecodeEntry(const DecodePlan::Steps& steps, std::string_view key, std::string_view value,
                      uint8_t* record, ChecksumFinding* checksums) const;
+  Damage DecodeVersions(VersionedReads* versions, std::string_view null_bits,
+                        std::string_view value, ByteReader* rest, uint8_t* record) const;
   Damage VerifyLeftover(std::string_view leftover, std::string_view key, std::string_view value,
                         ChecksumFinding* checksums) const;
   Damage AppendPrimaryTail(std::string_view key, std::string* primary_key) const;

@@ -23,6 +23,8 @@ enum class [[nodiscard]] Damage : uint8_t{
     kShortValue,        // The value ends inside a column.
     kLongValue,         // Bytes that are no checksum chunk follow the last column.
     kBadNullBits,       // A bit beyond the nullable columns is set.
+    kBadExtension,      // Neither an extension nor a checksum chunk follows the base columns.
+    kBadRowVersion,     // The row has a layout version in which it would have no extension.
 };
 
 // A phrase for messages ("the key ends inside a part").
@@ -58,6 +60,10 @@ constexpr std::string_view ToString(Damage damage) {
       return "bytes follow the last column";
     case Damage::kBadNullBits:
       return "a NULL bit beyond the nullable columns is set";
+    case Damage::kBadExtension:
+      return "what follows the base columns is no extension";
+    case Damage::kBadRowVersion:
+      return "the row has a layout version that the table does not have";
   }
   return "unknown damage";
 }

@@ -19,13 +19,15 @@
 
 namespace cairn {
 
+struct StoredColumn;
+
 inline constexpr size_t kIndexNumberBytes = 4;  // Persisted.
 inline constexpr size_t kHiddenKeyBytes = 8;    // Persisted.
 inline constexpr size_t kTtlStampBytes = 8;     // Persisted.
 
-// Which bytes of an entry go where in a record, for one index and one set of columns.
-// Immutable; borrows nothing from the ColumnSet it was made of, but must not outlive its
-// IndexCodec.
+// Which bytes of an entry go where in a record, for one index and one set of columns. Borrows
+// nothing from the ColumnSet it was made of, but must not outlive its IndexCodec. Used by one
+// thread at a time: for rows of several layouts it remembers those that it has met.
 class DecodePlan {
  public:
   ~DecodePlan();
@@ -43,10 +45,15 @@ class IndexCodec {
   // for the primary key itself pass the same description twice. Copies what it needs of the
   // layouts; borrows the Collations.
   // Errors: kNotSupported (format version unknown), kInvalidArgument (a column out of range, a BLOB
-  // part without prefix, ...), with the index named.
+  // part without prefix, ...), kMetadataMismatch (the history of row layouts is another table's),
+  // with the index named.
   static Result<std::unique_ptr<IndexCodec>> Make(const TableLayout& table,
                                                   const IndexLayout& primary,
                                                   const IndexLayout& index);
+  // The stored columns of a table as LayoutHistory takes them; `primary.history` is not looked at.
+  // Errors: those of Make.
+  static Result<std::vector<StoredColumn>> DescribeRow(const TableLayout& table,
+                                                       const IndexLayout& primary);
   ~IndexCodec();
 
   const IndexLayout& layout() const;
@@ -59,6 +66,9 @@ class IndexCodec {
   size_t max_key_bytes() const;
   // Whether this column comes back from this index without visiting the row (section 7).
   bool Covers(uint32_t column) const;
+  // Whether rows may have several layouts: rows of the same values may then differ, also in length,
+  // and their values may have been overwritten.
+  bool has_history() const { return layout().history != nullptr; }
   // Whether this own part (0 .. layout().parts.size()-1) can be restored from the key.
   bool PartIsRestorable(uint32_t part) const;
 
@@ -128,7 +138,8 @@ class IndexCodec {
   // Fills the plan's columns of `record` from one entry; the other columns' images stay as they
   // are. NULL bits of the plan's columns are set or cleared; the image of a NULL column becomes
   // zero bytes (of a VARCHAR its length alone: what lies behind it is not read). BLOB images point
-  // into `value` (or, never, into `key`): valid as long as its bytes are.
+  // into `value`, never into `key`: valid as long as its bytes are; or, of rows that lack the
+  // column, into the history of row layouts, which lives as long as this.
   // Errors: kCorruption (truncated, leftover or impossible bytes; the message names the index and
   // has the key in hex), kChecksumMismatch. The record is then unspecified but safe: no dangling
   // pointers.

@@ -5,6 +5,7 @@
 #include "engine/codec/compiled_index.h"
 #include "engine/codec/format_version.h"
 #include "engine/codec/layout_check.h"
+#include "engine/codec/layout_history.h"
 
 namespace cairn {
 namespace {
@@ -108,6 +109,13 @@ void IndexCodec::Compiled::AssignColumns(size_t column_count) {
   }
 }
 
+// Those that the key restores.
+ColumnSet IndexCodec::Compiled::ColumnsInKey() const {
+  ColumnSet in_key(part_of_column.size());
+  for (size_t i = 0; i < in_key.size(); ++i) in_key[i] = part_of_column[i] != kNoPart;
+  return in_key;
+}
+
 // Members that follow from the parts alone.
 void IndexCodec::Compiled::DescribeParts(size_t column_count) {
   max_key_bytes = kIndexNumberBytes;
@@ -123,6 +131,18 @@ void IndexCodec::Compiled::DescribeParts(size_t column_count) {
     writes_unpack_info |= part.UsesUnpackInfo();
     may_leave_codes |= part.HasCodes() && part.simple->CodeBits(part.simple->Weight(' ')) != 0;
   }
+}
+
+void IndexCodec::Compiled::CompileRow(const ColumnSet& columns, DecodePlan::Steps* steps) const {
+  using Extent = RowCodec::Extent;
+  const Extent extent = steps->verifies ? Extent::kWhole : Extent::kToLastWanted;
+  const RowVersions* const versions = row.versions();
+  if (versions != nullptr && (steps->verifies || versions->HasAnyInExtension(columns))) {
+    steps->versions = versions->MakeReads(columns, extent);
+  }
+  // The extension lies behind all of the base.
+  steps->column_steps =
+      row.CompileSteps(columns, steps->versions != nullptr ? Extent::kWhole : extent);
 }
 
 void IndexCodec::Compiled::LocatePrimaryKey(const IndexLayout& primary) {
@@ -168,13 +188,23 @@ Result<std::unique_ptr<IndexCodec>> IndexCodec::Make(const TableLayout& table,
   compiled->DescribeParts(table.columns.size());
   compiled->LocatePrimaryKey(primary);
   if (compiled->is_primary()) {
-    ColumnSet in_key(table.columns.size());
-    for (size_t i = 0; i < in_key.size(); ++i) {
-      in_key[i] = compiled->part_of_column[i] != Compiled::kNoPart;
+    const ColumnSet in_key = compiled->ColumnsInKey();
+    if (index.history != nullptr) {
+      checked = index.history->CheckFits(StoredColumnsOf(table, in_key, index.trims_chars));
+      CAIRN_RETURN_IF_ERROR(checked.WithContext(compiled->label));
     }
-    compiled->row = RowCodec(table, in_key, index.trims_chars);
+    compiled->row = RowCodec(table, in_key, index.trims_chars, index.history);
   }
   return std::unique_ptr<IndexCodec>(new IndexCodec(std::move(compiled)));
+}
+
+Result<std::vector<StoredColumn>> IndexCodec::DescribeRow(const TableLayout& table,
+                                                          const IndexLayout& primary) {
+  IndexLayout without_history = primary;
+  without_history.history = nullptr;
+  CAIRN_ASSIGN_OR_RETURN(const std::unique_ptr<IndexCodec> codec,
+                         Make(table, without_history, without_history));
+  return StoredColumnsOf(table, codec->compiled_->ColumnsInKey(), primary.trims_chars);
 }
 
 Result<std::unique_ptr<DecodePlan>> IndexCodec::MakePlan(const ColumnSet& columns,
@@ -214,11 +244,9 @@ Result<std::unique_ptr<DecodePlan>> IndexCodec::MakePlan(const ColumnSet& column
   steps->walks_key = parts_end != 0;
   steps->checks_key_end =
       steps->walks_key && IsConstantTail(index.parts, parts_end, &steps->key_tail_bytes);
-  if (index.is_primary()) {
-    steps->column_steps = index.row.CompileSteps(
-        columns, steps->verifies ? RowCodec::Extent::kWhole : RowCodec::Extent::kToLastWanted);
-  }
-  steps->reads_value = steps->verifies || info_end != 0 || !steps->column_steps.empty();
+  if (index.is_primary()) index.CompileRow(columns, steps.get());
+  steps->reads_on = steps->verifies || steps->versions != nullptr;
+  steps->reads_value = steps->reads_on || info_end != 0 || !steps->column_steps.empty();
   return std::unique_ptr<DecodePlan>(new DecodePlan(std::move(steps)));
 }
 

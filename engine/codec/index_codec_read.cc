@@ -120,7 +120,12 @@ Damage IndexCodec::Compiled::DecodeEntry(const DecodePlan::Steps& steps, std::st
   if (!steps.column_steps.empty()) {
     CAIRN_RETURN_IF_DAMAGED(DecodeColumns(steps.column_steps, null_bits, &value_reader, record));
   }
-  if (!steps.verifies) return Damage::kNone;
+  if (!steps.reads_on) return Damage::kNone;
+  if (steps.versions != nullptr) {
+    CAIRN_RETURN_IF_DAMAGED(
+        DecodeVersions(steps.versions.get(), null_bits, value, &value_reader, record));
+    if (!steps.verifies) return Damage::kNone;
+  }
   if (is_primary()) {
     if (unpack_info.remaining() != 0 && !may_leave_codes) return Damage::kLongUnpackInfo;
     if (!row.NullBitsAreValid(null_bits)) return Damage::kBadNullBits;
@@ -128,6 +133,17 @@ Damage IndexCodec::Compiled::DecodeEntry(const DecodePlan::Steps& steps, std::st
     value_reader = unpack_info;
   }
   return VerifyLeftover(value_reader.rest(), key, value, checksums);
+}
+
+// `*rest`: the value behind the base columns. The old versions of some columns lie among them.
+Damage IndexCodec::Compiled::DecodeVersions(VersionedReads* versions, std::string_view null_bits,
+                                            std::string_view value, ByteReader* rest,
+                                            uint8_t* record) const {
+  const char* const behind_bits = null_bits.data() + null_bits.size();
+  ByteReader base(value.substr(static_cast<size_t>(behind_bits - value.data())));
+  std::string_view data;
+  if (has_primary_block) CAIRN_RETURN_IF_DAMAGED(ReadPrimaryUnpackInfo(&base, &data));
+  return versions->Decode(null_bits, base, rest, record);
 }
 
 Damage IndexCodec::Compiled::VerifyLeftover(std::string_view leftover, std::string_view key,
@@ -158,6 +174,7 @@ Status IndexCodec::Decode(const DecodePlan& plan, std::string_view key, std::str
   if (damage == Damage::kNone && *checksums <= ChecksumFinding::kMatch) [[likely]]
     return Status();
   ClearBlobs(plan.steps_->column_steps, record);
+  if (plan.steps_->versions != nullptr) plan.steps_->versions->ClearWantedBlobs(record);
   return damage != Damage::kNone ? compiled_->Corruption(damage, key)
                                  : compiled_->ChecksumMismatch(*checksums, key);
 }

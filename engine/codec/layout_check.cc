@@ -63,6 +63,9 @@ Status CheckIndexLayout(const TableLayout& table, const IndexLayout& primary,
       (index.format_version != kCairnFormatVersion || index.kind == IndexKind::kSecondary)) {
     return Invalid("only rows of the Cairn format have CHAR columns without trailing spaces");
   }
+  if (index.history != nullptr && index.kind == IndexKind::kSecondary) {
+    return Invalid("only rows have a history of their layouts");
+  }
   if (index.kind != IndexKind::kSecondary && index.index_number != primary.index_number) {
     return Invalid("a primary key must be described as its own primary key");
   }

@@ -13,9 +13,12 @@
 
 #include "engine/base/bytes.h"
 #include "engine/codec/damage.h"
+#include "engine/codec/layout_history.h"
 #include "engine/codec/table_layout.h"
 
 namespace cairn {
+
+class RowVersions;
 
 // One stored column, or a run of NOT NULL columns of fixed size.
 struct ColumnStep {
@@ -24,6 +27,7 @@ struct ColumnStep {
     kTrimmedChar,  // The record has it filled up with spaces, the value as a VARCHAR.
     kVarchar,
     kBlob,
+    kZeros,  // Writing: what stands for base columns that no longer live.
   };
   enum class Use : uint8_t { kFill, kPass };
 
@@ -46,17 +50,34 @@ struct ColumnStep {
 // kFeatureTrimmedChar.
 bool TrimsInRow(const ColumnLayout& column);
 
+// How a row has a stored column, and which columns are stored. `in_key`, `trims_chars`: as for
+// RowCodec.
+ColumnShape ShapeOf(const ColumnLayout& column, bool is_in_key, bool trims_chars);
+std::vector<StoredColumn> StoredColumnsOf(const TableLayout& table, const ColumnSet& in_key,
+                                          bool trims_chars);
+
+// The value that `record` has in a column, as one that a column is added with. Errors:
+// kNotSupported when it is larger than LayoutHistory::kMostAbsentBytes.
+Result<AbsentImage> AbsentImageOf(const ColumnLayout& column, bool trims_chars,
+                                  const uint8_t* record);
+
 class RowCodec {
  public:
   RowCodec() = default;
   // `in_key`: the columns that the key restores, which the row leaves out. It leaves out virtual
-  // ones too. `trims_chars`: IndexLayout::trims_chars.
-  RowCodec(const TableLayout& table, const ColumnSet& in_key, bool trims_chars);
+  // ones too. `trims_chars`: IndexLayout::trims_chars. `history`: IndexLayout::history, which fits
+  // the table; with one, what is said of columns here is said of those of the base.
+  RowCodec(const TableLayout& table, const ColumnSet& in_key, bool trims_chars,
+           std::shared_ptr<const LayoutHistory> history);
 
-  size_t null_bytes() const { return null_bytes_; }
-  bool Stores(uint32_t column) const { return stored_[column]; }
+  size_t null_bytes() const { return null_bits_.size(); }
+  // Whether rows may have several layouts, so that those of the same values may differ in length.
+  bool has_history() const { return versions_ != nullptr; }
+  // Null without a history.
+  const RowVersions* versions() const { return versions_.get(); }
 
-  // Appends the NULL bits, then (after what the caller appends in between) the columns.
+  // Appends the NULL bits, then (after what the caller appends in between) the columns, and the
+  // extension of the current version.
   void AppendNullBits(const uint8_t* record, std::string* value) const;
   void AppendColumns(const uint8_t* record, std::string* value) const;
 
@@ -71,14 +92,35 @@ class RowCodec {
   bool NullBitsAreValid(std::string_view null_bits) const;
 
  private:
+  static constexpr uint32_t kNoColumn = UINT32_MAX;
+
+  void AddHistory(const TableLayout& table, std::shared_ptr<const LayoutHistory> history);
+  // `number`: its position in the table; kNoColumn: it no longer lives.
+  void AddColumn(ColumnStep step, const ColumnShape& shape, uint32_t number);
+
   std::vector<ColumnStep> columns_;       // One for each stored column.
   std::vector<uint32_t> column_numbers_;  // Of each of them.
   std::vector<ColumnStep> write_steps_;   // Runs merged.
   std::vector<ColumnStep> null_columns_;  // One for each nullable column of the table.
   std::vector<std::shared_ptr<const std::string>> null_images_;  // That steps point to.
-  ColumnSet stored_;
-  size_t null_bytes_ = 0;
+  std::string null_bits_;  // Of a row in which no column of the table is NULL.
+  size_t null_count_ = 0;
+  std::shared_ptr<const RowVersions> versions_;
 };
+
+// How a row has a column of this shape, without its place in the record.
+ColumnStep StepOf(const ColumnShape& shape);
+// Where the record has it.
+void PlaceInRecord(const ColumnLayout& column, ColumnStep* step);
+// Appends the step or, when both are NOT NULL images that lie side by side, extends the last one.
+void AppendStep(const ColumnStep& step, std::vector<ColumnStep>* steps);
+inline bool IsNullInRecord(const ColumnStep& step, const uint8_t* record) {
+  return step.record_null_mask != 0 &&
+         (record[step.record_null_offset] & step.record_null_mask) != 0;
+}
+
+// Appends the images of the columns that are not NULL. None is of the kind kZeros.
+void AppendImages(const std::vector<ColumnStep>& steps, const uint8_t* record, std::string* value);
 
 // Takes the columns of `steps` off `*value` and fills the wanted ones. `null_bits`: the value's.
 // BLOB images point into `*value`.

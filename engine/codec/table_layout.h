@@ -16,6 +16,8 @@
 
 namespace cairn {
 
+class LayoutHistory;
+
 // Persisted: their numbers, in histories of row layouts.
 enum class ColumnType : uint8_t {
   kSignedInteger,    // 1, 2, 3, 4 or 8 bytes, little-endian
@@ -80,6 +82,9 @@ struct IndexLayout {
   bool has_ttl_stamp = false;    // Values start with an 8-byte stamp.
   // Primary keys: rows have CHAR columns without trailing spaces (TrimsInRow).
   bool trims_chars = false;
+  // Primary keys: the layouts that rows have had, where there are several. Null: rows have that of
+  // the table, and no version.
+  std::shared_ptr<const LayoutHistory> history;
   std::vector<KeyPartLayout> parts;  // Own parts only: no primary key suffix. Empty when hidden.
 };
 
