@@ -31,7 +31,7 @@ size_t CountCairnTables(const Dictionary& dictionary) {
   size_t count = 0;
   for (const auto& table : dictionary.Tables()) {
     for (const IndexEntry& index : table->indexes) {
-      if (index.info.format_version != kCairnFormatVersion) continue;
+      if (index.info.format_version != kCairnFormatVersion && index.info.features == 0) continue;
       ++count;
       break;
     }

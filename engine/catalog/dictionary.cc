@@ -292,7 +292,7 @@ Status Dictionary::PutDropMarks(const TableDefinition& table, rocksdb::WriteBatc
   for (const IndexEntry& index : table.indexes) {
     CAIRN_RETURN_IF_ERROR(FromRocksDb(batch->Put(
         system, IndexKey(DictionaryRecordType::kIndexDropOngoing, index.id), EncodeOngoingMark())));
-    if (index.info.format_version == kCairnFormatVersion) {
+    if (index.info.format_version == kCairnFormatVersion || index.info.features != 0) {
       // The entries go by their number alone, and the stock plug-in is to be able to go on with
       // that.
       const IndexInfo readable{.kind = index.info.kind};
@@ -529,6 +529,9 @@ Status Dictionary::TruncateTables(const std::vector<std::string>& names) {
     for (IndexEntry& index : empty->indexes) {
       index.id.index_number = index_number++;
       index.built_at = 0;
+      // There are no rows of another layout.
+      index.info.features &= ~kFeatureRowLayouts;
+      index.history = nullptr;
     }
     CAIRN_RETURN_IF_ERROR(PutDropMarks(*table, &batch));
     CAIRN_RETURN_IF_ERROR(PutTable(*empty, &batch));
@@ -610,7 +613,7 @@ Status Dictionary::ForgetDroppedIndex(IndexId id) {
   for (const DictionaryRecordType type :
        {DictionaryRecordType::kIndexDropOngoing, DictionaryRecordType::kIndexCreateOngoing,
         DictionaryRecordType::kIndex, DictionaryRecordType::kIndexStatistics,
-        DictionaryRecordType::kAutoIncrement}) {
+        DictionaryRecordType::kAutoIncrement, DictionaryRecordType::kLayoutHistory}) {
     CAIRN_RETURN_IF_ERROR(FromRocksDb(batch.Delete(system, IndexKey(type, id))));
   }
   CAIRN_RETURN_IF_ERROR(Write(&batch));

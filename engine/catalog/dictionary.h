@@ -31,6 +31,8 @@ struct IndexEntry {
   // Transaction::SnapshotNumber() of the rows that it was built of. It knows nothing of rows as
   // older snapshots see them.
   uint64_t built_at = 0;
+  // Of a primary key with kFeatureRowLayouts: the layouts of its rows. Null without the feature.
+  std::shared_ptr<const LayoutHistory> history{};
 };
 
 // Counters that outlive open handlers: they go with the table's name through RENAME and vanish with

@@ -7,6 +7,7 @@
 #include "engine/catalog/dictionary.h"
 #include "engine/catalog/expiry_rules.h"
 #include "engine/codec/index_statistics.h"
+#include "engine/codec/layout_history_record.h"
 #include "engine/lsm/rocksdb_status.h"
 #include "engine/store/directory_marker.h"
 #include "rocksdb/write_batch.h"
@@ -51,6 +52,7 @@ class Dictionary::Loader {
     CAIRN_RETURN_IF_ERROR(ReadMaxIndexNumber());
     CAIRN_RETURN_IF_ERROR(ReadFamilies());
     CAIRN_RETURN_IF_ERROR(ReadIndexes());
+    CAIRN_RETURN_IF_ERROR(ReadHistories());
     CAIRN_RETURN_IF_ERROR(ReadStatistics());
     CAIRN_RETURN_IF_ERROR(ReadTables());
     CAIRN_RETURN_IF_ERROR(ReadDropMarks(DictionaryRecordType::kIndexDropOngoing));
@@ -165,6 +167,23 @@ class Dictionary::Loader {
                              bad_indexes_.emplace(*id, info.status().ToString());
                            }
                          });
+  }
+
+  Status ReadHistories() {
+    return ForEachRecord(
+        database_, DictionaryRecordType::kLayoutHistory,
+        [this](std::string_view key, std::string_view value) {
+          const auto id = DecodeIndexKey(DictionaryRecordType::kLayoutHistory, key);
+          if (!id.ok()) return LogKept(key, id.status());
+          NoteSeen(*id);
+          auto history = DecodeLayoutHistory(value);
+          if (history.ok()) {
+            histories_.emplace(*id,
+                               std::make_shared<const LayoutHistory>(std::move(history).value()));
+          } else {
+            bad_histories_.emplace(*id, history.status().ToString());
+          }
+        });
   }
 
   // Statistics are of use, not of need: records that cannot be read are logged and passed over.
@@ -299,18 +318,33 @@ class Dictionary::Loader {
     return std::string();
   }
 
+  // The same of the layouts of its rows. Rows that are read by another history than theirs give
+  // wrong values, so the record and the feature must be there together.
+  std::string ProblemOfHistory(IndexId id) const {
+    if (const auto bad = bad_histories_.find(id); bad != bad_histories_.end()) {
+      return ": " + bad->second;
+    }
+    const bool needed = (indexes_.at(id).features & kFeatureRowLayouts) != 0;
+    if (needed == histories_.contains(id)) return std::string();
+    return needed ? " has no history of its row layouts"
+                  : " has a history of row layouts that its record does not know";
+  }
+
   void Judge(const Entry& entry) {
     auto table = std::make_shared<TableDefinition>();
     table->name = entry.name;
     table->counters = std::make_shared<TableCounters>();
     size_t primary_keys = 0;
     for (const IndexId id : entry.ids) {
-      if (const std::string problem = ProblemOf(id); !problem.empty()) {
-        return Quarantine(entry.name, entry.ids, Describe(id) + problem);
-      }
+      std::string problem = ProblemOf(id);
+      if (problem.empty()) problem = ProblemOfHistory(id);
+      if (!problem.empty()) return Quarantine(entry.name, entry.ids, Describe(id) + problem);
       const IndexInfo& info = indexes_.at(id);
       primary_keys += info.kind != IndexKind::kSecondary;
       table->indexes.push_back(IndexEntry{id, info, database_.families().Find(id.column_family)});
+      if (const auto history = histories_.find(id); history != histories_.end()) {
+        table->indexes.back().history = history->second;
+      }
     }
     if (primary_keys != 1) {
       return Quarantine(entry.name, entry.ids,
@@ -393,6 +427,8 @@ class Dictionary::Loader {
   uint32_t limit_ = 0;       // Numbers above it were never handed out.
   std::map<IndexId, IndexInfo> indexes_;
   std::map<IndexId, std::string> bad_indexes_;  // Why.
+  std::map<IndexId, std::shared_ptr<const LayoutHistory>> histories_;
+  std::map<IndexId, std::string> bad_histories_;  // Why.
   std::vector<Entry> entries_;
   std::map<uint32_t, int> claims_;  // By index number: how often a table names it.
   std::vector<IndexId> marks_;      // Dropped or not yet built.

@@ -11,7 +11,8 @@ namespace {
 // Everything here is persisted.
 constexpr uint16_t kRecordVersion = 1;  // Of all records but type 2 and type 20.
 constexpr uint16_t kIndexInfoVersion = 6;
-constexpr uint16_t kCairnIndexInfoVersion = 0x4301;  // Version 6 and the features behind it.
+constexpr uint16_t kCairnIndexInfoVersion = 0x4301;    // Version 6 and the features behind it.
+constexpr uint16_t kGuardedIndexInfoVersion = 0x4302;  // The same of a primary key of stock format.
 constexpr uint16_t kIndexInfoWithoutFlags = 5;
 constexpr uint16_t kOldestIndexInfo = 3;
 constexpr uint32_t kTtlStampFlag = 1;
@@ -94,13 +95,38 @@ Result<IndexKind> ToIndexKind(uint8_t number, std::string_view value) {
 // Reads what follows kind and format version, by the version of the record.
 bool ReadTtl(uint16_t version, ByteReader* value, uint32_t* flags, uint64_t* ttl_seconds,
              uint16_t format_version) {
-  if (version == kIndexInfoVersion || version == kCairnIndexInfoVersion) {
+  if (version >= kIndexInfoVersion) {
     return value->ReadBigEndian(flags) && value->ReadBigEndian(ttl_seconds);
   }
   if (version != kIndexInfoWithoutFlags) return true;
   if (!value->ReadBigEndian(ttl_seconds)) return false;
   if (format_version >= kFirstFormatWithTtl && *ttl_seconds > 0) *flags = kTtlStampFlag;
   return true;
+}
+
+// Whether version, kv format and features go together.
+Status CheckFeatures(uint16_t version, const IndexInfo& info, std::string_view value) {
+  if (!IsKnownFormatVersion(info.format_version)) {
+    return Status(StatusCode::kNotSupported,
+                  "index info: " + UnknownFormatVersion(info.format_version));
+  }
+  if ((version == kCairnIndexInfoVersion) != (info.format_version == kCairnFormatVersion)) {
+    return Corrupt("index info of a version that its kv format does not have", value);
+  }
+  if ((info.features & ~kKnownIndexFeatures) != 0) {
+    return Status(StatusCode::kNotSupported,
+                  "index info has unknown features " + std::to_string(info.features) +
+                      "; known are 1 to " + std::to_string(kKnownIndexFeatures));
+  }
+  const bool is_row = info.kind != IndexKind::kSecondary;
+  if (version == kGuardedIndexInfoVersion &&
+      (!is_row || info.features == 0 || (info.features & ~kAddedFeatures) != 0)) {
+    return Corrupt("index info of a version that its features do not have", value);
+  }
+  if (!is_row && (info.features & kFeatureRowLayouts) != 0) {
+    return Corrupt("index info of a secondary index with rows", value);
+  }
+  return Status();
 }
 
 }  // namespace
@@ -188,13 +214,17 @@ Result<std::vector<IndexId>> DecodeTable(std::string_view value) {
 
 std::string EncodeIndexInfo(const IndexInfo& info) {
   const bool cairn = info.format_version == kCairnFormatVersion;
+  const bool guarded = !cairn && info.features != 0;
   std::string value;
-  AppendBigEndian(cairn ? kCairnIndexInfoVersion : kIndexInfoVersion, &value);
+  AppendBigEndian(cairn     ? kCairnIndexInfoVersion
+                  : guarded ? kGuardedIndexInfoVersion
+                            : kIndexInfoVersion,
+                  &value);
   AppendBigEndian(static_cast<uint8_t>(info.kind), &value);
   AppendBigEndian(info.format_version, &value);
   AppendBigEndian(info.has_ttl_stamp ? kTtlStampFlag : uint32_t{0}, &value);
   AppendBigEndian(info.ttl_seconds, &value);
-  if (cairn) AppendBigEndian(info.features, &value);
+  if (cairn || guarded) AppendBigEndian(info.features, &value);
   return value;
 }
 
@@ -202,32 +232,23 @@ Result<IndexInfo> DecodeIndexInfo(std::string_view value) {
   ByteReader reader(value);
   uint16_t version;
   if (!reader.ReadBigEndian(&version)) return Corrupt("index info has no version", value);
-  const bool cairn = version == kCairnIndexInfoVersion;
-  if (!cairn && (version < kOldestIndexInfo || version > kIndexInfoVersion)) {
+  const bool has_features =
+      version == kCairnIndexInfoVersion || version == kGuardedIndexInfoVersion;
+  if (!has_features && (version < kOldestIndexInfo || version > kIndexInfoVersion)) {
     return UnknownVersion("index info", version,
-                          "3 to 6 and " + std::to_string(kCairnIndexInfoVersion));
+                          "3 to 6, " + std::to_string(kCairnIndexInfoVersion) + " and " +
+                              std::to_string(kGuardedIndexInfoVersion));
   }
   IndexInfo info;
   uint8_t kind;
   uint32_t flags = 0;
   if (!reader.ReadBigEndian(&kind) || !reader.ReadBigEndian(&info.format_version) ||
       !ReadTtl(version, &reader, &flags, &info.ttl_seconds, info.format_version) ||
-      (cairn && !reader.ReadBigEndian(&info.features)) || reader.remaining() != 0) {
+      (has_features && !reader.ReadBigEndian(&info.features)) || reader.remaining() != 0) {
     return Corrupt("index info has a wrong length", value);
   }
   CAIRN_ASSIGN_OR_RETURN(info.kind, ToIndexKind(kind, value));
-  if (!IsKnownFormatVersion(info.format_version)) {
-    return Status(StatusCode::kNotSupported,
-                  "index info: " + UnknownFormatVersion(info.format_version));
-  }
-  if (cairn != (info.format_version == kCairnFormatVersion)) {
-    return Corrupt("index info of a version that its kv format does not have", value);
-  }
-  if ((info.features & ~kKnownIndexFeatures) != 0) {
-    return Status(StatusCode::kNotSupported,
-                  "index info has unknown features " + std::to_string(info.features) +
-                      "; known are 1 to " + std::to_string(kKnownIndexFeatures));
-  }
+  CAIRN_RETURN_IF_ERROR(CheckFeatures(version, info, value));
   if ((flags & ~kTtlStampFlag) != 0) {
     return Status(StatusCode::kNotSupported,
                   "index info has unknown flags " + std::to_string(flags) + "; known is 1");

@@ -58,15 +58,20 @@ enum IndexFeature : uint32_t {
   kFeatureSequence = 32,         // The table is a SEQUENCE.
   kFeatureGeometry = 64,         // A GEOMETRY column, stored as a BLOB.
   kFeatureTrimmedChar = 128,     // CHAR columns lie in the row without trailing spaces.
+  kFeatureRowLayouts = 256,      // Rows have several layouts: there is a LayoutHistory.
 };
-inline constexpr uint32_t kKnownIndexFeatures = 255;
+inline constexpr uint32_t kKnownIndexFeatures = 511;
+// Those that came to a table after it was made, and leave its keys as they are: a primary key of
+// the stock format may have them. The version of its record then keeps other readers away.
+inline constexpr uint32_t kAddedFeatures = kFeatureGeneratedColumn | kFeatureRowLayouts;
 
 struct IndexInfo {  // Type 2.
   IndexKind kind = IndexKind::kPrimary;
   uint16_t format_version = kStockFormatVersion;
   bool has_ttl_stamp = false;
   uint64_t ttl_seconds = 0;
-  uint32_t features = 0;  // IndexFeature bits; 0 unless format_version is kCairnFormatVersion.
+  // IndexFeature bits; without kCairnFormatVersion only kAddedFeatures of a primary key.
+  uint32_t features = 0;
   bool operator==(const IndexInfo&) const = default;
 };
 
@@ -92,8 +97,8 @@ Result<uint32_t> DecodeColumnFamilyKey(std::string_view key);
 // Values.
 std::string EncodeTable(const std::vector<IndexId>& indexes);
 Result<std::vector<IndexId>> DecodeTable(std::string_view value);
-std::string EncodeIndexInfo(const IndexInfo& info);  // Version 6, or that of the Cairn format.
-Result<IndexInfo> DecodeIndexInfo(std::string_view value);  // Versions 3, 4, 5, 6, 0x4301.
+std::string EncodeIndexInfo(const IndexInfo& info);  // Version 6; with features 0x4301 or 0x4302.
+Result<IndexInfo> DecodeIndexInfo(std::string_view value);  // Versions 3 to 6, 0x4301, 0x4302.
 std::string EncodeColumnFamily(uint32_t flags);
 Result<uint32_t> DecodeColumnFamily(std::string_view value);
 std::string EncodeMaxIndexNumber(uint32_t number);

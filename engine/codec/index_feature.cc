@@ -17,6 +17,7 @@ constexpr std::pair<IndexFeature, const char*> kNames[] = {
     {kFeatureSequence, "sequence"},
     {kFeatureGeometry, "GEOMETRY column"},
     {kFeatureTrimmedChar, "CHAR column without trailing spaces"},
+    {kFeatureRowLayouts, "rows of several layouts"},
 };
 static_assert((uint32_t{1} << std::size(kNames)) - 1 == kKnownIndexFeatures,
               "every feature has a name");

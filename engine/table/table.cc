@@ -21,6 +21,16 @@ bool PrimaryKeyHasEveryColumn(const TableLayout& table, const IndexLayout& prima
   return std::find(seen.begin(), seen.end(), false) == seen.end();
 }
 
+// Without its history, rows of several layouts would be read as if they had one.
+Status CheckHistory(const TableDefinition& definition, const IndexEntry& primary) {
+  const bool needed = (primary.info.features & kFeatureRowLayouts) != 0;
+  if (needed == (primary.history != nullptr)) return Status();
+  return Status(StatusCode::kMetadataMismatch,
+                "table " + definition.name + ": its rows " +
+                    (needed ? "have several layouts, but there is no history of them"
+                            : "have one layout, but there is a history of several"));
+}
+
 }  // namespace
 
 Result<std::shared_ptr<const Table>> Table::Open(std::shared_ptr<const TableDefinition> definition,
@@ -46,6 +56,8 @@ Result<std::shared_ptr<const Table>> Table::Open(std::shared_ptr<const TableDefi
     indexes[i].trims_chars = (entry.info.features & kFeatureTrimmedChar) != 0;
     if (indexes[i].kind != IndexKind::kSecondary) {
       table->primary_position_ = static_cast<uint32_t>(i);
+      CAIRN_RETURN_IF_ERROR(CheckHistory(*definition, entry));
+      indexes[i].history = entry.history;
       if (entry.info.has_ttl_stamp) table->ttl_seconds_ = entry.info.ttl_seconds;
     }
   }
@@ -58,8 +70,9 @@ Result<std::shared_ptr<const Table>> Table::Open(std::shared_ptr<const TableDefi
                                          search_keys_end_early,
                                          HasVirtualPart(layout, indexes[i])});
   }
-  table->all_columns_in_primary_key_ =
-      primary.kind == IndexKind::kPrimary && PrimaryKeyHasEveryColumn(layout, primary);
+  table->all_columns_in_primary_key_ = primary.kind == IndexKind::kPrimary &&
+                                       PrimaryKeyHasEveryColumn(layout, primary) &&
+                                       !table->primary().codec->has_history();
   table->definition_ = std::move(definition);
   table->layout_ = std::move(layout);
   return std::shared_ptr<const Table>(std::move(table));

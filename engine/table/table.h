@@ -28,8 +28,9 @@ struct TableIndex {
 class Table {
  public:
   // Joins `definition` with what the server says of the table. `indexes` are in the server's key
-  // order, a hidden primary key last; numbers, kinds and format versions come from the definition.
-  // Errors: kMetadataMismatch (another number or kind of indexes), those of IndexCodec::Make.
+  // order, a hidden primary key last; numbers, kinds, format versions and the history of row
+  // layouts come from the definition. Errors: kMetadataMismatch (another number or kind of indexes,
+  // a history that is missing or of another table), those of IndexCodec::Make.
   static Result<std::shared_ptr<const Table>> Open(
       std::shared_ptr<const TableDefinition> definition, TableLayout layout,
       std::vector<IndexLayout> indexes);
@@ -45,8 +46,9 @@ class Table {
   uint32_t primary_position() const { return primary_position_; }
   const TableIndex& primary() const { return indexes_[primary_position_]; }
   bool has_hidden_key() const { return primary().layout().kind == IndexKind::kHiddenPrimary; }
-  // Every column belongs to the primary key: its entries are then removed by SingleDelete
-  // (docs/stock-format.md, 1.4).
+  // Every column belongs to the primary key, and always did: its entries are then removed by
+  // SingleDelete (docs/stock-format.md, 1.4). Where rows have several layouts, one may have been
+  // put over another.
   bool all_columns_in_primary_key() const { return all_columns_in_primary_key_; }
 
   // Whether what a statement of the transaction sees, by its snapshot, is of a time when the table

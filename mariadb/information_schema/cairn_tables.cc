@@ -63,7 +63,7 @@ std::vector<std::string> KeyNames(THD* thd, const TableName& name) {
 }
 
 bool NeedsCairn(const IndexEntry& index) {
-  return index.info.format_version == kCairnFormatVersion;
+  return index.info.format_version == kCairnFormatVersion || index.info.features != 0;
 }
 
 // "PRIMARY: ...; k2: ...", in the order of SHOW CREATE TABLE; empty when the stock plug-in can read

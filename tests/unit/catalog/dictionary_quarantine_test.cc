@@ -4,6 +4,7 @@
 
 #include "engine/base/bytes.h"
 #include "engine/catalog/dictionary.h"
+#include "engine/codec/layout_history_record.h"
 #include "tests/unit/store/memory_database.h"
 
 namespace cairn {
@@ -120,6 +121,28 @@ TEST_F(QuarantineTest, IndexRecordWithUnknownFeatures) {
   info.features = 1u << 30;
   Put(Index(259), EncodeIndexInfo(info));
   ExpectBadIsQuarantined("unknown features 1073741824");
+}
+
+std::string RowLayouts() {
+  return EncodeLayoutHistory(*LayoutHistory::Make(0, {{.shape = {.image_bytes = 4}}}, {1}));
+}
+
+std::string WithRowLayouts() { return EncodeIndexInfo(IndexInfo{.features = kFeatureRowLayouts}); }
+
+TEST_F(QuarantineTest, RowsOfSeveralLayoutsWithoutTheirHistory) {
+  Put(Index(258), WithRowLayouts());
+  ExpectBadIsQuarantined("index 258 in column family 0 has no history of its row layouts");
+}
+
+TEST_F(QuarantineTest, DamagedHistoryOfRowLayouts) {
+  Put(Index(258), WithRowLayouts());
+  Put(IndexKey(DictionaryRecordType::kLayoutHistory, {0, 258}), RowLayouts() + "x");
+  ExpectBadIsQuarantined("does not have its checksum");
+}
+
+TEST_F(QuarantineTest, HistoryOfRowLayoutsThatTheIndexRecordDoesNotKnow) {
+  Put(IndexKey(DictionaryRecordType::kLayoutHistory, {0, 258}), RowLayouts());
+  ExpectBadIsQuarantined("has a history of row layouts that its record does not know");
 }
 
 TEST_F(QuarantineTest, IndexInAFamilyThatDoesNotExist) {

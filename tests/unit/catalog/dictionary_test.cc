@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/base/bytes.h"
+#include "engine/codec/layout_history_record.h"
 #include "tests/unit/store/memory_database.h"
 
 namespace cairn {
@@ -196,6 +197,40 @@ TEST_F(DictionaryTest, TruncateGivesFreshNumbersAndCounters) {
   EXPECT_EQ(*dictionary_->LoadAutoIncrement(*after), 0u);
   EXPECT_EQ(dictionary_->PendingDrops().size(), 2u);
   EXPECT_EQ(before->indexes[0].id.index_number, 256u) << "readers of the old definition keep it";
+}
+
+TEST_F(DictionaryTest, AHistoryOfRowLayoutsGoesWithThePrimaryKey) {
+  ASSERT_TRUE(dictionary_->CreateTable("db.t", kPrimaryAndSecondary, std::nullopt).ok());
+  const auto history = LayoutHistory::Make(7, {{.shape = {.image_bytes = 4}}}, {1});
+  const std::string key = IndexKey(DictionaryRecordType::kLayoutHistory, {0, 256});
+  ASSERT_TRUE(LoadAfterWriting(IndexKey(DictionaryRecordType::kIndex, {0, 256}),
+                               EncodeIndexInfo({.features = kFeatureRowLayouts}))
+                  .ok());
+  ASSERT_TRUE(LoadAfterWriting(key, EncodeLayoutHistory(*history)).ok());
+  Reopen();
+  ASSERT_TRUE(dictionary_->RenameTable("db.t", "db.u").ok());
+  Reopen();
+  const auto table = dictionary_->Find("db.u");
+  ASSERT_NE(table, nullptr);
+  ASSERT_NE(table->indexes[0].history, nullptr);
+  EXPECT_EQ(*table->indexes[0].history, *history);
+  EXPECT_EQ(table->indexes[1].history, nullptr);
+
+  ASSERT_TRUE(dictionary_->TruncateTable("db.u").ok());
+  EXPECT_EQ(dictionary_->Find("db.u")->indexes[0].history, nullptr);
+  EXPECT_EQ(dictionary_->Find("db.u")->indexes[0].info, IndexInfo());
+  const std::string prefix = ToHex(key) + " => ";
+  const auto has_history = testing::Contains(testing::StartsWith(prefix));
+  EXPECT_THAT(Records(), has_history) << "its rows are still there";
+  EXPECT_THAT(Records(), testing::Contains("000000020000000000000100 => "
+                                           "000601000d000000000000000000000000"))
+      << "which the stock plug-in can remove";
+  for (const IndexId id : dictionary_->PendingDrops()) {
+    ASSERT_TRUE(dictionary_->ForgetDroppedIndex(id).ok());
+  }
+  EXPECT_THAT(Records(), testing::Not(has_history));
+  Reopen();
+  EXPECT_NE(dictionary_->Find("db.u"), nullptr);
 }
 
 TEST_F(DictionaryTest, SecondTableOfTheSameNameIsRefused) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/base/bytes.h"
+#include "engine/codec/index_feature.h"
 #include "tests/unit/codec/test_table.h"
 
 namespace cairn {
@@ -132,6 +133,39 @@ TEST(IndexInfo, TheCairnFormatHasItsOwnVersionAndFeatures) {
             StatusCode::kCorruption);
 }
 
+TEST(IndexInfo, APrimaryKeyOfTheStockFormatIsGuardedByItsVersion) {
+  const IndexInfo info = {.kind = IndexKind::kHiddenPrimary,
+                          .format_version = 12,
+                          .has_ttl_stamp = true,
+                          .ttl_seconds = 100,
+                          .features = kFeatureRowLayouts};
+  EXPECT_EQ(ToHex(EncodeIndexInfo(info)),
+            "430203000c000000010000000000000064"
+            "00000100");
+  EXPECT_EQ(*DecodeIndexInfo(EncodeIndexInfo(info)), info);
+  const IndexInfo cairn = {.format_version = kCairnFormatVersion,
+                           .features = kFeatureRowLayouts | kFeatureTrimmedChar};
+  EXPECT_EQ(ToHex(EncodeIndexInfo(cairn)),
+            "430101430100000000000000000000000000"
+            "000180");
+  EXPECT_EQ(*DecodeIndexInfo(EncodeIndexInfo(cairn)), cairn);
+  EXPECT_EQ(*DecodeIndexInfo(Hex("430201000d00000000000000000000000000000010")),
+            IndexInfo{.features = kFeatureGeneratedColumn});
+  // No features, those of the Cairn format, its kv format, a secondary index.
+  for (const char* value :
+       {"430201000d00000000000000000000000000000000", "430201000d00000000000000000000000000000180",
+        "430201430100000000000000000000000000000100", "430202000d00000000000000000000000000000100",
+        "430102430100000000000000000000000000000100"}) {
+    EXPECT_EQ(DecodeIndexInfo(Hex(value)).status().code(), StatusCode::kCorruption) << value;
+  }
+  for (const char* value :
+       {"430201000d00000000000000000000000000000200", "430201000e00000000000000000000000000000100",
+        "430301000d00000000000000000000000000000100"}) {
+    EXPECT_EQ(DecodeIndexInfo(Hex(value)).status().code(), StatusCode::kNotSupported) << value;
+  }
+  EXPECT_EQ(NameFeatures(kFeatureRowLayouts), "rows of several layouts");
+}
+
 TEST(IndexInfo, UnknownIndexTypesAreCorruption) {
   for (const char* value :
        {"000600000d000000000000000000000000", "000604000d000000000000000000000000"}) {
@@ -142,7 +176,7 @@ TEST(IndexInfo, UnknownIndexTypesAreCorruption) {
 TEST(DictionaryKeys, DecodeToWhatTheyWereMadeOf) {
   const IndexId id = {0x01020304, 0xfffefdfc};
   for (Type type : {Type::kIndex, Type::kIndexDropOngoing, Type::kIndexStatistics,
-                    Type::kIndexCreateOngoing, Type::kAutoIncrement}) {
+                    Type::kIndexCreateOngoing, Type::kAutoIncrement, Type::kLayoutHistory}) {
     EXPECT_EQ(*DecodeIndexKey(type, IndexKey(type, id)), id);
   }
   EXPECT_EQ(*DecodeColumnFamilyKey(ColumnFamilyKey(7)), 7u);
