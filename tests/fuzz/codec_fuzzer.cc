@@ -9,6 +9,11 @@
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
   const std::string_view input(reinterpret_cast<const char*>(data) + 1, size - 1);
+  constexpr uint8_t kLayouts = 'L';
+  if (data[0] == kLayouts) {
+    cairn::testing::CheckLayouts(input);
+    return 0;
+  }
   switch (data[0] % 4) {
     case 0:
       cairn::testing::CheckDictionaryBytes(input);

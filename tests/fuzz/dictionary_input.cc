@@ -34,7 +34,7 @@ void CheckKeys(std::string_view bytes) {
   for (DictionaryRecordType type :
        {DictionaryRecordType::kIndex, DictionaryRecordType::kIndexDropOngoing,
         DictionaryRecordType::kIndexStatistics, DictionaryRecordType::kIndexCreateOngoing,
-        DictionaryRecordType::kAutoIncrement}) {
+        DictionaryRecordType::kAutoIncrement, DictionaryRecordType::kLayoutHistory}) {
     CheckRoundTrip(
         bytes, [&](std::string_view key) { return DecodeIndexKey(type, key); },
         [&](IndexId id) { return IndexKey(type, id); });

@@ -14,4 +14,8 @@ void CheckEntryBytes(std::string_view input);
 // The layout of a table, then a row and what is altered in its entries.
 void CheckAlteredRow(std::string_view input);
 
+// A history of row layouts; a table, changes of its layout, rows of all versions and damage to
+// them.
+void CheckLayouts(std::string_view input);
+
 }  // namespace cairn::testing
