@@ -5,6 +5,8 @@
 #include <string>
 
 #include "engine/catalog/dictionary.h"
+#include "engine/codec/row_codec.h"
+#include "engine/codec/same_encoding.h"
 #include "engine/table/index_build.h"
 #include "mariadb/cairn_format.h"
 #include "mariadb/ttl_comment.h"
@@ -18,11 +20,13 @@ constexpr alter_table_operations kAddIndex =
     ALTER_ADD_INDEX | ALTER_ADD_NON_UNIQUE_NON_PRIM_INDEX | ALTER_ADD_UNIQUE_INDEX;
 // What may leave rows and entries as they are; KeepsRows() and KeepsKeys() look whether it does.
 constexpr alter_table_operations kDefinition =
-    ALTER_COLUMN_DEFAULT | ALTER_COLUMN_NAME | ALTER_COLUMN_OPTION | ALTER_COLUMN_COLUMN_FORMAT |
-    ALTER_COLUMN_TYPE_CHANGE_BY_ENGINE | ALTER_ADD_VIRTUAL_COLUMN | ALTER_DROP_VIRTUAL_COLUMN |
-    ALTER_VIRTUAL_COLUMN_ORDER | ALTER_OPTIONS | ALTER_CONVERT_TO | ALTER_DROP_CHECK_CONSTRAINT |
-    ALTER_RENAME | ALTER_RENAME_INDEX | ALTER_INDEX_IGNORABILITY | ALTER_CHANGE_INDEX_COMMENT |
-    ALTER_INDEX_ORDER | ALTER_PARTITIONED;
+    ALTER_ADD_STORED_BASE_COLUMN | ALTER_DROP_STORED_COLUMN | ALTER_STORED_COLUMN_ORDER |
+    ALTER_COLUMN_NULLABLE | ALTER_COLUMN_DEFAULT | ALTER_COLUMN_NAME | ALTER_COLUMN_OPTION |
+    ALTER_COLUMN_COLUMN_FORMAT | ALTER_COLUMN_TYPE_CHANGE_BY_ENGINE | ALTER_COLUMN_INDEX_LENGTH |
+    ALTER_ADD_VIRTUAL_COLUMN | ALTER_DROP_VIRTUAL_COLUMN | ALTER_VIRTUAL_COLUMN_ORDER |
+    ALTER_OPTIONS | ALTER_CONVERT_TO | ALTER_DROP_CHECK_CONSTRAINT | ALTER_RENAME |
+    ALTER_RENAME_INDEX | ALTER_INDEX_IGNORABILITY | ALTER_CHANGE_INDEX_COMMENT | ALTER_INDEX_ORDER |
+    ALTER_PARTITIONED;
 
 bool IsSequence(const TABLE& table) { return table.s->table_type == TABLE_TYPE_SEQUENCE; }
 
@@ -78,17 +82,6 @@ std::string TextOf(Virtual_column_info* expression) {
 
 }  // namespace
 
-bool CanWidenInPlace(const Field& field, const Column_definition& column) {
-  if (field.real_type() != MYSQL_TYPE_VARCHAR || column.type_handler() != field.type_handler() ||
-      column.charset != field.charset() || (field.flags & PART_KEY_FLAG) != 0 ||
-      field.compression_method() != nullptr || column.compression_method() != nullptr) {
-    return false;
-  }
-  constexpr uint32 kOneLengthByte = 255;
-  return column.length >= field.field_length &&
-         (column.length > kOneLengthByte) == (field.field_length > kOneLengthByte);
-}
-
 bool AlterRequest::IsAdded(uint key) const {
   const uint* const added = info_.index_add_buffer;
   return std::find(added, added + info_.index_add_count, key) != added + info_.index_add_count;
@@ -122,6 +115,13 @@ AlterPlan AlterRequest::Copy(uint server_error) const {
     server_error = ER_ALTER_OPERATION_NOT_SUPPORTED_REASON_COPY;
   }
   return {AlterPlan::Way::kCopy, server_error == 0 ? nullptr : my_get_err_msg(server_error)};
+}
+
+// A copy; where a column becomes wider, because rows or entries cannot follow.
+AlterPlan AlterRequest::CopyForType() const {
+  return (info_.handler_flags & ALTER_COLUMN_TYPE_CHANGE_BY_ENGINE) != 0
+             ? Copy(ER_ALTER_OPERATION_NOT_SUPPORTED_REASON_COLUMN_TYPE)
+             : Copy();
 }
 
 // The server's wrapper of sequences calls every change compatible, SEQUENCE=0 as well. Rows of
@@ -192,6 +192,99 @@ bool AlterRequest::KeepsRows(const TableLayout& layout) const {
                      old_columns.end(), [](const ColumnLayout& left) { return left.is_virtual; });
 }
 
+// Whether a stored column can be added without a look at the rows, and with which value. Defaults
+// that are the same for all rows were computed by the server or are so here; a time is that of the
+// statement.
+Result<AbsentImage> AlterRequest::AbsentImageOfColumn(const TableDescription& altered,
+                                                      uint column) const {
+  Field* const field = altered_.field[column];
+  const Virtual_column_info* const value = field->default_value;
+  if (field->vcol_info != nullptr || (field->flags & AUTO_INCREMENT_FLAG) != 0 ||
+      field->type() == MYSQL_TYPE_GEOMETRY ||
+      (value != nullptr && (value->flags & ~uint{VCOL_SESSION_FUNC | VCOL_TIME_FUNC}) != 0)) {
+    return Status(StatusCode::kNotSupported);
+  }
+  constexpr int kSet = 0;
+  constexpr int kTimeCutOff = 3;  // A time of day that a DATE does not have.
+  if (value != nullptr) {
+    const int outcome = field->set_default();
+    if (outcome != kSet && outcome != kTimeCutOff) return Status(StatusCode::kNotSupported);
+  }
+  return AbsentImageOf(altered.layout.columns[column], engine_table_.primary().layout().trims_chars,
+                       altered_.record[0]);
+}
+
+// Where each stored column of the altered table comes from, by their numbers among stored columns.
+Result<std::vector<ColumnOrigin>> AlterRequest::Origins(const TableDescription& altered) const {
+  std::vector<uint32_t> stored_numbers;
+  uint32_t next_number = 0;
+  for (const ColumnLayout& column : engine_table_.layout().columns) {
+    stored_numbers.push_back(next_number);
+    if (!column.is_virtual) ++next_number;
+  }
+  std::vector<ColumnOrigin> origins;
+  for (uint i = 0; i < altered.layout.columns.size(); ++i) {
+    const std::optional<uint> old_column = OldColumnOf(i);
+    const bool was_virtual =
+        old_column.has_value() && engine_table_.layout().columns[*old_column].is_virtual;
+    if (old_column.has_value() && was_virtual != altered.layout.columns[i].is_virtual) {
+      return Status(StatusCode::kNotSupported);
+    }
+    if (altered.layout.columns[i].is_virtual) continue;
+    ColumnOrigin& origin = origins.emplace_back();
+    if (old_column.has_value()) {
+      origin.from = stored_numbers[*old_column];
+    } else {
+      CAIRN_ASSIGN_OR_RETURN(origin.absent, AbsentImageOfColumn(altered, i));
+    }
+  }
+  return origins;
+}
+
+// The altered table's primary key, in the format that its entries have.
+IndexLayout AlterRequest::PrimaryAfter(const TableDescription& altered) const {
+  const IndexLayout& present = engine_table_.primary().layout();
+  IndexLayout primary = *std::find_if(
+      altered.indexes.begin(), altered.indexes.end(),
+      [](const IndexLayout& candidate) { return candidate.kind != IndexKind::kSecondary; });
+  primary.index_number = present.index_number;
+  primary.format_version = present.format_version;
+  primary.has_ttl_stamp = present.has_ttl_stamp;
+  primary.trims_chars = present.trims_chars;
+  return primary;
+}
+
+Result<std::shared_ptr<const LayoutHistory>> AlterRequest::HistoryAfter(
+    const TableDescription& altered) const {
+  const IndexLayout& primary = engine_table_.primary().layout();
+  std::shared_ptr<const LayoutHistory> history = primary.history;
+  if (history == nullptr) {
+    if (KeepsRows(altered.layout)) return history;
+    CAIRN_ASSIGN_OR_RETURN(const std::vector<StoredColumn> row,
+                           IndexCodec::DescribeRow(engine_table_.layout(), primary));
+    CAIRN_ASSIGN_OR_RETURN(LayoutHistory begun, LayoutHistory::Begin(row));
+    history = std::make_shared<const LayoutHistory>(std::move(begun));
+  }
+  CAIRN_ASSIGN_OR_RETURN(const std::vector<StoredColumn> row,
+                         IndexCodec::DescribeRow(altered.layout, PrimaryAfter(altered)));
+  CAIRN_ASSIGN_OR_RETURN(const std::vector<ColumnOrigin> origins, Origins(altered));
+  CAIRN_ASSIGN_OR_RETURN(LayoutHistory next, history->Next(row, origins));
+  if (next == *history) return history;
+  return std::make_shared<const LayoutHistory>(std::move(next));
+}
+
+// Whether the rows can stay as they are, be it by a new layout.
+AlterPlan AlterRequest::PlanRows(const TableDescription& altered) const {
+  const bool keeps_rows = KeepsRows(altered.layout);
+  if (!keeps_rows && !AllowsCairnFormat()) {
+    AlterPlan plan = Copy();
+    plan.reason = "cairn_format is stock";
+    return plan;
+  }
+  const auto history = HistoryAfter(altered);
+  return history.ok() ? AlterPlan{AlterPlan::Way::kInstant} : CopyForType();
+}
+
 // Whether the entries of a key that stays say the same, in the same column family.
 bool AlterRequest::KeepsKey(uint old_key, uint key, const TableDescription& altered) const {
   const TableIndex& old_index = engine_table_.index(old_key);
@@ -203,11 +296,10 @@ bool AlterRequest::KeepsKey(uint old_key, uint key, const TableDescription& alte
   }
   for (size_t i = 0; i < parts.size(); ++i) {
     if (OldColumnOf(parts[i].column) != old_parts[i].column ||
-        parts[i].length_bytes != old_parts[i].length_bytes ||
         parts[i].is_prefix != old_parts[i].is_prefix ||
         parts[i].descending != old_parts[i].descending ||
-        !SameBytes(engine_table_.layout().columns[old_parts[i].column],
-                   altered.layout.columns[parts[i].column])) {
+        !SameEncoding(engine_table_.layout(), old_parts[i], altered.layout, parts[i],
+                      old_index.layout().format_version)) {
       return false;
     }
   }
@@ -230,8 +322,7 @@ bool AlterRequest::KeepsKeys(const TableDescription& altered) const {
 // stock plug-in would take for a stored one.
 bool AlterRequest::MayGenerateColumns() const {
   const IndexInfo& primary = engine_table_.primary().entry.info;
-  return (primary.features & kFeatureGeneratedColumn) != 0 ||
-         (primary.format_version == kCairnFormatVersion && AllowsCairnFormat());
+  return (primary.features & kFeatureGeneratedColumn) != 0 || AllowsCairnFormat();
 }
 
 // Whether rows may expire as the altered comment says: kCopy when they lack a stamp, or have
@@ -265,17 +356,12 @@ bool AlterRequest::CanBuild(const TableDescription& altered, uint position) cons
   if (!ChooseAddedFormat(altered, primary, position, &format)) return false;
   IndexLayout index = altered.indexes[position];
   index.format_version = format.format_version;
-  const auto layout = std::find_if(
-      altered.indexes.begin(), altered.indexes.end(),
-      [](const IndexLayout& candidate) { return candidate.kind != IndexKind::kSecondary; });
-  IndexLayout primary_layout = *layout;
-  primary_layout.format_version = primary.format_version;
-  const auto codec = IndexCodec::Make(altered.layout, primary_layout, index);
+  const auto codec = IndexCodec::Make(altered.layout, PrimaryAfter(altered), index);
   return codec.ok() && IndexBuild::CanBuild(**codec);
 }
 
 AlterPlan AlterRequest::PlanAddedIndexes(const TableDescription& altered) const {
-  if (!SameRecords(engine_table_.layout(), altered.layout)) return Copy();
+  if (!SameRecords(engine_table_.layout(), altered.layout)) return CopyForType();
   for (uint i = 0; i < info_.index_add_count; ++i) {
     const uint position = info_.index_add_buffer[i];
     if (NeedsCopyToBeUnique(altered_.key_info[position], info_)) {
@@ -301,7 +387,11 @@ AlterPlan AlterRequest::Plan() const {
   const AlterPlan expiry = PlanExpiry();
   if (expiry.way != AlterPlan::Way::kInstant) return expiry;
   const auto altered = DescribeTable(altered_, engine_table_.layout().name);
-  if (!altered.ok() || !KeepsRows(altered->layout) || !KeepsKeys(*altered)) return Copy();
+  if (!altered.ok()) return Copy();
+  if (info_.error_if_not_empty) return Copy();
+  const AlterPlan rows = PlanRows(*altered);
+  if (rows.way != AlterPlan::Way::kInstant) return rows;
+  if (!KeepsKeys(*altered)) return CopyForType();
   if ((info_.handler_flags & ALTER_ADD_VIRTUAL_COLUMN) && !MayGenerateColumns()) {
     AlterPlan plan = Copy();
     if (!AllowsCairnFormat()) plan.reason = "cairn_format is stock";

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
+#include "engine/codec/layout_history.h"
 #include "engine/table/table.h"
 #include "mariadb/server_headers.h"
 #include "mariadb/table_description.h"
@@ -36,6 +38,11 @@ class AlterRequest {
   // Any thread may ask; changes nothing.
   AlterPlan Plan() const;
 
+  // The layouts that rows have after the change: those of the table as it is, where rows keep
+  // theirs; null when there is but one. `altered` describes the altered table. Errors:
+  // kNotSupported and kInvalidArgument, where rows must be written anew.
+  Result<std::shared_ptr<const LayoutHistory>> HistoryAfter(const TableDescription& altered) const;
+
   // Whether the key at this position of the altered table is new.
   bool IsAdded(uint key) const;
   // The position that a key of the altered table has now; MAX_KEY when it is new.
@@ -45,6 +52,7 @@ class AlterRequest {
 
  private:
   AlterPlan Copy(uint server_error = 0) const;
+  AlterPlan CopyForType() const;
   bool IsOutOfScope() const;
   bool KeepsPrimaryKey() const;
   bool ChecksMore() const;
@@ -53,6 +61,10 @@ class AlterRequest {
   bool KeepsKey(uint old_key, uint key, const TableDescription& altered) const;
   bool KeepsKeys(const TableDescription& altered) const;
   bool MayGenerateColumns() const;
+  Result<AbsentImage> AbsentImageOfColumn(const TableDescription& altered, uint column) const;
+  Result<std::vector<ColumnOrigin>> Origins(const TableDescription& altered) const;
+  IndexLayout PrimaryAfter(const TableDescription& altered) const;
+  AlterPlan PlanRows(const TableDescription& altered) const;
   AlterPlan PlanExpiry() const;
   AlterPlan PlanAddedIndexes(const TableDescription& altered) const;
   bool CanBuild(const TableDescription& altered, uint position) const;
@@ -63,8 +75,14 @@ class AlterRequest {
   const Table& engine_table_;
 };
 
-// Whether the server may take `column` for the type that `field` has now, because rows and entries
-// need not change: asked before it knows the altered table (handler::can_convert_nocopy).
+// Whether each value of `field` is the same value of a column of the type `column`, and nothing
+// that is computed of it can become another: asked before the altered table is known
+// (handler::can_convert_nocopy). Whether rows and entries can follow, AlterRequest::Plan() says.
 bool CanWidenInPlace(const Field& field, const Column_definition& column);
+
+// The answer of handler::compare_key_parts for a column that may be widened so: Plan() compares the
+// bytes of the entries.
+Compare_keys CompareKeyParts(const Field& field, const Column_definition& column,
+                             const KEY_PART_INFO& old_part, const KEY_PART_INFO& part);
 
 }  // namespace cairn

@@ -196,6 +196,9 @@ class ha_rocksdb final : public handler {
   bool commit_inplace_alter_table(TABLE* altered_table, Alter_inplace_info* alter_info,
                                   bool commit) override;
   bool can_convert_nocopy(const Field& field, const Column_definition& column) const override;
+  Compare_keys compare_key_parts(const Field& field, const Column_definition& column,
+                                 const KEY_PART_INFO& old_part,
+                                 const KEY_PART_INFO& part) const override;
   ulonglong table_version() const override;
   bool check_if_incompatible_data(HA_CREATE_INFO* create_info, uint table_changes) override;
 
@@ -365,7 +368,7 @@ class ha_rocksdb final : public handler {
   cairn::Status MakeVirtualParts(const uchar* record, BlobPlace place) const;
   // ALTER TABLE in place.
   int BeginChange(const TABLE& altered_table, Alter_inplace_info* alter_info);
-  void ChangeIndexRecords(uint64_t ttl_seconds, const Alter_inplace_info& alter_info,
+  void ChangeIndexRecords(uint64_t ttl_seconds, uint32_t added_features,
                           cairn::Dictionary::TableChange* change) const;
   int ChangeAutoIncrement(const Alter_inplace_info& alter_info,
                           cairn::Dictionary::TableChange* change);

@@ -108,6 +108,12 @@ bool ha_rocksdb::can_convert_nocopy(const Field& field, const Column_definition&
   return cairn::CanWidenInPlace(field, column);
 }
 
+Compare_keys ha_rocksdb::compare_key_parts(const Field& field, const Column_definition& column,
+                                           const KEY_PART_INFO& old_part,
+                                           const KEY_PART_INFO& part) const {
+  return cairn::CompareKeyParts(field, column, old_part, part);
+}
+
 bool ha_rocksdb::prepare_inplace_alter_table(TABLE* altered_table, Alter_inplace_info* alter_info) {
   const int error = BeginChange(*altered_table, alter_info);
   if (error == 0) return false;
@@ -117,15 +123,12 @@ bool ha_rocksdb::prepare_inplace_alter_table(TABLE* altered_table, Alter_inplace
 }
 
 // What the records of the indexes that stay say afterwards, where that is something else.
-void ha_rocksdb::ChangeIndexRecords(uint64_t ttl_seconds, const Alter_inplace_info& alter_info,
+void ha_rocksdb::ChangeIndexRecords(uint64_t ttl_seconds, uint32_t added_features,
                                     cairn::Dictionary::TableChange* change) const {
   for (const cairn::IndexEntry& index : engine_table_->definition().indexes) {
     cairn::IndexInfo info = index.info;
     if (info.has_ttl_stamp) info.ttl_seconds = ttl_seconds;
-    if (index.id == engine_table_->primary().entry.id &&
-        (alter_info.handler_flags & ALTER_ADD_VIRTUAL_COLUMN)) {
-      info.features |= cairn::kFeatureGeneratedColumn;
-    }
+    if (index.info.kind != cairn::IndexKind::kSecondary) info.features |= added_features;
     if (info != index.info) change->infos.emplace(index.id, info);
   }
 }
@@ -195,6 +198,9 @@ int ha_rocksdb::IndexesAfter(const cairn::AlterRequest& request, const TABLE& al
     if (const auto info = change.infos.find(index.id); info != change.infos.end()) {
       index.info = info->second;
     }
+    if (index.info.kind != cairn::IndexKind::kSecondary && change.history != nullptr) {
+      index.history = change.history;
+    }
   }
   return 0;
 }
@@ -215,7 +221,17 @@ int ha_rocksdb::BeginChange(const TABLE& altered_table, Alter_inplace_info* alte
   if (const int error = cairn::ReadTtlDuration(altered_table, dictionary_name_, &ttl_seconds)) {
     return error;
   }
-  ChangeIndexRecords(ttl_seconds, *alter_info, &change);
+  auto history = request.HistoryAfter(*description);
+  if (!history.ok()) return cairn::HandlerError(history.status());
+  uint32_t added_features = 0;
+  if (alter_info->handler_flags & ALTER_ADD_VIRTUAL_COLUMN) {
+    added_features |= cairn::kFeatureGeneratedColumn;
+  }
+  if (*history != engine_table_->primary().layout().history) {
+    change.history = *history;
+    added_features |= cairn::kFeatureRowLayouts;
+  }
+  ChangeIndexRecords(ttl_seconds, added_features, &change);
   if (const int error = ChangeAutoIncrement(*alter_info, &change)) return error;
   if (const int error = BeginIndexes(request, altered_table, *description, &change)) return error;
   // From here on what was begun goes with the context.

@@ -7,6 +7,7 @@
 #include "engine/base/bytes.h"
 #include "engine/catalog/expiry_rules.h"
 #include "engine/codec/index_statistics.h"
+#include "engine/codec/layout_history_record.h"
 #include "engine/lsm/rocksdb_status.h"
 #include "engine/store/directory_marker.h"
 #include "rocksdb/write_batch.h"
@@ -428,14 +429,23 @@ Result<std::vector<IndexEntry>> Dictionary::IndexesAfter(const TableChange& chan
                     "table " + table.name + " has no index " + std::to_string(id.index_number));
     }
     IndexEntry& index = indexes.emplace_back(*found);
-    const auto info = change.infos.find(id);
-    if (info == change.infos.end()) continue;
-    index.info.ttl_seconds = info->second.ttl_seconds;
-    index.info.features = info->second.features;
-    if (index.info != info->second) {
+    if (const auto info = change.infos.find(id); info != change.infos.end()) {
+      index.info.ttl_seconds = info->second.ttl_seconds;
+      index.info.features = info->second.features;
+      if (index.info != info->second) {
+        return Status(StatusCode::kInvalidArgument,
+                      "table " + table.name + ": the entries of index " +
+                          std::to_string(id.index_number) + " are of another format");
+      }
+    }
+    if (index.info.kind != IndexKind::kSecondary && change.history != nullptr) {
+      index.history = change.history;
+    }
+    if (((index.info.features & kFeatureRowLayouts) != 0) != (index.history != nullptr)) {
       return Status(StatusCode::kInvalidArgument,
-                    "table " + table.name + ": the entries of index " +
-                        std::to_string(id.index_number) + " are of another format");
+                    "table " + table.name +
+                        ": its record and the history of its row layouts go "
+                        "together");
     }
   }
   return indexes;
@@ -449,6 +459,12 @@ Status Dictionary::PutChange(const TableChange& change, const TableDefinition& c
   for (const IndexEntry& index : change.added) {
     CAIRN_RETURN_IF_ERROR(FromRocksDb(
         batch->Delete(system, IndexKey(DictionaryRecordType::kIndexCreateOngoing, index.id))));
+  }
+  for (const IndexEntry& index : changed.indexes) {
+    if (change.history == nullptr || index.history != change.history) continue;
+    CAIRN_RETURN_IF_ERROR(
+        FromRocksDb(batch->Put(system, IndexKey(DictionaryRecordType::kLayoutHistory, index.id),
+                               EncodeLayoutHistory(*index.history))));
   }
   if (change.next_auto_increment.has_value()) {
     CAIRN_RETURN_IF_ERROR(FromRocksDb(batch->Put(

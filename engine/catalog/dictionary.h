@@ -166,6 +166,9 @@ class Dictionary {
     // What the records of indexes that stay say now; the others say what they did. Only ttl_seconds
     // and features may differ.
     std::map<IndexId, IndexInfo> infos{};
+    // The layouts that rows have from now on; null: they stay. Its primary key has
+    // kFeatureRowLayouts, in `infos` if it did not have it.
+    std::shared_ptr<const LayoutHistory> history{};
     // The next auto-increment value; none: stays.
     std::optional<uint64_t> next_auto_increment{};
   };
