@@ -30,6 +30,7 @@
 #include "engine/store/io_pace.h"
 #include "engine/store/log_failure.h"
 #include "engine/store/maintenance.h"
+#include "engine/store/prepared_indexes.h"
 #include "engine/store/shared_sync.h"
 #include "engine/store/sort_directories.h"
 #include "engine/store/unfinished_decisions.h"
@@ -107,6 +108,7 @@ class Database {
   LatencyHistogram& commit_latency() { return commit_latency_; }
   const LatencyHistogram& commit_latency() const { return commit_latency_; }
   UnfinishedDecisions& unfinished_decisions() { return unfinished_decisions_; }
+  PreparedIndexes& prepared_indexes() { return prepared_indexes_; }
   // From here on transactions lock with `table`, and not with RocksDB's locks. Called once, while
   // there is none.
   void UseRangeLocks(std::unique_ptr<RangeLockTable> table);
@@ -185,6 +187,7 @@ class Database {
   PerfSums perf_sums_;
   LatencyHistogram commit_latency_;
   UnfinishedDecisions unfinished_decisions_;
+  PreparedIndexes prepared_indexes_;
   std::unique_ptr<RangeLockTable> range_locks_;
   TableClaims table_claims_;
   SharedSync log_sync_;

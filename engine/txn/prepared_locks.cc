@@ -100,6 +100,7 @@ Result<std::unique_ptr<PreparedLocks>> PreparedLocks::Take(Database* database,
   std::map<std::string, LockList> lists;
   for (rocksdb::Transaction* transaction : prepared) {
     const std::string name = transaction->GetName();
+    CAIRN_RETURN_IF_ERROR(database->prepared_indexes().Add(transaction).WithContext(kContext));
     KeyCollector batch(database->system_family().id);
     CAIRN_RETURN_IF_ERROR(
         FromRocksDb(transaction->GetWriteBatch()->GetWriteBatch()->Iterate(&batch))

@@ -291,6 +291,7 @@ class Transaction {
   Status FinishOrdered(Durability durability);
   Status AfterFailedCommit(const Status& failure);
   void StayPrepared(UnfinishedDecisions::Decision decision);
+  void TellPreparedIndexes();
   void CountRefusedLock(const Status& refusal);
   bool IsLarge() const;
   // Tell what the transaction has written and locked by now.

@@ -143,7 +143,18 @@ Status Transaction::AfterFailedCommit(const Status& failure) {
 void Transaction::StayPrepared(UnfinishedDecisions::Decision decision) {
   KeepLocks();
   claims_.ExchangeForLocks();
+  TellPreparedIndexes();
   LeaveUnfinished(database_, &rocksdb_, decision, /*holder=*/nullptr);
+}
+
+// What it fails to read was written by this process.
+void Transaction::TellPreparedIndexes() {
+  const Status told = database_->prepared_indexes().Add(rocksdb_.get());
+  if (!told.ok()) {
+    database_->log().Write(Severity::kError, "the indexes that the prepared transaction " +
+                                                 rocksdb_->GetName() +
+                                                 " has entries for: " + told.ToString());
+  }
 }
 
 void Transaction::CommitOrdered() {
@@ -226,6 +237,7 @@ void Transaction::Detach() {
   const ClaimedTables::Held held = claims_.Hold();
   KeepLocks();
   claims_.ExchangeForLocks();
+  TellPreparedIndexes();
   LeavePrepared(&rocksdb_);
   Finish();
 }

@@ -161,6 +161,8 @@ Status Upkeep::RemoveIndex(IndexId id) {
     return true;
   };
 
+  // Asked before the entries are looked for, so that those of a decision in between are found.
+  const bool more_may_come = database_->prepared_indexes().Names(id.index_number, db);
   CAIRN_ASSIGN_OR_RETURN(bool empty, is_empty());
   if (!empty) {
     CAIRN_RETURN_IF_ERROR(FromRocksDb(rocksdb::DeleteFilesInRange(
@@ -170,7 +172,7 @@ Status Upkeep::RemoveIndex(IndexId id) {
     CAIRN_ASSIGN_OR_RETURN(empty, is_empty());
   }
   // A transaction that was open during the drop may still hold entries; the next round looks again.
-  return empty ? dictionary_->ForgetDroppedIndex(id) : Status();
+  return empty && !more_may_come ? dictionary_->ForgetDroppedIndex(id) : Status();
 }
 
 }  // namespace cairn

@@ -64,6 +64,35 @@ TEST_P(UpkeepTest, EntriesOfADroppedTableGoAndOthersStay) {
 
 INSTANTIATE_TEST_SUITE_P(Families, UpkeepTest, testing::Values("default", "rev:cf"));
 
+TEST(Upkeep, WhatPreparedTransactionsMayStillWriteIsRemovedAfterTheirDecision) {
+  MemoryDisk disk;
+  auto database = disk.Open();
+  auto dictionary = std::move(*Dictionary::Load(database.get()));
+  const std::vector<NewIndex> indexes = {{IndexKind::kPrimary}};
+  const IndexId named = (*dictionary->CreateTable("db.named", indexes, 1))->indexes[0].id;
+  const IndexId other = (*dictionary->CreateTable("db.other", indexes, 1))->indexes[0].id;
+  std::unique_ptr<rocksdb::Transaction> transaction(
+      database->rocksdb()->BeginTransaction(rocksdb::WriteOptions()));
+  std::string key;
+  AppendBigEndian(named.index_number, &key);
+  ASSERT_TRUE(transaction->Put(database->default_family().handle, key + "row", "value").ok());
+  ASSERT_TRUE(transaction->SetName("name").ok());
+  ASSERT_TRUE(transaction->Prepare().ok());
+  ASSERT_TRUE(database->prepared_indexes().Add(transaction.get()).ok());
+  Upkeep upkeep(database.get(), dictionary.get());
+  ASSERT_TRUE(dictionary->DropTables({"db.named", "db.other"}).ok());
+  upkeep.RemoveDroppedIndexes();
+  // The indexes are looked at in the order of their numbers.
+  EXPECT_LT(named, other);
+  EXPECT_TRUE(Eventually([&] { return dictionary->PendingDrops().size() == 1; }));
+  EXPECT_EQ(dictionary->PendingDrops(), std::vector<IndexId>{named});
+  ASSERT_TRUE(transaction->Commit().ok());
+  EXPECT_EQ(CountEntries(*database, database->default_family()), 1u);
+  upkeep.RemoveDroppedIndexes();
+  EXPECT_TRUE(Eventually([&] { return dictionary->PendingDrops().empty(); }));
+  EXPECT_EQ(CountEntries(*database, database->default_family()), 0u);
+}
+
 TEST(Upkeep, EndsAtOnceWithWorkPending) {
   MemoryDisk disk;
   auto database = disk.Open();
