@@ -73,6 +73,10 @@ IndexBuild::IndexBuild(Database* database, const Table* table,
 // give the new indexes no entries. Nobody else can have locked rows to change them now.
 bool IndexBuild::RowsWillChange() const {
   const IndexEntry& primary = table_->primary().entry;
+  // Rows with a hidden key are not locked when they come.
+  if (database_->prepared_indexes().Names(primary.id.index_number, database_->rocksdb())) {
+    return true;
+  }
   std::string prefix;
   AppendBigEndian(primary.id.index_number, &prefix);
   const std::vector<LockDescription> locks = ListLocks(*database_);

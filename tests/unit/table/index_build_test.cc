@@ -4,6 +4,8 @@
 
 #include "engine/locks/interruptible_mutex.h"
 #include "engine/table/rows_per_value.h"
+#include "engine/txn/prepared_locks.h"
+#include "engine/txn/prepared_transactions.h"
 #include "tests/unit/table/table_fixture.h"
 
 namespace cairn {
@@ -220,6 +222,26 @@ TEST_F(IndexBuildTest, RowsThatAPreparedTransactionChangedAreWaitedFor) {
   ASSERT_TRUE(Insert(other, {4, "a", 4, "x"}).ok());
   EXPECT_EQ(Build().code(), StatusCode::kLockTimeout);
   ASSERT_TRUE(other.Commit(Durability::kSync).ok());
+  ASSERT_TRUE(Build().ok());
+  Commit();
+  EXPECT_THAT(IdsBy(kAdded), ElementsAre(3, 2, 1, 4));
+}
+
+TEST_F(HiddenKeyIndexBuildTest, RowsThatAPreparedTransactionInsertedAreWaitedFor) {
+  InsertRows(3);
+  description_.Key(300, {"c"});
+  Begin();
+  const TransactionId id{1, "g", "b"};
+  {
+    Transaction other(database_.get());
+    other.Start(Explicit(IsolationLevel::kReadCommitted));
+    ASSERT_TRUE(Insert(other, {4, "a", nullptr, "x"}).ok());
+    EXPECT_EQ(other.lock_count(), 0u);
+    ASSERT_TRUE(other.Prepare(id, Durability::kSync).ok());
+  }
+  EXPECT_EQ(Build().code(), StatusCode::kLockTimeout);
+  const auto locks = std::move(*PreparedLocks::Take(database_.get(), nullptr));
+  ASSERT_TRUE(CommitPrepared(database_.get(), locks.get(), id, OnFailure::kRemember).ok());
   ASSERT_TRUE(Build().ok());
   Commit();
   EXPECT_THAT(IdsBy(kAdded), ElementsAre(3, 2, 1, 4));
