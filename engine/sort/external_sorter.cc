@@ -7,6 +7,7 @@
 #include <thread>
 #include <utility>
 
+#include "engine/lsm/comparator.h"
 #include "engine/lsm/rocksdb_status.h"
 #include "rocksdb/options.h"
 #include "rocksdb/sst_file_reader.h"
@@ -22,8 +23,8 @@ constexpr uint64_t kLeastReadAheadBytes = 64 << 10;
 constexpr uint64_t kMostReadAheadBytes = 4 << 20;
 // Of one level: that many are merged into one of the next.
 constexpr size_t kMostRuns = 64;
-// An Entry, and its place in the set of keys.
-constexpr uint64_t kEntryOverheadBytes = 40;
+// A SortEntry with its lengths and what sorting takes for it; and its place in the set of keys.
+constexpr uint64_t kEntryOverheadBytes = 2 * sizeof(SortEntry) + SortEntry::kHeaderBytes;
 constexpr uint64_t kSetOverheadBytes = 56;
 
 rocksdb::Slice ToSlice(std::string_view bytes) {
@@ -43,40 +44,87 @@ rocksdb::Options RunOptions(rocksdb::Env* env, const rocksdb::Comparator* compar
   return options;
 }
 
-struct Run {
-  std::unique_ptr<rocksdb::SstFileReader> reader;
-  std::unique_ptr<rocksdb::Iterator> iterator;
+// Entries in order: a run, or what is still in memory.
+class Source {
+ public:
+  // `in_memory` outlives this.
+  explicit Source(std::span<const SortEntry> in_memory) : in_memory_(in_memory) { Show(); }
+  static Result<std::unique_ptr<Source>> Open(const std::string& path,
+                                              const rocksdb::Options& options,
+                                              const rocksdb::ReadOptions& read) {
+    auto source = std::make_unique<Source>(std::span<const SortEntry>());
+    source->reader_ = std::make_unique<rocksdb::SstFileReader>(options);
+    CAIRN_RETURN_IF_ERROR(FromRocksDb(source->reader_->Open(path)));
+    source->iterator_.reset(source->reader_->NewIterator(read));
+    source->iterator_->SeekToFirst();
+    source->Show();
+    CAIRN_RETURN_IF_ERROR(FromRocksDb(source->iterator_->status()));
+    return source;
+  }
+
+  bool valid() const { return valid_; }
+  // Of the current entry; valid until the next call of Next().
+  std::string_view key() const { return key_; }
+  std::string_view value() const {
+    return iterator_ != nullptr ? iterator_->value().ToStringView() : in_memory_.front().value();
+  }
+  Status Next() {
+    if (iterator_ == nullptr) {
+      in_memory_ = in_memory_.subspan(1);
+      Show();
+      return Status();
+    }
+    iterator_->Next();
+    Show();
+    return valid_ ? Status() : FromRocksDb(iterator_->status());
+  }
+
+ private:
+  void Show() {
+    valid_ = iterator_ != nullptr ? iterator_->Valid() : !in_memory_.empty();
+    if (!valid_) return;
+    key_ = iterator_ != nullptr ? iterator_->key().ToStringView() : in_memory_.front().key();
+  }
+
+  std::span<const SortEntry> in_memory_;
+  std::unique_ptr<rocksdb::SstFileReader> reader_;
+  std::unique_ptr<rocksdb::Iterator> iterator_;  // Null: the entries are in memory.
+  std::string_view key_;
+  bool valid_ = false;
 };
 
 }  // namespace
 
 ExternalSorter::ExternalSorter(rocksdb::Env* env, const rocksdb::Comparator* comparator,
                                std::string name, SortSettings settings)
-    : env_(env), comparator_(comparator), name_(std::move(name)), settings_(std::move(settings)) {}
+    : env_(env),
+      comparator_(comparator),
+      order_(lsm::OrderOf(*comparator)),
+      name_(std::move(name)),
+      settings_(std::move(settings)) {}
 
 ExternalSorter::~ExternalSorter() { RemoveAllRuns(); }
 
-std::string_view ExternalSorter::Keep(std::string_view bytes) {
-  if (bytes.size() > block_left_) {
-    const size_t size = std::max(kBlockBytes, bytes.size());
+SortEntry ExternalSorter::Keep(std::string_view key, std::string_view value) {
+  const size_t bytes = SortEntry::Bytes(key, value);
+  if (bytes > block_left_) {
+    const size_t size = std::max(kBlockBytes, bytes);
     blocks_.push_back(std::make_unique_for_overwrite<char[]>(size));
     block_next_ = blocks_.back().get();
     block_left_ = size;
   }
-  char* const kept = block_next_;
-  std::memcpy(kept, bytes.data(), bytes.size());
-  block_next_ += bytes.size();
-  block_left_ -= bytes.size();
-  return {kept, bytes.size()};
+  const SortEntry kept = SortEntry::Store(key, value, block_next_);
+  block_next_ += bytes;
+  block_left_ -= bytes;
+  return kept;
 }
 
 Status ExternalSorter::Add(std::string_view key, std::string_view value) {
   if (!settings_.keys_differ && keys_.contains(key)) return Status(StatusCode::kDuplicateKey);
-  const Entry entry{Keep(key), Keep(value)};
-  entries_.push_back(entry);
+  entries_.push_back(Keep(key, value));
   buffered_bytes_ += key.size() + value.size() + kEntryOverheadBytes;
   if (!settings_.keys_differ) {
-    keys_.insert(entry.key);
+    keys_.insert(entries_.back().key());
     buffered_bytes_ += kSetOverheadBytes;
   }
   ++entry_count_;
@@ -85,8 +133,9 @@ Status ExternalSorter::Add(std::string_view key, std::string_view value) {
 
 void ExternalSorter::SortBuffer() {
   keys_.clear();
-  std::sort(entries_.begin(), entries_.end(), [this](const Entry& a, const Entry& b) {
-    return comparator_->Compare(ToSlice(a.key), ToSlice(b.key)) < 0;
+  if (order_.has_value()) return SortByKey(&entries_, *order_);
+  std::sort(entries_.begin(), entries_.end(), [this](const SortEntry& a, const SortEntry& b) {
+    return comparator_->Compare(ToSlice(a.key()), ToSlice(b.key())) < 0;
   });
 }
 
@@ -100,7 +149,9 @@ void ExternalSorter::ClearBuffer() {
 
 Status ExternalSorter::DrainBuffer(const Sink& sink) {
   SortBuffer();
-  for (const Entry& entry : entries_) CAIRN_RETURN_IF_ERROR(sink(entry.key, entry.value));
+  for (const SortEntry& entry : entries_) {
+    CAIRN_RETURN_IF_ERROR(sink(entry.key(), entry.value()));
+  }
   return Status();
 }
 
@@ -110,8 +161,9 @@ Status ExternalSorter::SpillBuffer() {
   ClearBuffer();
   CAIRN_RETURN_IF_ERROR(spilled);
   for (size_t level = 0; level < levels_.size() && levels_[level].size() >= kMostRuns; ++level) {
-    CAIRN_RETURN_IF_ERROR(WriteRun(
-        level + 1, [this, level](const Sink& sink) { return MergeRuns(levels_[level], sink); }));
+    CAIRN_RETURN_IF_ERROR(WriteRun(level + 1, [this, level](const Sink& sink) {
+      return MergeRuns(levels_[level], /*in_memory=*/{}, sink);
+    }));
     RemoveRuns(&levels_[level]);
   }
   return Status();
@@ -143,10 +195,10 @@ Status ExternalSorter::Drain(const Sink& sink) {
   if (run_count_ == 0) {
     drained = DrainBuffer(sink);
   } else {
-    if (!entries_.empty()) drained = SpillBuffer();
+    SortBuffer();
     std::vector<std::string> runs;
     for (const auto& level : levels_) runs.insert(runs.end(), level.begin(), level.end());
-    if (drained.ok()) drained = MergeRuns(runs, sink);
+    drained = MergeRuns(runs, entries_, sink);
   }
   ClearBuffer();
   RemoveAllRuns();
@@ -154,37 +206,39 @@ Status ExternalSorter::Drain(const Sink& sink) {
   return drained;
 }
 
-Status ExternalSorter::MergeRuns(const std::vector<std::string>& paths, const Sink& sink) const {
+Status ExternalSorter::MergeRuns(const std::vector<std::string>& paths,
+                                 std::span<const SortEntry> in_memory, const Sink& sink) const {
   rocksdb::ReadOptions read;
   read.readahead_size = std::clamp(settings_.merge_read_bytes / paths.size(), kLeastReadAheadBytes,
                                    kMostReadAheadBytes);
   const rocksdb::Options options = RunOptions(env_, comparator_);
-  std::vector<Run> runs(paths.size());
-  const auto comes_later = [this](const Run* a, const Run* b) {
-    return comparator_->Compare(a->iterator->key(), b->iterator->key()) > 0;
+  std::vector<std::unique_ptr<Source>> sources;
+  sources.push_back(std::make_unique<Source>(in_memory));
+  for (const std::string& path : paths) {
+    CAIRN_ASSIGN_OR_RETURN(auto source, Source::Open(path, options, read));
+    sources.push_back(std::move(source));
+  }
+  const auto comes_later = [this](const Source* a, const Source* b) {
+    return order_.has_value() ? lsm::CompareKeys(a->key(), b->key(), *order_) > 0
+                              : comparator_->Compare(ToSlice(a->key()), ToSlice(b->key())) > 0;
   };
-  std::priority_queue<Run*, std::vector<Run*>, decltype(comes_later)> next(comes_later);
-  for (size_t i = 0; i < runs.size(); ++i) {
-    runs[i].reader = std::make_unique<rocksdb::SstFileReader>(options);
-    CAIRN_RETURN_IF_ERROR(FromRocksDb(runs[i].reader->Open(paths[i])));
-    runs[i].iterator.reset(runs[i].reader->NewIterator(read));
-    runs[i].iterator->SeekToFirst();
-    CAIRN_RETURN_IF_ERROR(FromRocksDb(runs[i].iterator->status()));
-    if (runs[i].iterator->Valid()) next.push(&runs[i]);
+  std::priority_queue<Source*, std::vector<Source*>, decltype(comes_later)> next(comes_later);
+  for (const auto& source : sources) {
+    if (source->valid()) next.push(source.get());
   }
   std::string previous;
   bool first = true;
   while (!next.empty()) {
-    Run* const run = next.top();
+    Source* const source = next.top();
     next.pop();
-    const std::string_view key = run->iterator->key().ToStringView();
-    if (!first && key == previous) return Status(StatusCode::kDuplicateKey);
-    CAIRN_RETURN_IF_ERROR(sink(key, run->iterator->value().ToStringView()));
-    previous.assign(key);
-    first = false;
-    run->iterator->Next();
-    CAIRN_RETURN_IF_ERROR(FromRocksDb(run->iterator->status()));
-    if (run->iterator->Valid()) next.push(run);
+    if (!settings_.keys_differ) {
+      if (!first && source->key() == previous) return Status(StatusCode::kDuplicateKey);
+      previous.assign(source->key());
+      first = false;
+    }
+    CAIRN_RETURN_IF_ERROR(sink(source->key(), source->value()));
+    CAIRN_RETURN_IF_ERROR(source->Next());
+    if (source->valid()) next.push(source);
   }
   return Status();
 }

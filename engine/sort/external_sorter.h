@@ -5,12 +5,16 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_set>
 #include <vector>
 
 #include "engine/base/status.h"
+#include "engine/lsm/key_order.h"
+#include "engine/sort/key_sort.h"
 #include "engine/store/sort_directories.h"
 #include "rocksdb/comparator.h"
 #include "rocksdb/env.h"
@@ -52,30 +56,27 @@ class ExternalSorter {
   uint64_t buffered_bytes() const { return buffered_bytes_; }
 
  private:
-  struct Entry {
-    std::string_view key;
-    std::string_view value;
-  };
-
-  std::string_view Keep(std::string_view bytes);
+  SortEntry Keep(std::string_view key, std::string_view value);
   void SortBuffer();
   void ClearBuffer();
   Status SpillBuffer();
   Status WriteRun(size_t level, const std::function<Status(const Sink&)>& source);
   Status DrainBuffer(const Sink& sink);
-  Status MergeRuns(const std::vector<std::string>& paths, const Sink& sink) const;
+  Status MergeRuns(const std::vector<std::string>& paths, std::span<const SortEntry> in_memory,
+                   const Sink& sink) const;
   void RemoveRuns(std::vector<std::string>* paths);
   void WaitAfterRemoval() const;
   void RemoveAllRuns();
 
   rocksdb::Env* const env_;
   const rocksdb::Comparator* const comparator_;
+  const std::optional<lsm::KeyOrder> order_;  // That of the comparator; none: it is not ours.
   const std::string name_;
   const SortSettings settings_;
   std::vector<std::unique_ptr<char[]>> blocks_;
   size_t block_left_ = 0;
   char* block_next_ = nullptr;
-  std::vector<Entry> entries_;
+  std::vector<SortEntry> entries_;
   std::unordered_set<std::string_view> keys_;
   uint64_t buffered_bytes_ = 0;
   uint64_t entry_count_ = 0;
