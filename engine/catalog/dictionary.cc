@@ -489,6 +489,10 @@ Status Dictionary::ChangeTables(const std::vector<TableChange>& changes) {
     }
     const auto& changed = changed_tables.emplace_back(std::make_shared<TableDefinition>(*table));
     CAIRN_ASSIGN_OR_RETURN(changed->indexes, IndexesAfter(table_change, *table));
+    if (table_change.build != nullptr) {
+      changed->build = nullptr;
+      CAIRN_RETURN_IF_ERROR(PutDeltaDrops(*table_change.build, &batch));
+    }
     for (const IndexEntry& index : table->indexes) {
       if (std::find(table_change.indexes.begin(), table_change.indexes.end(), index.id) ==
           table_change.indexes.end()) {
@@ -510,6 +514,7 @@ Status Dictionary::ChangeTables(const std::vector<TableChange>& changes) {
     if (!changes[i].next_auto_increment.has_value()) continue;
     MoveAutoIncrement(changed_tables[i]->counters.get(), *changes[i].next_auto_increment);
   }
+  for (const TableChange& table_change : changes) EndBuild(table_change.build.get());
   std::unique_lock lock(map_mutex_);
   for (std::shared_ptr<TableDefinition>& changed : changed_tables) {
     tables_.find(changed->name)->second = std::move(changed);

@@ -17,23 +17,13 @@
 #include <vector>
 
 #include "engine/base/status.h"
+#include "engine/catalog/index_build_state.h"
+#include "engine/catalog/index_entry.h"
 #include "engine/catalog/row_count.h"
 #include "engine/codec/dictionary_record.h"
 #include "engine/store/database.h"
 
 namespace cairn {
-
-struct IndexEntry {
-  IndexId id;
-  IndexInfo info;
-  const ColumnFamily* family = nullptr;
-  // An index that was added to a table with rows, since the start of this process:
-  // Transaction::SnapshotNumber() of the rows that it was built of. It knows nothing of rows as
-  // older snapshots see them.
-  uint64_t built_at = 0;
-  // Of a primary key with kFeatureRowLayouts: the layouts of its rows. Null without the feature.
-  std::shared_ptr<const LayoutHistory> history{};
-};
 
 // Counters that outlive open handlers: they go with the table's name through RENAME and vanish with
 // DROP and TRUNCATE. The next value to hand out is 0 while it must be found in the data first.
@@ -71,6 +61,8 @@ struct TableDefinition {
   std::vector<IndexEntry> indexes;  // In the server's key order, a hidden primary key last.
   std::shared_ptr<TableCounters> counters;
   bool temporary = false;
+  // Indexes that are being built while others write; null: none.
+  std::shared_ptr<IndexBuildState> build;
 };
 
 // A temporary table is known to this process alone: no record names it, and each of its indexes
@@ -155,6 +147,17 @@ class Dictionary {
   // cannot fail.
   void AbandonIndexes(const std::vector<IndexEntry>& begun);
 
+  // The same for indexes that are built while others write to a table, which from now on has the
+  // build in its definition. `layouts` are theirs, in the same order. Nobody uses the table now.
+  // Errors: as CreateTable, kNotFound, kBusy (another build goes on).
+  Result<std::shared_ptr<IndexBuildState>> BeginBuild(std::string_view table_name,
+                                                      const std::vector<NewIndex>& indexes,
+                                                      std::vector<IndexLayout> layouts);
+  // The table has no build any more; what it made is removed once all transactions that may have
+  // written entries have ended. Others may write meanwhile. Cannot fail; does nothing with one that
+  // has ended.
+  void AbandonBuild(IndexBuildState* build);
+
   // What an ALTER TABLE that stays in place makes of one table or partition.
   struct TableChange {
     std::string table_name;
@@ -171,6 +174,8 @@ class Dictionary {
     std::shared_ptr<const LayoutHistory> history{};
     // The next auto-increment value; none: stays.
     std::optional<uint64_t> next_auto_increment{};
+    // What made `added` while others wrote, if anything: it ends, and its deltas are dropped.
+    std::shared_ptr<IndexBuildState> build{};
   };
   // All tables change together or none does; each table's version rises by one, also where nothing
   // else of ours changes: by it the server tells after a crash whether the table is the old one.
@@ -253,6 +258,10 @@ class Dictionary {
   Result<std::map<uint32_t, uint32_t>> PutNewFamilies(const std::vector<NewIndex>& indexes,
                                                       const std::vector<IndexEntry>& entries,
                                                       rocksdb::WriteBatch* batch) const;
+  // Adds the marks of the deltas of a build that ends with a change.
+  Status PutDeltaDrops(const IndexBuildState& build, rocksdb::WriteBatch* batch) const;
+  // It is written.
+  void EndBuild(IndexBuildState* build) const;
   // The indexes that a change leaves a table or gives it. Errors: kInvalidArgument.
   Result<std::vector<IndexEntry>> IndexesAfter(const TableChange& change,
                                                const TableDefinition& table) const;
