@@ -155,11 +155,13 @@ void Transaction::Finish() {
   lock_list_.clear();
   auto_increment_raises_.clear();
   row_counts_.Commit();  // Nothing is left of what was rolled back.
+  builds_.Leave(&database_->dropped_indexes());
   facts_.Finished();
   ++epoch_;
   savepoints_.Clear();
   statement_savepoint_.reset();
   started_ = prepared_ = bypasses_memtable_ = in_statement_ = statement_wrote_ = false;
+  wrote_unlocked_ = false;
 }
 
 // RocksDB releases its own when the transaction ends there. With claims_.Hold().
@@ -638,6 +640,17 @@ Status Transaction::Delete(const ColumnFamily& family, std::string_view key) {
 Status Transaction::SingleDelete(const ColumnFamily& family, std::string_view key) {
   const rocksdb::Status deleted = BatchForWrite().SingleDelete(family.handle, ToSlice(key));
   return AfterWrite(deleted);
+}
+
+Result<bool> Transaction::JoinBuild(const std::shared_ptr<IndexBuildState>& build) {
+  CAIRN_ASSERT(started_ && !prepared_);
+  CAIRN_ASSIGN_OR_RETURN(const bool writes, builds_.Join(build, &database_->dropped_indexes()));
+  if (writes && !settings_.write_log) {
+    touched_ = true;
+    settings_.write_log = begun_with_.write_log = true;
+    rocksdb_->GetWriteOptions()->disableWAL = false;
+  }
+  return writes;
 }
 
 void Transaction::RaiseAutoIncrement(const TableDefinition& table, uint64_t next_value) {

@@ -27,6 +27,7 @@
 #include "engine/metrics/memory_account.h"
 #include "engine/store/database.h"
 #include "engine/txn/claimed_tables.h"
+#include "engine/txn/joined_builds.h"
 #include "engine/txn/lock_list.h"
 #include "engine/txn/row_count_changes.h"
 #include "engine/txn/savepoints.h"
@@ -199,6 +200,11 @@ class Transaction {
   // not looked for in a table that has none. Nothing changes for others. Autocommitted statements
   // alone do so.
   void Claim(const TableDefinition& table);
+  // From now on rows are locked, whatever TransactionSettings::lock_rows says.
+  void LockRows() {
+    wrote_unlocked_ = wrote_unlocked_ || !settings_.lock_rows;
+    settings_.lock_rows = true;
+  }
   // Takes back a lock under which nothing was seen, at any level.
   void TakeBackLock(const ColumnFamily& family, std::string_view key);
   // Whether locking reads lock ranges, by LockRange(), and read what is committed last.
@@ -223,6 +229,11 @@ class Transaction {
   Status Put(const ColumnFamily& family, std::string_view key, std::string_view value);
   Status Delete(const ColumnFamily& family, std::string_view key);
   Status SingleDelete(const ColumnFamily& family, std::string_view key);
+
+  // Whether the transaction is to write entries for a build of indexes. What it writes is then
+  // logged, whatever TransactionSettings::write_log says: the entries that the build makes of it
+  // are. Errors: kInternal.
+  Result<bool> JoinBuild(const std::shared_ptr<IndexBuildState>& build);
 
   // Raises the stored auto-increment value of a table at commit, or when the transaction is
   // prepared.
@@ -331,6 +342,7 @@ class Transaction {
   RangeLockTable* range_locks_ = nullptr;              // Null: RocksDB's locks.
   std::unique_ptr<RangeLockTable::Owner> lock_owner_;  // With range_locks_.
   RowCountChanges row_counts_;
+  JoinedBuilds builds_;
   Savepoints savepoints_;
   std::optional<Savepoint>
       statement_savepoint_;  // Of the current statement; none when it is autocommitted.
@@ -344,6 +356,7 @@ class Transaction {
   bool bypasses_memtable_ = false;  // RocksDB decides; whether it may.
   bool in_statement_ = false;
   bool statement_wrote_ = false;
+  bool wrote_unlocked_ = false;  // Perhaps, before LockRows().
 };
 
 }  // namespace cairn

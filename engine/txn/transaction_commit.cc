@@ -112,7 +112,7 @@ Status Transaction::CommitToRocksDb(bool sync) {
   if (bypasses_memtable_) families = ChangedFamilies(*database_, rocksdb_->GetWriteBatch());
   Status committed = FromRocksDb(rocksdb_->Commit());
   // Others may have taken a table for empty; rows that were not locked are in nobody's way.
-  if (!settings_.lock_rows) database_->table_claims().RevokeAll();
+  if (!settings_.lock_rows || wrote_unlocked_) database_->table_claims().RevokeAll();
   if (committed.ok()) bypassed_families_ = std::move(families);
   const auto took =
       std::chrono::duration_cast<std::chrono::microseconds>(steady_clock::now() - begin);
