@@ -39,8 +39,9 @@ Status SharedTable::FinishLoads() {
 
 bool ha_rocksdb::LoadsRows(const cairn::WritePlan& plan) const {
   return plan.loads && cairn::global_variables.enable_bulk_load_api &&
-         copy_.transaction == nullptr && own_transaction_ == nullptr &&
-         !engine_table_->has_hidden_key() && !engine_table_->definition().temporary;
+         engine_table_->MayBypassWriter() && copy_.transaction == nullptr &&
+         own_transaction_ == nullptr && !engine_table_->has_hidden_key() &&
+         !engine_table_->definition().temporary;
 }
 
 int ha_rocksdb::LoadRow(const uchar* record) {

@@ -65,8 +65,8 @@ void StatementPlan::BindPlainRows(THD* thd) {
 void StatementPlan::BindDeletes(THD* thd, const TABLE& server_table, const Table& table) {
   LEX* const lex = thd->lex;
   const TABLE_LIST* const tables = lex->query_tables;
-  const bool one_index =
-      table.indexes().size() == 1 && !table.has_hidden_key() && !table.all_columns_in_primary_key();
+  const bool one_index = table.indexes().size() == 1 && table.MayBypassWriter() &&
+                         !table.has_hidden_key() && !table.all_columns_in_primary_key();
   deletes_unread_ = lex->sql_command == SQLCOM_DELETE && SessionDeletesBlindly(thd) && one_index &&
                     tables != nullptr && tables->next_global == nullptr &&
                     lex->first_select_lex()->order_list.elements == 0 &&  // Else it is read later.

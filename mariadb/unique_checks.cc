@@ -6,7 +6,8 @@
 namespace cairn {
 
 bool UniqueChecksAreOff(THD* thd, const Table& table) {
-  return table.indexes().size() == 1 && thd_test_options(thd, OPTION_RELAXED_UNIQUE_CHECKS);
+  return table.indexes().size() == 1 && table.MayBypassWriter() &&
+         thd_test_options(thd, OPTION_RELAXED_UNIQUE_CHECKS);
 }
 
 int RefuseToReplaceUnchecked(THD* thd) {

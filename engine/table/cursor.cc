@@ -15,6 +15,8 @@ Status Cursor::Open(Transaction* transaction, const CursorAccess& access) {
   access_ = access;
   CAIRN_RETURN_IF_ERROR(plans_.Bind(access));
   transaction_ = transaction;
+  if (!table_->MayBypassWriter()) [[unlikely]]
+    transaction->LockRows();
   const bool waits = !access.skip_locked && !access.refuse_waits;
   if (access.lock.has_value() && waits && transaction->LocksRanges()) {
     guard_.Begin(transaction, &current_index().entry, *access.lock);

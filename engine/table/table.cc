@@ -31,6 +31,27 @@ Status CheckHistory(const TableDefinition& definition, const IndexEntry& primary
                             : "have one layout, but there is a history of several"));
 }
 
+// What the dictionary knows of an index goes into its layout.
+IndexLayout LayoutOf(const IndexEntry& entry, IndexLayout layout) {
+  layout.index_number = entry.id.index_number;
+  layout.format_version = entry.info.format_version;
+  layout.has_ttl_stamp = entry.info.has_ttl_stamp;
+  layout.trims_chars = (entry.info.features & kFeatureTrimmedChar) != 0;
+  return layout;
+}
+
+Result<std::vector<TableBuild>> OpenBuilds(const TableDefinition& definition,
+                                           const TableLayout& layout, const IndexLayout& primary) {
+  std::vector<TableBuild> builds;
+  if (definition.build == nullptr) return builds;
+  for (const BuildingIndex& index : definition.build->indexes()) {
+    CAIRN_ASSIGN_OR_RETURN(std::unique_ptr<const IndexCodec> codec,
+                           IndexCodec::Make(layout, primary, LayoutOf(index.entry, index.layout)));
+    builds.push_back({index.delta.id.index_number, std::move(codec), index.entry.family});
+  }
+  return builds;
+}
+
 }  // namespace
 
 Result<std::shared_ptr<const Table>> Table::Open(std::shared_ptr<const TableDefinition> definition,
@@ -50,10 +71,7 @@ Result<std::shared_ptr<const Table>> Table::Open(std::shared_ptr<const TableDefi
                     "table " + definition->name + ", index " + indexes[i].name +
                         ": definition and data dictionary disagree on what kind of index it is");
     }
-    indexes[i].index_number = entry.id.index_number;
-    indexes[i].format_version = entry.info.format_version;
-    indexes[i].has_ttl_stamp = entry.info.has_ttl_stamp;
-    indexes[i].trims_chars = (entry.info.features & kFeatureTrimmedChar) != 0;
+    indexes[i] = LayoutOf(entry, std::move(indexes[i]));
     if (indexes[i].kind != IndexKind::kSecondary) {
       table->primary_position_ = static_cast<uint32_t>(i);
       CAIRN_RETURN_IF_ERROR(CheckHistory(*definition, entry));
@@ -70,6 +88,7 @@ Result<std::shared_ptr<const Table>> Table::Open(std::shared_ptr<const TableDefi
                                          search_keys_end_early,
                                          HasVirtualPart(layout, indexes[i])});
   }
+  CAIRN_ASSIGN_OR_RETURN(table->builds_, OpenBuilds(*definition, layout, primary));
   table->all_columns_in_primary_key_ = primary.kind == IndexKind::kPrimary &&
                                        PrimaryKeyHasEveryColumn(layout, primary) &&
                                        !table->primary().codec->has_history();

@@ -24,6 +24,13 @@ struct TableIndex {
   const ColumnFamily& family() const { return *entry.family; }
 };
 
+// An index that is being built while others write to the table.
+struct TableBuild {
+  uint32_t delta_number = 0;                // Of the index that takes what changes.
+  std::unique_ptr<const IndexCodec> codec;  // Of the index that is being built.
+  const ColumnFamily* family = nullptr;     // Of both.
+};
+
 // Immutable; shared by all handlers that have the table open.
 class Table {
  public:
@@ -51,6 +58,13 @@ class Table {
   // put over another.
   bool all_columns_in_primary_key() const { return all_columns_in_primary_key_; }
 
+  // What a TableWriter writes besides the entries of indexes(); empty when nothing is being built.
+  const std::vector<TableBuild>& builds() const { return builds_; }
+  // Whether rows may be written in ways that do not tell what was there before: overwritten or
+  // deleted unread, loaded as files, or not locked. Not while an index is being built, whose
+  // entries are made of what a TableWriter is told.
+  bool MayBypassWriter() const { return builds_.empty(); }
+
   // Whether what a statement of the transaction sees, by its snapshot, is of a time when the table
   // had come to its name and the index (a position) was built. Errors: kDefinitionTooNew.
   Status CheckDefinition(const Transaction& transaction, uint32_t index) const;
@@ -68,6 +82,7 @@ class Table {
   std::shared_ptr<const TableDefinition> definition_;
   TableLayout layout_;
   std::vector<TableIndex> indexes_;
+  std::vector<TableBuild> builds_;
   uint32_t primary_position_ = 0;
   bool all_columns_in_primary_key_ = false;
   uint64_t ttl_seconds_ = 0;

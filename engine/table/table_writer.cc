@@ -116,6 +116,9 @@ Status TableWriter::RemoveExpiredRow(Transaction* transaction, std::string_view 
     index.codec->EncodeKey(expired_record_.data(), 0, &old_entry_.key, &old_entry_.unpack_info);
     CAIRN_RETURN_IF_ERROR(transaction->SingleDelete(index.family(), old_entry_.key));
   }
+  if (!table_->builds().empty()) [[unlikely]] {
+    CAIRN_RETURN_IF_ERROR(delta_.Delete(transaction, expired_record_.data(), /*hidden_key=*/0));
+  }
   if (!table_->all_columns_in_primary_key()) return Status();
   return transaction->SingleDelete(primary.family(), key);
 }
@@ -266,6 +269,8 @@ Status TableWriter::Insert(Transaction* transaction, const uint8_t* record) {
   if (table_->has_hidden_key()) {
     CAIRN_ASSIGN_OR_RETURN(hidden_key, table_->NextHiddenKey(database_));
   }
+  if (!table_->builds().empty()) [[unlikely]]
+    transaction->LockRows();
   const uint64_t ttl_stamp = StampOfNewRow(record);
   EncodeRow(record, hidden_key, ttl_stamp, &new_entry_);
   meets_expired_row_ = false;
@@ -291,11 +296,17 @@ Status TableWriter::Insert(Transaction* transaction, const uint8_t* record) {
     EncodeSecondary(index, record, hidden_key, ttl_stamp, &new_entry_);
     CAIRN_RETURN_IF_ERROR(transaction->Put(index.family(), new_entry_.key, new_entry_.value));
   }
+  if (!table_->builds().empty()) [[unlikely]] {
+    CAIRN_RETURN_IF_ERROR(delta_.Insert(transaction, {record, hidden_key, ttl_stamp}));
+  }
   transaction->NoteRowCount(table_->definition(), 1);
   return Status();
 }
 
 Status TableWriter::Load(BulkLoad* load, const uint8_t* record) {
+  if (!table_->MayBypassWriter()) {
+    return Status(StatusCode::kInternal, "a load into a table to which indexes are being added");
+  }
   const uint64_t ttl_stamp = StampOfNewRow(record);
   const std::unique_lock entered = load->Enter();
   if (!entered.owns_lock()) return Status(StatusCode::kShutdown);
@@ -347,7 +358,10 @@ Status TableWriter::Update(Transaction* transaction, const uint8_t* old_record,
     CAIRN_RETURN_IF_ERROR(transaction->SingleDelete(index.family(), old_entry_.key));
     CAIRN_RETURN_IF_ERROR(transaction->Put(index.family(), new_entry_.key, new_entry_.value));
   }
-  return Status();
+  if (table_->builds().empty()) [[likely]]
+    return Status();
+  return delta_.Update(transaction, {old_record, hidden_key, old_stamp},
+                       {new_record, hidden_key, new_stamp});
 }
 
 Status TableWriter::Delete(Transaction* transaction, const uint8_t* record, uint64_t hidden_key) {
@@ -360,6 +374,9 @@ Status TableWriter::Delete(Transaction* transaction, const uint8_t* record, uint
     if (index.layout().kind != IndexKind::kSecondary) continue;
     index.codec->EncodeKey(record, hidden_key, &old_entry_.key, &old_entry_.unpack_info);
     CAIRN_RETURN_IF_ERROR(transaction->SingleDelete(index.family(), old_entry_.key));
+  }
+  if (!table_->builds().empty()) [[unlikely]] {
+    CAIRN_RETURN_IF_ERROR(delta_.Delete(transaction, record, hidden_key));
   }
   transaction->NoteRowCount(table_->definition(), -1);
   return Status();

@@ -8,6 +8,7 @@
 
 #include "engine/base/status.h"
 #include "engine/table/bulk_load.h"
+#include "engine/table/index_delta.h"
 #include "engine/table/table.h"
 #include "engine/txn/transaction.h"
 
@@ -18,7 +19,8 @@ namespace cairn {
 class TableWriter {
  public:
   // Both outlive the writer.
-  TableWriter(Database* database, const Table* table) : database_(database), table_(table) {}
+  TableWriter(Database* database, const Table* table)
+      : database_(database), table_(table), delta_(table) {}
 
   // Errors: kDuplicateKey (duplicate_index() says where), kLockTimeout, kDeadlock,
   // kSnapshotConflict, kLockLimit, kInterrupted, kAborted (the write batch is full), kIoError. A
@@ -26,7 +28,7 @@ class TableWriter {
   Status Insert(Transaction* transaction, const uint8_t* record);
 
   // Adds the row to a load instead. Errors: those of BulkLoad::Add; kShutdown when another thread
-  // has finished the load.
+  // has finished the load, kInternal when the table takes no load (Table::MayBypassWriter).
   Status Load(BulkLoad* load, const uint8_t* record);
 
   // Where the rows that follow are looked for others with the same unique values.
@@ -36,7 +38,10 @@ class TableWriter {
     kOverwrite,  // Nowhere, in a table with a single index: a row overwrites the one that has its
                  // key. Else as kAll.
   };
-  void SetUniqueChecks(UniqueChecks checks) { unique_checks_ = checks; }
+  // All, whatever is asked for, where nobody may bypass the writer.
+  void SetUniqueChecks(UniqueChecks checks) {
+    unique_checks_ = table_->MayBypassWriter() ? checks : UniqueChecks::kAll;
+  }
 
   // A row that is refused with kDuplicateKey is to change the one in its way (ON DUPLICATE KEY
   // UPDATE, REPLACE). That row, duplicate_row_key(), then stays locked exclusively;
@@ -64,7 +69,10 @@ class TableWriter {
   Status Delete(Transaction* transaction, const uint8_t* record, uint64_t hidden_key);
 
   // Whether the entries that follow get a checksum chunk (docs/stock-format.md, 9).
-  void AppendChecksums(bool append) { append_checksums_ = append; }
+  void AppendChecksums(bool append) {
+    append_checksums_ = append;
+    delta_.AppendChecksums(append);
+  }
   // Whether the checks of unique values ask prefix filters where that loses nothing.
   void AskPrefixFilters(bool ask) { asks_prefix_filters_ = ask; }
 
@@ -103,6 +111,7 @@ class TableWriter {
 
   Database* const database_;
   const Table* const table_;
+  DeltaWriter delta_;
   uint32_t duplicate_index_ = 0;
   bool append_checksums_ = false;
   UniqueChecks unique_checks_ = UniqueChecks::kAll;
