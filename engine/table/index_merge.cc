@@ -1,0 +1,173 @@
+#include "engine/table/index_merge.h"
+
+#include <chrono>
+
+#include "engine/base/bytes.h"
+#include "engine/locks/interruptible_mutex.h"
+
+namespace cairn {
+namespace {
+
+using std::chrono::steady_clock;
+
+// Entries of one transaction: their rows are locked for as long as it takes.
+constexpr uint64_t kEntriesPerBatch = 1000;
+
+// A round that met fewer entries, or took less time, is the last one beside writers.
+constexpr uint64_t kFewEntries = 10'000;
+constexpr std::chrono::milliseconds kShortRound(100);
+// So is the last of so many that did not shrink what is left to nine tenths.
+constexpr int kMostVainRounds = 5;
+
+// It waits for no lock, so that it is in no deadlock.
+TransactionSettings MergeSettings() {
+  TransactionSettings settings;
+  settings.isolation = IsolationLevel::kReadCommitted;
+  settings.deadlock_detect = false;
+  settings.fill_block_cache = false;
+  return settings;
+}
+
+}  // namespace
+
+IndexMerge::IndexMerge(Database* database, const Table* table, IndexBuildState* state,
+                       UniqueSuspects* suspects)
+    : database_(database),
+      table_(table),
+      state_(state),
+      suspects_(suspects),
+      transaction_(database) {
+  for (const BuildingIndex& building : state->indexes()) {
+    for (uint32_t i = 0; i < table->indexes().size(); ++i) {
+      if (table->index(i).entry.id == building.entry.id) indexes_.push_back({i, building.delta});
+    }
+  }
+  CAIRN_ASSERT(indexes_.size() == state->indexes().size());
+}
+
+Status IndexMerge::RunRounds() {
+  state_->figures().stage = IndexBuildFigures::Stage::kMerge;
+  uint64_t before = UINT64_MAX;
+  for (int vain_rounds = 0; vain_rounds < kMostVainRounds;) {
+    const steady_clock::time_point begin = steady_clock::now();
+    CAIRN_ASSIGN_OR_RETURN(const uint64_t met, RunRound(Locks::kRows));
+    if (met < kFewEntries || steady_clock::now() - begin < kShortRound) break;
+    vain_rounds = met > before / 10 * 9 ? vain_rounds + 1 : 0;
+    before = met;
+  }
+  return Status();
+}
+
+Status IndexMerge::RunLastRound() {
+  state_->figures().stage = IndexBuildFigures::Stage::kLastMerge;
+  return RunRound(Locks::kNone).status();
+}
+
+// Goes through all deltas once. Returns how many entries it has met.
+Result<uint64_t> IndexMerge::RunRound(Locks locks) {
+  uint64_t met = 0;
+  for (const Index& index : indexes_) {
+    Walk walk;
+    while (!walk.ended) {
+      if (WaitInterrupted()) return Status(StatusCode::kInterrupted);
+      const Status merged = MergeBatch(index, locks, &walk);
+      if (!merged.ok()) {
+        CAIRN_RETURN_IF_ERROR(transaction_.Rollback());
+        return merged;
+      }
+      CAIRN_RETURN_IF_ERROR(transaction_.Commit(Durability::kDelayed));
+    }
+    met += walk.met;
+  }
+  state_->figures().suspects = suspects_->count();
+  return met;
+}
+
+// Who has claimed the whole table would have to lock, one by one, all rows that he has changed.
+Status IndexMerge::MergeBatch(const Index& index, Locks locks, Walk* walk) {
+  const uint32_t rows = table_->primary().entry.id.index_number;
+  TableClaims& claims = database_->table_claims();
+  if (locks == Locks::kRows && claims.any() && claims.ClaimantOf(rows) != nullptr) {
+    walk->ended = true;
+    return Status();
+  }
+  transaction_.Start(MergeSettings());
+  constexpr auto kView = Transaction::View::kLatest;
+  OrderedIterator delta(index.delta, &transaction_, kView);
+  OrderedIterator others(table_->index(index.position).entry, &transaction_, kView);
+  if (walk->next_key.empty()) {
+    delta.SeekToFirst();
+  } else {
+    delta.SeekAtOrAfter(walk->next_key);
+  }
+  for (uint64_t count = 0; delta.Valid() && count < kEntriesPerBatch; delta.Next(), ++count) {
+    delta_key_.assign(delta.key());
+    CAIRN_RETURN_IF_ERROR(MergeEntry(index, locks, delta.value(), &others, walk));
+    ++walk->met;
+  }
+  CAIRN_RETURN_IF_ERROR(delta.status());
+  walk->ended = !delta.Valid();
+  if (!walk->ended) walk->next_key.assign(delta.key());
+  return Status();
+}
+
+// Whether the row of the entry in key_ is locked now.
+Result<bool> IndexMerge::LockRow(const TableIndex& index) {
+  CAIRN_RETURN_IF_ERROR(index.codec->ExtractPrimaryKey(key_, &primary_key_));
+  const Status locked = transaction_.Lock(table_->primary().family(), primary_key_,
+                                          LockMode::kExclusive, LockWait::kRefuse);
+  if (locked.code() == StatusCode::kLockTimeout) return false;
+  CAIRN_RETURN_IF_ERROR(locked);
+  return true;
+}
+
+// `value`: of the entry in delta_key_, when the batch began. `others` shows the index as it was
+// then.
+Status IndexMerge::MergeEntry(const Index& index, Locks locks, std::string_view value,
+                              OrderedIterator* others, Walk* walk) {
+  constexpr auto kView = Transaction::View::kLatest;
+  const TableIndex& table_index = table_->index(index.position);
+  key_.assign(delta_key_);
+  StoreBigEndian(key_.data(), table_index.entry.id.index_number);
+  if (locks == Locks::kRows) {
+    CAIRN_ASSIGN_OR_RETURN(const bool locked, LockRow(table_index));
+    if (!locked) return Status();
+    // Whoever had the lock may have written another one.
+    CAIRN_RETURN_IF_ERROR(transaction_.Get(table_index.family(), delta_key_, kView, &delta_value_));
+    value = delta_value_.ToStringView();
+  }
+  CAIRN_ASSIGN_OR_RETURN(const DeltaEntry entry, DecodeDelta(value));
+  const Status read = transaction_.Get(table_index.family(), key_, kView, &present_);
+  if (!read.ok() && read.code() != StatusCode::kNotFound) return read;
+  const bool stays = entry.exists && read.ok() && present_.ToStringView() == entry.value;
+  if (read.ok() && !stays) {
+    CAIRN_RETURN_IF_ERROR(transaction_.SingleDelete(table_index.family(), key_));
+  }
+  if (entry.exists && !stays) {
+    CAIRN_RETURN_IF_ERROR(transaction_.Put(table_index.family(), key_, entry.value));
+    CAIRN_RETURN_IF_ERROR(NoteSuspect(index, entry, others, walk));
+  }
+  ++state_->figures().delta_merged;
+  return transaction_.Delete(table_index.family(), delta_key_);
+}
+
+// Looks whether the entry in key_ comes beside another one with its value: one that the index had
+// when the batch began, or one of the batch, which came right before it.
+Status IndexMerge::NoteSuspect(const Index& index, const DeltaEntry& entry, OrderedIterator* others,
+                               Walk* walk) {
+  if (entry.unique_bytes == 0) return Status();
+  const std::string_view unique = std::string_view(key_).substr(0, entry.unique_bytes);
+  bool beside = walk->last_put == unique;
+  if (!beside) {
+    for (others->SeekAtOrAfter(unique); others->Valid() && others->key().starts_with(unique);
+         others->Next()) {
+      if (others->key() != key_) beside = true;
+      if (beside) break;
+    }
+    CAIRN_RETURN_IF_ERROR(others->status());
+  }
+  walk->last_put.assign(unique);
+  return beside ? suspects_->Add(index.position, unique) : Status();
+}
+
+}  // namespace cairn
