@@ -369,7 +369,15 @@ AlterPlan AlterRequest::PlanAddedIndexes(const TableDescription& altered) const 
     }
     if (!CanBuild(altered, position)) return Copy();
   }
-  return {AlterPlan::Way::kBuildIndexes};
+  // Those who write do not compute virtual columns that no index has yet.
+  const bool has_virtual_part = std::any_of(
+      info_.index_add_buffer, info_.index_add_buffer + info_.index_add_count, [&](uint position) {
+        const std::vector<KeyPartLayout>& parts = altered.indexes[position].parts;
+        return std::any_of(parts.begin(), parts.end(), [&](const KeyPartLayout& part) {
+          return altered.layout.columns[part.column].is_virtual;
+        });
+      });
+  return {has_virtual_part ? AlterPlan::Way::kBuildIndexes : AlterPlan::Way::kBuildOnline};
 }
 
 AlterPlan AlterRequest::Plan() const {

@@ -18,7 +18,8 @@ struct AlterPlan {
   enum class Way : uint8_t {
     kFail,          // The statement is refused; the reason was reported with my_error.
     kCopy,          // Rows are written anew, by the server.
-    kBuildIndexes,  // Rows stay; indexes are made of them.
+    kBuildIndexes,  // Rows stay; indexes are made of them, while nobody writes.
+    kBuildOnline,   // The same, while others write.
     kInstant,       // Rows and entries stay as they are.
   };
   Way way = Way::kCopy;

@@ -32,6 +32,7 @@
 namespace cairn {
 
 class AlterRequest;
+class IndexBuild;
 struct TableDescription;
 
 // What all handlers of one table share; lives as long as the server keeps the table's definition.
@@ -373,8 +374,10 @@ class ha_rocksdb final : public handler {
   int ChangeAutoIncrement(const Alter_inplace_info& alter_info,
                           cairn::Dictionary::TableChange* change);
   int BeginIndexes(const cairn::AlterRequest& request, const TABLE& altered_table,
-                   const cairn::TableDescription& description,
+                   const cairn::TableDescription& description, bool beside_writers,
                    cairn::Dictionary::TableChange* change);
+  bool ReportFailedBuild(const cairn::Status& built, const cairn::IndexBuild& build,
+                         TABLE* altered_table);
   int IndexesAfter(const cairn::AlterRequest& request, const TABLE& altered_table,
                    const cairn::Dictionary::TableChange& change,
                    std::vector<cairn::IndexEntry>* indexes) const;

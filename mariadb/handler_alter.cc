@@ -1,6 +1,8 @@
 // ALTER TABLE in place: the rows stay where they are. What may be done so is in alter_plan.cc.
 #include <algorithm>
 #include <cstring>
+#include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,7 +24,7 @@ using cairn::StatusCode;
 namespace {
 
 // What an ALTER makes of one table or partition; belongs to the statement. Indexes that were begun
-// and did not become part of the table go with it.
+// and did not become part of the table go with it, also while others write.
 class InPlaceChange final : public inplace_alter_handler_ctx {
  public:
   explicit InPlaceChange(cairn::Dictionary::TableChange change) : change_(std::move(change)) {}
@@ -40,16 +42,39 @@ class InPlaceChange final : public inplace_alter_handler_ctx {
       change_.indexes.push_back(index.entry.id);
     }
   }
-  void SetBuiltAt(uint64_t built_at) {
-    for (cairn::IndexEntry& index : change_.added) index.built_at = built_at;
+  // What makes the new indexes; needed until they are part of the table.
+  cairn::IndexBuild& Build(std::unique_ptr<cairn::VirtualColumns> virtual_columns,
+                           const cairn::IndexBuildSettings& settings, uchar* record) {
+    virtual_columns_ = std::move(virtual_columns);
+    build_.emplace(&cairn::RunningEngine()->database(), altered_.get(), added_, settings, record,
+                   virtual_columns_.get(), change_.build.get());
+    return *build_;
+  }
+  // Null when there are no new indexes.
+  cairn::IndexBuild* build() { return build_.has_value() ? &*build_ : nullptr; }
+  // Nobody uses the table: its new indexes get what is left.
+  Status Finish() {
+    if (!build_.has_value()) return Status();
+    const Status finished = build_->Finish();
+    if (!finished.ok()) return finished;
+    for (cairn::IndexEntry& index : change_.added) index.built_at = build_->built_at();
+    return Status();
   }
   // The dictionary has the say now: the indexes are the table's or, when it could not be written,
   // are for the next start to judge.
-  void HandOver() { change_.added.clear(); }
+  void HandOver() {
+    change_.added.clear();
+    change_.build = nullptr;
+  }
   void Abandon() {
     if (change_.added.empty()) return;
     cairn::Engine* const engine = cairn::RunningEngine();
-    engine->dictionary().AbandonIndexes(std::exchange(change_.added, {}));
+    const std::vector<cairn::IndexEntry> added = std::exchange(change_.added, {});
+    if (const auto build = std::exchange(change_.build, nullptr)) {
+      engine->dictionary().AbandonBuild(build.get());
+    } else {
+      engine->dictionary().AbandonIndexes(added);
+    }
     engine->upkeep().RemoveDroppedIndexes();
   }
 
@@ -57,6 +82,8 @@ class InPlaceChange final : public inplace_alter_handler_ctx {
   cairn::Dictionary::TableChange change_;
   std::shared_ptr<const cairn::Table> altered_;
   std::vector<uint32_t> added_;
+  std::unique_ptr<cairn::VirtualColumns> virtual_columns_;
+  std::optional<cairn::IndexBuild> build_;
 };
 
 cairn::IndexBuildSettings BuildSettings(THD* thd) {
@@ -94,14 +121,11 @@ enum_alter_inplace_result ha_rocksdb::check_if_supported_inplace_alter(
     case AlterPlan::Way::kInstant:
       return HA_ALTER_INPLACE_INSTANT;
     case AlterPlan::Way::kBuildIndexes:
-      break;
+      return HA_ALTER_INPLACE_NOCOPY_LOCK;
+    case AlterPlan::Way::kBuildOnline:
+      return HA_ALTER_INPLACE_NOCOPY_NO_LOCK;
   }
-  // The server takes a shared lock for any algorithm; this answer makes it refuse the one that
-  // reads no rows.
-  if (alter_info->alter_info->algorithm(ha_thd()) == Alter_info::ALTER_TABLE_ALGORITHM_INSTANT) {
-    return HA_ALTER_INPLACE_NOCOPY_LOCK;
-  }
-  return HA_ALTER_INPLACE_SHARED_LOCK;
+  return HA_ALTER_INPLACE_NOT_SUPPORTED;
 }
 
 bool ha_rocksdb::can_convert_nocopy(const Field& field, const Column_definition& column) const {
@@ -149,27 +173,43 @@ int ha_rocksdb::ChangeAutoIncrement(const Alter_inplace_info& alter_info,
   return 0;
 }
 
-// Gives the new indexes their numbers.
+// Gives the new indexes their numbers. Beside writers those of the table know of them from now on.
 int ha_rocksdb::BeginIndexes(const cairn::AlterRequest& request, const TABLE& altered_table,
-                             const cairn::TableDescription& description,
+                             const cairn::TableDescription& description, bool beside_writers,
                              cairn::Dictionary::TableChange* change) {
   const cairn::IndexInfo& primary = engine_table_->primary().entry.info;
   std::vector<cairn::NewIndex> new_indexes;
+  std::vector<cairn::IndexLayout> layouts;
   for (uint i = 0; i < altered_table.s->keys; ++i) {
     if (!request.IsAdded(i)) continue;
     if (const int error = cairn::DescribeAddedIndex(altered_table, description, primary, i,
                                                     &new_indexes.emplace_back())) {
       return error;
     }
+    layouts.push_back(description.indexes[i]);
     if (const auto info = change->infos.find(engine_table_->primary().entry.id);
         info != change->infos.end() && primary.has_ttl_stamp) {
       new_indexes.back().ttl_seconds = info->second.ttl_seconds;
     }
   }
   if (new_indexes.empty()) return 0;
-  auto begun = cairn::RunningEngine()->dictionary().BeginIndexes(new_indexes);
-  if (!begun.ok()) return cairn::HandlerError(begun.status());
-  change->added = std::move(begun).value();
+  cairn::Engine* const engine = cairn::RunningEngine();
+  if (!beside_writers) {
+    auto begun = engine->dictionary().BeginIndexes(new_indexes);
+    if (!begun.ok()) return cairn::HandlerError(begun.status());
+    change->added = std::move(begun).value();
+  } else {
+    const Status still =
+        cairn::IndexBuild::CheckNoRowsWillChange(&engine->database(), *engine_table_);
+    if (!still.ok()) return cairn::HandlerError(still);
+    auto begun =
+        engine->dictionary().BeginBuild(change->table_name, new_indexes, std::move(layouts));
+    if (!begun.ok()) return cairn::HandlerError(begun.status());
+    change->build = std::move(begun).value();
+    for (const cairn::BuildingIndex& index : change->build->indexes()) {
+      change->added.push_back(index.entry);
+    }
+  }
   LogBegin(change->added);
   return 0;
 }
@@ -233,7 +273,12 @@ int ha_rocksdb::BeginChange(const TABLE& altered_table, Alter_inplace_info* alte
   }
   ChangeIndexRecords(ttl_seconds, added_features, &change);
   if (const int error = ChangeAutoIncrement(*alter_info, &change)) return error;
-  if (const int error = BeginIndexes(request, altered_table, *description, &change)) return error;
+  const bool beside_writers =
+      alter_info->inplace_supported == HA_ALTER_INPLACE_NOCOPY_NO_LOCK && alter_info->online;
+  if (const int error =
+          BeginIndexes(request, altered_table, *description, beside_writers, &change)) {
+    return error;
+  }
   // From here on what was begun goes with the context.
   auto* const context = new InPlaceChange(change);
   alter_info->handler_ctx = context;
@@ -256,19 +301,9 @@ int ha_rocksdb::BeginChange(const TABLE& altered_table, Alter_inplace_info* alte
   return 0;
 }
 
-bool ha_rocksdb::inplace_alter_table(TABLE* altered_table, Alter_inplace_info* alter_info) {
-  auto* const context = static_cast<InPlaceChange*>(alter_info->handler_ctx);
-  if (context == nullptr || context->added().empty()) return false;
-  cairn::Session& session = cairn::Session::Of(ha_thd());
-  cairn::ScopedWaitObserver observer(&session);
-  VirtualColumns virtual_columns(this, context->altered());
-  cairn::IndexBuild build(&cairn::RunningEngine()->database(), context->altered(), context->added(),
-                          BuildSettings(ha_thd()), table->record[0], &virtual_columns);
-  const Status built = build.Run();
-  if (built.ok()) {
-    context->SetBuiltAt(build.built_at());
-    return false;
-  }
+// Reports why indexes could not be built; true, for the server.
+bool ha_rocksdb::ReportFailedBuild(const Status& built, const cairn::IndexBuild& build,
+                                   TABLE* altered_table) {
   if (built.code() == StatusCode::kDuplicateKey) {
     memcpy(altered_table->record[0], table->record[0], table->s->reclength);
     print_keydup_error(altered_table, &altered_table->key_info[build.duplicate_index()], MYF(0));
@@ -279,7 +314,20 @@ bool ha_rocksdb::inplace_alter_table(TABLE* altered_table, Alter_inplace_info* a
   return true;
 }
 
-bool ha_rocksdb::commit_inplace_alter_table(TABLE*, Alter_inplace_info* alter_info, bool commit) {
+bool ha_rocksdb::inplace_alter_table(TABLE* altered_table, Alter_inplace_info* alter_info) {
+  auto* const context = static_cast<InPlaceChange*>(alter_info->handler_ctx);
+  if (context == nullptr || context->added().empty()) return false;
+  cairn::Session& session = cairn::Session::Of(ha_thd());
+  cairn::ScopedWaitObserver observer(&session);
+  cairn::IndexBuild& build =
+      context->Build(std::make_unique<VirtualColumns>(this, context->altered()),
+                     BuildSettings(ha_thd()), table->record[0]);
+  const Status built = build.Run();
+  return !built.ok() && ReportFailedBuild(built, build, altered_table);
+}
+
+bool ha_rocksdb::commit_inplace_alter_table(TABLE* altered_table, Alter_inplace_info* alter_info,
+                                            bool commit) {
   if (!commit) {
     // Each partition by itself. One that was not prepared has no context.
     auto* const context = static_cast<InPlaceChange*>(alter_info->handler_ctx);
@@ -293,11 +341,18 @@ bool ha_rocksdb::commit_inplace_alter_table(TABLE*, Alter_inplace_info* alter_in
          ++context) {
       contexts.push_back(static_cast<InPlaceChange*>(*context));
     }
-    alter_info->group_commit_ctx = nullptr;
   } else {
     contexts.push_back(static_cast<InPlaceChange*>(alter_info->handler_ctx));
   }
   cursor_->Close();
+  {
+    cairn::ScopedWaitObserver observer(&cairn::Session::Of(ha_thd()));
+    for (InPlaceChange* context : contexts) {
+      const Status finished = context->Finish();
+      if (!finished.ok()) return ReportFailedBuild(finished, *context->build(), altered_table);
+    }
+  }
+  alter_info->group_commit_ctx = nullptr;
   std::vector<cairn::Dictionary::TableChange> changes;
   for (InPlaceChange* context : contexts) {
     changes.push_back(context->change());
