@@ -5,7 +5,7 @@
 // and whoever opens it from then on writes what changes into deltas (index_delta.h). The rows are
 // scanned, sorted and ingested (index_scan.h), the deltas are merged in rounds (index_merge.h), and
 // what is left when nobody uses the table again is merged by Finish(). Then the dictionary makes
-// the indexes part of the table (Dictionary::ChangeIndexes).
+// the indexes part of the table (Dictionary::ChangeTables).
 #pragma once
 
 #include <cstdint>
