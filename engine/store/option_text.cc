@@ -107,6 +107,14 @@ Status CheckSign(const std::string& name, const std::string& value, const Option
   return Status(StatusCode::kInvalidArgument, name + "=" + value + ": must not be negative");
 }
 
+// With that option RocksDB's own iterators write down deletions of ranges that they have found row
+// by row. Compactions then forget the rows' own, and reads here look for no deletions of ranges.
+Status CheckRangeConversion(const rocksdb::ColumnFamilyOptions& options) {
+  if (options.min_tombstones_for_range_conversion == 0) return Status();
+  return Status(StatusCode::kInvalidArgument,
+                "min_tombstones_for_range_conversion: must be 0, as deleted rows would come back");
+}
+
 Status CheckTableOptions(const std::string& text, const rocksdb::TableFactory* factory) {
   OptionMap options;
   CAIRN_RETURN_IF_ERROR(
@@ -170,6 +178,7 @@ Result<rocksdb::ColumnFamilyOptions> ApplyOptionText(const rocksdb::ColumnFamily
     } else if (IsNegative(value)) {
       CAIRN_RETURN_IF_ERROR(CheckSign(name, value, Describe(next)));
     }
+    CAIRN_RETURN_IF_ERROR(CheckRangeConversion(next));
     options = std::move(next);
   }
   return options;

@@ -88,6 +88,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "block_size=-1: must not be negative"},
         BadText{"write_buffer_size=-1", "", "write_buffer_size=-1: must not be negative"},
         BadText{"", "cf1={target_file_size_base=-4m}", "must not be negative"},
+        BadText{"min_tombstones_for_range_conversion=4", "", "must be 0"},
         BadText{"write_buffer_size=1m;;target_file_size_base=1m", "", "Unexpected char"},
         BadText{"block_based_table_factory={block_size=4096", "", "curly braces"},
         BadText{"", "cf1={write_buffer_size=1m};;cf2={write_buffer_size=1m}", ";cf2"},
