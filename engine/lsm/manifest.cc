@@ -36,13 +36,32 @@ Result<std::string> CurrentManifest(rocksdb::Env* env, const std::string& direct
   return directory + "/" + name;
 }
 
-// The edits of a manifest, applied one after the other. Edits of an atomic group count even where
-// the group is not complete: this engine flushes families one by one.
+// The edits of a manifest, applied one after the other. Those of an atomic group count together or,
+// where a crash has cut the group off, not at all: a bulk load into several column families is one.
 class Edits {
  public:
-  Status Apply(const rocksdb::Slice& record) {
+  Status Add(const rocksdb::Slice& record) {
     rocksdb::VersionEdit edit;
     CAIRN_RETURN_IF_ERROR(FromRocksDb(edit.DecodeFrom(record)));
+    CAIRN_RETURN_IF_ERROR(FromRocksDb(group_.AddEdit(&edit)));
+    if (!edit.IsInAtomicGroup()) return Apply(edit);
+    if (!group_.IsFull()) return Status();
+    for (const rocksdb::VersionEdit& member : group_.replay_buffer()) {
+      CAIRN_RETURN_IF_ERROR(Apply(member));
+    }
+    group_.Clear();
+    return Status();
+  }
+
+  Manifest Result() const {
+    Manifest manifest;
+    manifest.oldest_needed_log = oldest_needed_log_;
+    for (const auto& [number, family] : families_) manifest.families.push_back(family);
+    return manifest;
+  }
+
+ private:
+  Status Apply(const rocksdb::VersionEdit& edit) {
     if (edit.HasMinLogNumberToKeep()) {
       oldest_needed_log_ = std::max(oldest_needed_log_, edit.GetMinLogNumberToKeep());
     }
@@ -61,14 +80,7 @@ class Edits {
     return Status();
   }
 
-  Manifest Result() const {
-    Manifest manifest;
-    manifest.oldest_needed_log = oldest_needed_log_;
-    for (const auto& [number, family] : families_) manifest.families.push_back(family);
-    return manifest;
-  }
-
- private:
+  rocksdb::AtomicGroupReadBuffer group_;      // The one that is being read, if any.
   std::map<uint32_t, FamilyFiles> families_;  // By number.
   uint64_t oldest_needed_log_ = 0;
 };
@@ -103,7 +115,7 @@ Result<Manifest> ReadManifest(rocksdb::Env* env, const std::string& directory) {
   rocksdb::Slice record;
   std::string scratch;
   while (damage.status().ok() && reader.ReadRecord(&record, &scratch)) {
-    CAIRN_RETURN_IF_ERROR(edits.Apply(record).WithContext("reading " + path));
+    CAIRN_RETURN_IF_ERROR(edits.Add(record).WithContext("reading " + path));
   }
   CAIRN_RETURN_IF_ERROR(FromRocksDb(damage.status()).WithContext("reading " + path));
   return edits.Result();
