@@ -33,6 +33,7 @@ struct BlockView {
   const char* Restart(int64_t i) const { return begin + LoadNumber<uint32_t>(restarts + 4 * i); }
 };
 
+// False: it is no block, or is laid out in another way.
 inline bool OpenBlock(std::string_view block, BlockView* view) {
   constexpr size_t kFooter = sizeof(uint32_t);
   if (block.size() < kFooter) return false;
@@ -43,7 +44,8 @@ inline bool OpenBlock(std::string_view block, BlockView* view) {
     return false;
   }
   *view = {block.data(), footer - size_t{restart_count} * sizeof(uint32_t), restart_count};
-  return true;
+  // Newer formats (8) may keep what all keys begin with before the first entry, whose key lacks it.
+  return LoadNumber<uint32_t>(view->restarts) == 0;
 }
 
 template <typename Number>

@@ -41,9 +41,12 @@ class BlockBuilder {
     last_ = key;
   }
 
-  std::string Finish() const {
-    std::string block = bytes_;
-    for (const uint32_t restart : restarts_) Append(restart, &block);
+  // `begin`: bytes before the first entry.
+  std::string Finish(const std::string& begin = "") const {
+    std::string block = begin + bytes_;
+    for (const uint32_t restart : restarts_) {
+      Append(static_cast<uint32_t>(begin.size() + restart), &block);
+    }
     Append(static_cast<uint32_t>(restarts_.size()), &block);
     return block;
   }

@@ -110,6 +110,32 @@ TEST(FindBlock, EntriesBetweenRestartsAreUnknown) {
             BlockSearch::kUnknown);
 }
 
+// Without their begin keys would seem to be behind the one that is wanted, which would be absent.
+TEST(BlockSearch, KeysWhoseBeginLiesElsewhereAreUnknown) {
+  const std::string begin("\0\0\1\5", 4);
+  const std::string key = begin + "\x80 row";
+  BlockBuilder block(/*interval=*/4, /*values_have_sizes=*/true);
+  block.Add(VersionOf("\x80 row", 5, 1), "value");
+  BlockBuilder whole_keys(/*interval=*/4, /*values_have_sizes=*/true);
+  whole_keys.Add(VersionOf(key, 5, 1), "value");
+  const BlockKey wanted(key, 9, KeyOrder::kAscending);
+  BlockEntry entry;
+  EXPECT_EQ(FindVersion(Exactly(whole_keys.Finish()).view(), nullptr, wanted, &entry),
+            BlockSearch::kFound);
+  EXPECT_EQ(FindVersion(Exactly(block.Finish(begin)).view(), nullptr, wanted, &entry),
+            BlockSearch::kUnknown);
+
+  BlockBuilder index(/*interval=*/1, /*values_have_sizes=*/false);
+  index.Add("\x80 row", std::string("\0\1", 2));
+  const Exactly bytes(index.Finish(begin));
+  const IndexLayout layout = {
+      .keys_have_versions = false, .values_have_sizes = false, .has_whole_keys = true};
+  BlockPlace place;
+  EXPECT_EQ(FindBlock(bytes.view(), layout, wanted, &place), BlockSearch::kUnknown);
+  IndexEntry first;
+  EXPECT_EQ(ReadIndexEntry(bytes.view(), layout, 0, &first), BlockSearch::kUnknown);
+}
+
 // Whatever bytes there are, nothing beside them is read, and what is found lies in them.
 TEST(BlockSearch, DamageIsSurvived) {
   std::mt19937 random(20261124);

@@ -150,6 +150,8 @@ TEST(BlockWalk, RefusesWhatIsNoBlock) {
   EXPECT_FALSE(walk.Open("", nullptr));
   EXPECT_FALSE(walk.Open("abc", nullptr));
   EXPECT_FALSE(walk.Open(std::string_view("\0\0\0\0", 4), nullptr)) << "no restarts";
+  const Exactly without_begin(builder.Finish("what all keys begin with"));
+  EXPECT_FALSE(walk.Open(without_begin.view(), nullptr));
   EXPECT_EQ(walk.value(), "value") << "it stands where it stood";
 }
 
