@@ -335,6 +335,7 @@ inline auto AllLayouts() {
       Layout{.name = "WithPrefixes", .prefix = true},
       Layout{.name = "ReverseWithPrefixes", .reverse = true, .prefix = true},
       Layout{.name = "OldFormat", .format_version = 2},
+      Layout{.name = "NewestFormat", .format_version = 7},
       Layout{.name = "ShortRestarts", .restart_interval = 1},
       Layout{.name = "ShortSuccessors",
              .change =
