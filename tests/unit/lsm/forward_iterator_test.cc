@@ -29,6 +29,7 @@ std::string KeyOf(int number) { return {'\0', '\0', '\1', '\0', static_cast<char
 class ForwardIteratorTest : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
+    rocksdb::SetPerfLevel(rocksdb::PerfLevel::kDisable);  // As sessions do.
     DatabaseOptions options = disk_.Options();
     options.column_family.max_sequential_skip_in_iterations = 3;
     // A level has several files.
