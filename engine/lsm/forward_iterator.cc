@@ -11,6 +11,7 @@
 #include "engine/lsm/file_scan.h"
 #include "engine/lsm/key_order.h"
 #include "engine/lsm/memtable_tree.h"
+#include "engine/lsm/read_options.h"
 #include "engine/lsm/rocksdb_internals.h"
 #include "engine/lsm/run_merge.h"
 #include "rocksdb/perf_level.h"
@@ -411,12 +412,12 @@ void ForwardIterator::FindVisible(bool pass_key) {
   }
 }
 
-// Whether `options` asks for nothing that only RocksDB's own iterator knows.
+// Whether `options` asks for nothing that only RocksDB's own iterator knows (read_options.h).
 bool IsForForwardIterator(const rocksdb::ReadOptions& options) {
   return !options.tailing && !options.prefix_same_as_start && !options.pin_data &&
          options.timestamp == nullptr && options.iter_start_ts == nullptr &&
          !options.allow_unprepared_value && !options.auto_refresh_iterator_with_snapshot &&
-         !options.async_io && options.read_tier == rocksdb::kReadAllTier &&
+         !options.async_io && !options.table_filter && options.read_tier == rocksdb::kReadAllTier &&
          // Whoever collects figures of a thread wants to see what RocksDB counts.
          rocksdb::GetPerfLevel() <= rocksdb::PerfLevel::kDisable;
 }

@@ -14,6 +14,7 @@
 #include "engine/lsm/cached_block.h"
 #include "engine/lsm/comparator.h"
 #include "engine/lsm/point_table.h"
+#include "engine/lsm/read_options.h"
 #include "engine/lsm/rocksdb_internals.h"
 #include "engine/lsm/table_hold.h"
 #include "engine/lsm/ticker.h"
@@ -392,7 +393,8 @@ bool Reader::ReadData(OpenFile* open, const BlockPlace& place) {
   return true;
 }
 
-// Whether `options` and the family ask for nothing that only RocksDB's own look-up knows.
+// Whether `options` (read_options.h) and the family ask for nothing that only RocksDB's own look-up
+// knows.
 bool IsForReader(const rocksdb::ReadOptions& options, const rocksdb::ColumnFamilyData& family) {
   const rocksdb::Statistics* const statistics = family.ioptions().stats;
   return options.read_tier == rocksdb::kReadAllTier && options.timestamp == nullptr &&

@@ -7,6 +7,8 @@
 #include <map>
 #include <optional>
 #include <random>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/codec/dictionary_record.h"
@@ -314,6 +316,33 @@ TEST_P(ForwardIteratorTest, ShowsKeysThatAreShorterThanAnIndexNumber) {
     EXPECT_EQ(entries, keys.size() - 1);
     ASSERT_NO_FATAL_FAILURE(Walk(options, /*only_forward=*/false));
   }
+}
+
+// Who chooses files by their properties gets the entries of those alone.
+TEST_P(ForwardIteratorTest, LeavesTheChoiceOfFilesToRocksDb) {
+  rocksdb::DB* const db = database_->rocksdb();
+  for (int i = 0; i < kKeys; ++i) {
+    ASSERT_TRUE(db->Put(rocksdb::WriteOptions(), family_->handle, KeyOf(i), "value").ok());
+  }
+  ASSERT_TRUE(db->Flush(rocksdb::FlushOptions(), family_->handle).ok());
+  std::string lower = KeyOf(0);
+  std::string upper = KeyOf(kKeys);
+  if (family_->reverse) std::swap(lower, upper);
+  const rocksdb::Slice lower_bound(lower);
+  const rocksdb::Slice upper_bound(upper);
+  rocksdb::ReadOptions options;
+  options.iterate_lower_bound = &lower_bound;
+  options.iterate_upper_bound = &upper_bound;
+  options.ignore_range_deletions = true;
+  const auto has_entries = [&] {
+    const auto iterator = NewForwardIterator(db, family_->handle, options);
+    iterator->Seek(lower);
+    EXPECT_TRUE(iterator->status().ok());
+    return iterator->Valid();
+  };
+  EXPECT_TRUE(has_entries());
+  options.table_filter = [](const rocksdb::TableProperties&) { return false; };
+  EXPECT_FALSE(has_entries());
 }
 
 // Who collects figures of a thread sees those of RocksDB.
