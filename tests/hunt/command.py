@@ -33,6 +33,7 @@ PARTS: dict[str, str] = {
     "sessions": "tests.hunt.sessions.part",
     "partitions": "tests.hunt.partitions.part",
     "definitions": "tests.hunt.definitions.part",
+    "alters": "tests.hunt.alters.part",
     "replica": "tests.hunt.replica.part",
     "power": "tests.power.part",
 }

@@ -157,7 +157,7 @@ class Part:
     purpose: str
     # Returns when the context is over. An exception that leaves it is a finding as well.
     run: Callable[[Context], None]
-    # The time in ./cairn test, where all parts together have four minutes; 0: it is not run there.
+    # The time in ./cairn test, where all parts have 260 s together; 0: it is not run there.
     short_s: float = 25.0
     # The options of ./cairn hunt for controls that it understands: "durability", "plugin".
     accepts: frozenset[str] = frozenset()

@@ -1,0 +1,1 @@
+"""The part `alters`: chains of ALTER TABLE, compared with copies that InnoDB makes."""
