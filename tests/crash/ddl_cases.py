@@ -160,6 +160,19 @@ CASES = (
         short=True,
     ),
     Case(
+        "alter-columns",
+        "ALTER TABLE crash_a.t1 ADD COLUMN d INT NOT NULL DEFAULT 7 FIRST, DROP COLUMN c, "
+        "DROP KEY c, ALGORITHM=INSTANT",
+        _T1,
+        short=True,
+    ),
+    Case(
+        "alter-columns-partitioned",
+        "ALTER TABLE crash_a.t1 ADD COLUMN d INT NOT NULL DEFAULT 7 AFTER id, "
+        "MODIFY c VARCHAR(300), DROP KEY c, ALGORITHM=INSTANT",
+        _PARTS,
+    ),
+    Case(
         "alter-instant-rename",
         "ALTER TABLE crash_a.t1 RENAME COLUMN c TO d, DROP KEY k, RENAME TO crash_a.t9, "
         "ALGORITHM=INSTANT",

@@ -138,7 +138,7 @@ class Dictionary:
         wrong += [f"drop mark of index {i} without its record" for i in sorted(dropped - indexes)]
         unfinished = self.by_index.get("unfinished", set()) - dropped
         wrong += [f"unfinished index {i}" for i in sorted(unfinished)]
-        for kind in ("auto_increment", "statistics"):
+        for kind in ("auto_increment", "statistics", "layouts"):
             left = self.by_index.get(kind, set()) - indexes
             wrong += [f"{kind} record of index {i}, which does not exist" for i in sorted(left)]
         paths = {_version_path(name) for name in self.tables}

@@ -55,6 +55,8 @@ bool Print(std::string_view key, std::string_view value) {
       return of_index("auto_increment");
     case DictionaryRecordType::kIndexStatistics:
       return of_index("statistics");
+    case DictionaryRecordType::kLayoutHistory:
+      return of_index("layouts");
     case DictionaryRecordType::kColumnFamily:
     case DictionaryRecordType::kBinlogPosition:
     case DictionaryRecordType::kMaxIndexNumber:
