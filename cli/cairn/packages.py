@@ -52,6 +52,7 @@ FONTS = Group("texts in pictures", ("fonts-dejavu-core",))
 COUNTING = Group("counting instructions", ("valgrind",))
 BROWSER = Group("looking at reports", ("chromium-headless-shell", "fonts-dejavu-core"))
 FUSE = Group("cutting the power of a file system", ("fuse3", "libfuse3-dev", "pkg-config"))
+SCHEMA_TOOLS = Group("changing tables online", ("percona-toolkit",))
 LINT = Group("checking the code", ("clang-format", "clang-tidy-14", "shellcheck"))
 
 # Stands for whichever package has a cargo that is new enough.

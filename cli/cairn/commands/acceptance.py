@@ -156,6 +156,27 @@ def acceptance_monitoring() -> None:
     sys.exit(command.run())
 
 
+@acceptance.command("schema-tools")
+@click.option(
+    "--seconds",
+    type=click.FloatRange(0),
+    default=5.0,
+    show_default=True,
+    help="Clients write at least so long for each change.",
+)
+@click.option("--rows", type=click.IntRange(1000), default=20_000, show_default=True)
+@click.option("--seed", type=int, help="Repeat the choices of an earlier run.")
+@click.option("--tool", metavar="NAME", help="Use one tool.")
+@click.option("--engine", type=click.Choice(["ROCKSDB", "InnoDB"], case_sensitive=False))
+def acceptance_schema_tools(
+    seconds: float, rows: int, seed: int | None, tool: str | None, engine: str | None
+) -> None:
+    """Let pt-online-schema-change, gh-ost and pt-archiver change a table while clients write."""
+    from tests.acceptance.schema_tools import command
+
+    sys.exit(command.run(seconds, seed, tool, engine, rows))
+
+
 @acceptance.command("memory")
 @click.option("--rows", type=click.IntRange(1000), default=250_000, show_default=True)
 @click.option("--seconds", type=click.IntRange(10), default=120, show_default=True)

@@ -1,0 +1,1 @@
+"""./cairn acceptance schema-tools: what others have written to change tables online."""
