@@ -8,7 +8,7 @@ import pytest
 from cairn.errors import CairnError
 from tests.hunt.alters import look, play
 from tests.hunt.alters.chain import Alter, Chain, Chains, Change, Maintenance, Snapshot
-from tests.hunt.alters.column_types import Type, changed_type, literal, random_type
+from tests.hunt.alters.column_types import Type, changed_type, enlarged_type, literal, random_type
 from tests.hunt.alters.operations import Clause, Operations
 from tests.hunt.alters.play import Over, Player
 from tests.hunt.alters.rows import Changes, Insert
@@ -107,6 +107,21 @@ def test_types_change_within_a_family_mostly_and_have_literals():
     assert kept > 1700
 
 
+def test_types_that_are_enlarged_keep_their_kind():
+    chance = Random(4)
+    enlarged = [
+        (old, enlarged_type(chance, old)) for old in (random_type(chance) for _ in range(999))
+    ]
+    for old, new in enlarged:
+        if new is not None:
+            assert (new.family, new.unsigned, new.collation) == (
+                *(old.family, old.unsigned, old.collation),
+            )
+            assert new.size >= old.size and new.members[: len(old.members)] == old.members
+            assert new != old
+    assert sum(new is not None for _, new in enlarged) > 500
+
+
 def test_a_definition_follows_its_statements():
     swapped = TABLE.renamed({"a": "id", "id": "a"})
     assert swapped.names() == ["a", "id", "v"]
@@ -167,6 +182,11 @@ def test_tables_that_are_not_alike_are_trouble():
     assert compared() == ""
     other = Answer((f"t,{SHOWN.format(engine='ROCKSDB').replace('20', '21')}",))
     assert compared(SHOW_CREATE_TABLE=other) == "another definition"
+    index, other = "  KEY `k` (`a`(3),`id`),\n", "  KEY `hidden` (`v`) IGNORED,\n"
+    swapped = SHOWN.format(engine="ROCKSDB").replace(index, "").replace(other, other + index)
+    assert compared(SHOW_CREATE_TABLE=Answer((f"t,{swapped}",))) == ""
+    without = Answer((f"t,{swapped.replace(index, '')}",))
+    assert compared(SHOW_CREATE_TABLE=without) == "another definition"
     assert compared(SELECT=Answer(("1,a,1",))) == "rows: rows too many"
     by_key = {"SELECT `a`, `id` FROM t FORCE": Answer(("a,1",))}
     assert compared(**by_key) == "rows of an index: rows too many"

@@ -78,7 +78,7 @@ class Type:
 def _text(chance: Random) -> Type:
     pairs = COMMON_COLLATIONS if chance.random() < 0.8 else COLLATIONS
     character_set, name = chance.choice(pairs)
-    base = chance.choice(["VARCHAR", "VARCHAR", "VARCHAR", "CHAR", *TEXTS[:3]])
+    base = chance.choice(["VARCHAR"] * 5 + ["CHAR", *TEXTS[:3]])
     size: tuple[int, ...] = ()
     if base == "VARCHAR":
         size = (chance.choice(LENGTHS),)
@@ -176,6 +176,26 @@ def changed_type(chance: Random, old: Type) -> Type:
         character_set, collation = chance.choice(COMMON_COLLATIONS)
         return replace(old, character_set=character_set, collation=collation)
     return _resized(chance, old)
+
+
+def enlarged_type(chance: Random, old: Type) -> Type | None:
+    """A type of the same kind that holds more; None where there is none."""
+    if old.family == "integer" and old.base != "BIGINT":
+        return replace(old, base=chance.choice(INTEGERS[INTEGERS.index(old.base) + 1 :]))
+    if old.family == "members":
+        new = next(each for each in ("new", "n2", "n3", "n4", "n5") if each not in old.members)
+        return replace(old, members=(*old.members, new)) if "n4" not in old.members else None
+    if old.base == "DECIMAL":
+        return replace(old, size=(old.size[0] + chance.choice([1, 2, 9]), old.size[1]))
+    if old.base in ("VARCHAR", "VARBINARY"):
+        longer = [length for length in LENGTHS if length > old.size[0]]
+        return replace(old, size=(chance.choice(longer),)) if longer else None
+    if old.base in ("CHAR", "BINARY"):
+        return replace(old, size=(old.size[0] + chance.choice([1, 3, 8]),))
+    for bases in (TEXTS, BLOBS):
+        if old.base in bases[:-1]:
+            return replace(old, base=chance.choice(bases[bases.index(old.base) + 1 :]))
+    return None
 
 
 def _resized(chance: Random, old: Type) -> Type:

@@ -133,7 +133,7 @@ def compare(ours: Session, theirs: Session, *, at_points: bool = True) -> Troubl
         return Trouble(f"InnoDB's table does not open: error {right.error}", str(right))
     if kind := difference(Answer(error=right.error), Answer(error=given.error)):
         return Trouble(f"SHOW CREATE TABLE: {kind}", str(given))
-    if given.rows != right.rows:
+    if _unordered(given.rows) != _unordered(right.rows):
         return Trouble("another definition", _lines(given.rows, right.rows))
     asked = questions(right)
     found = ours.run([Script((each.sql("t", each.hint),)) for each in asked])
@@ -144,6 +144,16 @@ def compare(ours: Session, theirs: Session, *, at_points: bool = True) -> Troubl
     if at_points and (trouble := _compare_points(ours, theirs, right)):
         return trouble
     return check(ours)
+
+
+def _unordered(lines: tuple[str, ...]) -> list[str]:
+    """The definition with its indexes in the order of their names.
+
+    DROP INDEX and ADD INDEX of the same one is nothing to the server, unless it copies.
+    """
+    plain = [line.rstrip(",") for line in lines]
+    keys = [line for line in plain if _KEY.match(line)]
+    return [line for line in plain if not _KEY.match(line)] + sorted(keys)
 
 
 def _compare_points(ours: Session, theirs: Session, shown: Answer) -> Trouble | None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from random import Random
 
-from tests.hunt.alters.column_types import COMMON_COLLATIONS, changed_type, constant
+from tests.hunt.alters.column_types import COMMON_COLLATIONS, changed_type, constant, enlarged_type
 from tests.hunt.alters.tables import (
     TTLS,
     Column,
@@ -42,7 +42,7 @@ class Operations:
 
     def draw(self) -> tuple[Clause, ...]:
         """The clauses of a statement; `table` is then as it will be."""
-        count = self._chance.choice([1, 1, 1, 1, 2, 2, 3, 4])
+        count = self._chance.choice([1, 1, 1, 1, 1, 1, 2, 2, 3, 4])
         clauses: list[Clause] = []
         while len(clauses) < count:
             [draw] = self._chance.choices(list(_WEIGHTS), list(_WEIGHTS.values()))
@@ -152,6 +152,22 @@ class Operations:
             place = ""
         text = f"MODIFY {new.ddl()} {place}".rstrip()
         return (Clause(text, "MODIFY"),), self.table.with_column(new, place)
+
+    def enlarge(self) -> Drawn | None:
+        """MODIFY that only makes a column hold more, of a VARCHAR mostly."""
+        free = [column for column in self.table.columns if column.name not in self._touched]
+        texts = [column for column in free if column.type.base == "VARCHAR"]
+        if texts and self._chance.random() < 0.6:
+            free = texts
+        if not free:
+            return None
+        column = self._chance.choice(free)
+        of = enlarged_type(self._chance, column.type)
+        if of is None:
+            return None
+        self._touched.add(column.name)
+        new = replace(column, type=of)
+        return (Clause(f"MODIFY {new.ddl()}", "MODIFY"),), self.table.with_column(new, "")
 
     def rename_column(self) -> Drawn | None:
         """RENAME COLUMN, of two by each other's names as well."""
@@ -313,8 +329,9 @@ class Operations:
 
 _WEIGHTS: dict[Callable[[Operations], Drawn | None], float] = {
     Operations.add_column: 20,
-    Operations.drop_column: 10,
-    Operations.modify: 30,
+    Operations.drop_column: 18,
+    Operations.modify: 25,
+    Operations.enlarge: 20,
     Operations.rename_column: 6,
     Operations.set_default: 4,
     Operations.add_index: 10,
