@@ -2,10 +2,10 @@
 
 import random
 import time
+from dataclasses import replace
 
 import pytest
 
-from dataclasses import replace
 from tests.hunt import actors, stage
 from tests.hunt.actors import Answer, innodb_waits
 from tests.hunt.sessions import generate, script, storm
