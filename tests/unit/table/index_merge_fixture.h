@@ -167,7 +167,9 @@ class IndexMergeTest : public TableFixture {
 
   Status Publish() {
     CAIRN_RETURN_IF_ERROR(build_->Finish());
-    Dictionary::TableChange change{"db.t", {}, {}, state_};
+    Dictionary::TableChange change;
+    change.table_name = "db.t";
+    change.build = state_;
     for (const IndexEntry& index : altered_->definition().indexes)
       change.indexes.push_back(index.id);
     for (const BuildingIndex& building : state_->indexes()) {
