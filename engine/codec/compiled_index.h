@@ -81,6 +81,10 @@ struct IndexCodec::Compiled {
   Damage ConsumeIndexNumber(ByteReader* key) const;
   Damage DecodeEntry(const DecodePlan::Steps& steps, std::string_view key, std::string_view value,
                      uint8_t* record, ChecksumFinding* checksums) const;
+  // Leaves no BLOB of the record dangling. Errors: what the damage or the finding is told as.
+  [[gnu::noinline]] Status FailedRead(const DecodePlan::Steps& steps, Damage damage,
+                                      ChecksumFinding checksums, std::string_view key,
+                                      uint8_t* record) const;
   Damage DecodeVersions(VersionedReads* versions, std::string_view null_bits,
                         std::string_view value, ByteReader* rest, uint8_t* record) const;
   Damage VerifyLeftover(std::string_view leftover, std::string_view key, std::string_view value,

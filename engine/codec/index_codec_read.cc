@@ -173,10 +173,16 @@ Status IndexCodec::Decode(const DecodePlan& plan, std::string_view key, std::str
   const Damage damage = compiled_->DecodeEntry(*plan.steps_, key, value, record, checksums);
   if (damage == Damage::kNone && *checksums <= ChecksumFinding::kMatch) [[likely]]
     return Status();
-  ClearBlobs(plan.steps_->column_steps, record);
-  if (plan.steps_->versions != nullptr) plan.steps_->versions->ClearWantedBlobs(record);
-  return damage != Damage::kNone ? compiled_->Corruption(damage, key)
-                                 : compiled_->ChecksumMismatch(*checksums, key);
+  return compiled_->FailedRead(*plan.steps_, damage, *checksums, key, record);
+}
+
+// Apart from Decode(), so that that stays small enough to be part of its callers.
+Status IndexCodec::Compiled::FailedRead(const DecodePlan::Steps& steps, Damage damage,
+                                        ChecksumFinding checksums, std::string_view key,
+                                        uint8_t* record) const {
+  ClearBlobs(steps.column_steps, record);
+  if (steps.versions != nullptr) steps.versions->ClearWantedBlobs(record);
+  return damage != Damage::kNone ? Corruption(damage, key) : ChecksumMismatch(checksums, key);
 }
 
 // The general case: parts in another order, or in another segment format.
