@@ -361,6 +361,11 @@ bool ha_rocksdb::commit_inplace_alter_table(TABLE* altered_table, Alter_inplace_
   cairn::Engine* const engine = cairn::RunningEngine();
   const Status changed = engine->dictionary().ChangeTables(changes);
   if (!changed.ok()) {
+    // Where RocksDB goes on writing, it has not written this; those who write must not go on for
+    // indexes that never come.
+    for (const cairn::Dictionary::TableChange& change : changes) {
+      if (change.build != nullptr) engine->dictionary().AbandonBuild(change.build.get());
+    }
     print_error(cairn::HandlerError(changed), MYF(0));
     return true;
   }
