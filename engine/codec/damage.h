@@ -23,6 +23,7 @@ enum class [[nodiscard]] Damage : uint8_t{
     kShortValue,        // The value ends inside a column.
     kLongValue,         // Bytes that are no checksum chunk follow the last column.
     kBadNullBits,       // A bit beyond the nullable columns is set.
+    kMissingValue,      // A column that may not be NULL any more is NULL.
     kBadExtension,      // Neither an extension nor a checksum chunk follows the base columns.
     kBadRowVersion,     // The row has a layout version in which it would have no extension.
 };
@@ -60,6 +61,8 @@ constexpr std::string_view ToString(Damage damage) {
       return "bytes follow the last column";
     case Damage::kBadNullBits:
       return "a NULL bit beyond the nullable columns is set";
+    case Damage::kMissingValue:
+      return "a NOT NULL column is NULL";
     case Damage::kBadExtension:
       return "what follows the base columns is no extension";
     case Damage::kBadRowVersion:

@@ -74,9 +74,9 @@ bool KeepsBytes(const ColumnShape& from, const ColumnShape& to) {
                                            : from.image_bytes == to.image_bytes;
 }
 
-// Whether a value of `from` makes one of `to`, whatever it is.
+// Whether a value of `from` makes one of `to`, whatever it is, but for NULL.
 bool Widens(const ColumnShape& from, const ColumnShape& to) {
-  if (from.is_in_key || to.is_in_key || (from.is_nullable && !to.is_nullable)) return false;
+  if (from.is_in_key || to.is_in_key) return false;
   if (from.type == ColumnType::kUnsignedInteger && to.type == ColumnType::kSignedInteger) {
     return from.image_bytes < to.image_bytes;
   }

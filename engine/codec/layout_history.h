@@ -92,11 +92,12 @@ class LayoutHistory {
                                     std::vector<uint32_t> logical);
 
   // That of the table whose rows shall be `row` from now on; `origins` tells where each of these
-  // columns comes from. Present columns that none comes from are dropped. A column may be made
-  // nullable, and its type be changed where every value stays what it is: a wider integer, ENUM or
-  // SET, a longer CHAR or VARCHAR, a BLOB with a longer length, another collation. The caller
-  // answers for what the shapes do not show: that the old bytes mean the same in the new character
-  // set, that the members of an ENUM stay in place, that a type of 4 bytes is no date.
+  // columns comes from. Present columns that none comes from are dropped. A column may become
+  // nullable or NOT NULL, and its type be changed where every value stays what it is: a wider
+  // integer, ENUM or SET, a longer CHAR or VARCHAR, a BLOB with a longer length, another collation.
+  // The caller answers for what the shapes do not show: that the old bytes mean the same in the new
+  // character set, that the members of an ENUM stay in place, that a type of 4 bytes is no date,
+  // that no row has NULL in a column that becomes NOT NULL (one that has it is damaged then).
   // The version rises by one, but not if rows keep their bytes (another order, a longer VARCHAR).
   // Errors: kNotSupported (a change that old rows cannot follow, a column of the primary key, the
   // limits), kInvalidArgument (origins that make no sense, an absent image that is no value of its

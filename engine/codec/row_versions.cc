@@ -39,10 +39,13 @@ Damage ReadNullBits(size_t null_count, ByteReader* value, std::string_view* bits
   return is_valid ? Damage::kNone : Damage::kBadNullBits;
 }
 
-void SetNull(const ColumnStep& to, uint8_t* record) {
+// Not of a column that has become NOT NULL since.
+Damage SetNull(const ColumnStep& to, uint8_t* record) {
+  if (to.record_null_mask == 0) return Damage::kMissingValue;
   record[to.record_null_offset] |= to.record_null_mask;
   FillNull(to.null_image, to.kind == Kind::kVarchar ? to.length_bytes : to.image_bytes,
            record + to.image_offset);
+  return Damage::kNone;
 }
 
 }  // namespace
@@ -151,7 +154,7 @@ Damage VersionedReads::DecodeOther(uint16_t version, std::string_view null_bits,
   }
   for (const AbsentColumn& column : steps.absent) {
     if (column.image->kind == AbsentImage::Kind::kNull) {
-      SetNull(column.conversion.to, record);
+      CAIRN_RETURN_IF_DAMAGED(SetNull(column.conversion.to, record));
       continue;
     }
     ByteReader image(column.image->bytes);
@@ -244,8 +247,7 @@ Damage VersionedReads::DecodeColumn(const Conversion& conversion, std::string_vi
   const bool fill = from.use == Use::kFill;
   if (from.value_null_mask != 0 &&
       (static_cast<uint8_t>(null_bits[from.value_null_offset]) & from.value_null_mask) != 0) {
-    if (fill) SetNull(to, record);
-    return Damage::kNone;
+    return fill ? SetNull(to, record) : Damage::kNone;
   }
   std::string_view data;
   if (from.kind == Kind::kFixed) {

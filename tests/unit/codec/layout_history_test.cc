@@ -124,6 +124,8 @@ TEST(LayoutHistory, EveryTotalConversionIsTaken) {
       {Char(4, 35, 2), Nullable(Char(4, 35, 2))},
       {Blob(2), Blob(4)},
       {Integer(3, ColumnType::kDate), Nullable(Integer(3, ColumnType::kDate))},
+      {Nullable(Integer(4)), Integer(4)},
+      {Nullable(Varchar(10)), Varchar(300)},
   };
   for (const auto& [from, to] : changes) {
     const auto next = Begin({from}).Next({to}, {{0}});
@@ -147,7 +149,6 @@ TEST(LayoutHistory, WhatOldRowsCannotFollowIsNotSupported) {
       {Char(4, 35, 2), Char(8, 35, 2)},
       {Char(4), Varchar(8)},
       {Blob(2), Blob(1)},
-      {Nullable(Integer(4)), Integer(4)},
       {Integer(3, ColumnType::kDate), Integer(4)},
       {InKey(Integer(4)), InKey(Integer(8))},
       {InKey(Varchar(4)), InKey(Varchar(8))},
@@ -284,7 +285,6 @@ TEST(LayoutHistory, WhatMakesNoSenseIsInvalid) {
       [](Parts* p) { p->columns[1].dropped_in = 4; },
       [](Parts* p) { p->columns[1].shape.image_bytes = 5; },
       [](Parts* p) { p->columns[1].shape.length_bytes = 1; },
-      [](Parts* p) { p->columns[1].shape.is_nullable = true; },
       [](Parts* p) { p->columns[1].shape.is_trimmed = true; },
       [](Parts* p) { p->columns[2].place = Place::kBase; },
       [](Parts* p) { p->columns[2].dropped_in = 1; },

@@ -259,6 +259,28 @@ TEST(RowVersions, ValuesBecomeThoseOfWiderTypes) {
                       "0200006364")));
 }
 
+TEST(RowVersions, NullInAColumnThatBecameNotNullIsDamage) {
+  const auto table = [](bool a_is_nullable, bool b_is_nullable) {
+    TestTable made = TestTable().Int("id").Int("a", 2);
+    if (a_is_nullable) made = made.Nullable();
+    made = made.Int("b", 1);
+    if (b_is_nullable) made = made.Nullable();
+    return made.PrimaryKey(0x100, {"id"});
+  };
+  const Versioned v0 = Open(TestTable().Int("id").Int("a", 2).Nullable().PrimaryKey(0x100, {"id"}));
+  const Versioned v1 = Alter(v0, table(true, true), {{0}, {1}, kAddedAsNull});
+  const Versioned v2 = Alter(v1, table(false, false), {{0}, {1}, {2}});
+  EXPECT_EQ(ValueOf(v2, {1, 2, 3}), ToHex(Hex("01 45 0002 0200 03")));
+  ExpectReads(v2, "01 45 0002 0200 03", {1, 2, 3});
+  ExpectReads(v2, "00 0200 45 0001 00 03", {1, 2, 3});
+  for (const char* const missing : {"00 0200", "01 45 0001 00 03", "00 0200 45 0001 01"}) {
+    Record record(v2.table);
+    EXPECT_EQ(Read(v2, ColumnSet(3, true), Checksums::kIgnore, Hex(missing), &record).code(),
+              StatusCode::kCorruption)
+        << missing;
+  }
+}
+
 TEST(RowVersions, CharsWithoutTrailingSpacesGrowToo) {
   const auto of = [](uint32_t chars) {
     return TestTable()
