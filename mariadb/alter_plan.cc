@@ -18,15 +18,17 @@ constexpr alter_table_operations kDropIndex =
     ALTER_DROP_INDEX | ALTER_DROP_NON_UNIQUE_NON_PRIM_INDEX | ALTER_DROP_UNIQUE_INDEX;
 constexpr alter_table_operations kAddIndex =
     ALTER_ADD_INDEX | ALTER_ADD_NON_UNIQUE_NON_PRIM_INDEX | ALTER_ADD_UNIQUE_INDEX;
-// What may leave rows and entries as they are; KeepsRows() and KeepsKeys() look whether it does.
+constexpr alter_table_operations kRebuild =
+    ALTER_ADD_PK_INDEX | ALTER_DROP_PK_INDEX | ALTER_RECREATE_TABLE;
+// What may leave rows and entries as they are; KeepsRows() and KeepsKey() look whether it does.
 constexpr alter_table_operations kDefinition =
     ALTER_ADD_STORED_BASE_COLUMN | ALTER_DROP_STORED_COLUMN | ALTER_STORED_COLUMN_ORDER |
-    ALTER_COLUMN_NULLABLE | ALTER_COLUMN_DEFAULT | ALTER_COLUMN_NAME | ALTER_COLUMN_OPTION |
-    ALTER_COLUMN_COLUMN_FORMAT | ALTER_COLUMN_TYPE_CHANGE_BY_ENGINE | ALTER_COLUMN_INDEX_LENGTH |
-    ALTER_ADD_VIRTUAL_COLUMN | ALTER_DROP_VIRTUAL_COLUMN | ALTER_VIRTUAL_COLUMN_ORDER |
-    ALTER_OPTIONS | ALTER_CONVERT_TO | ALTER_DROP_CHECK_CONSTRAINT | ALTER_RENAME |
-    ALTER_RENAME_INDEX | ALTER_INDEX_IGNORABILITY | ALTER_CHANGE_INDEX_COMMENT | ALTER_INDEX_ORDER |
-    ALTER_PARTITIONED;
+    ALTER_COLUMN_NULLABLE | ALTER_COLUMN_NOT_NULLABLE | ALTER_COLUMN_DEFAULT | ALTER_COLUMN_NAME |
+    ALTER_COLUMN_OPTION | ALTER_COLUMN_COLUMN_FORMAT | ALTER_COLUMN_TYPE_CHANGE_BY_ENGINE |
+    ALTER_COLUMN_INDEX_LENGTH | ALTER_ADD_VIRTUAL_COLUMN | ALTER_DROP_VIRTUAL_COLUMN |
+    ALTER_VIRTUAL_COLUMN_ORDER | ALTER_OPTIONS | ALTER_CONVERT_TO | ALTER_DROP_CHECK_CONSTRAINT |
+    ALTER_RENAME | ALTER_RENAME_INDEX | ALTER_INDEX_IGNORABILITY | ALTER_CHANGE_INDEX_COMMENT |
+    ALTER_INDEX_ORDER | ALTER_PARTITIONED;
 
 bool IsSequence(const TABLE& table) { return table.s->table_type == TABLE_TYPE_SEQUENCE; }
 
@@ -107,6 +109,29 @@ std::optional<uint> AlterRequest::OldColumnOf(uint column) const {
   const Create_field* const created = info_.alter_info->create_list.elem(column);
   if (created == nullptr || created->field == nullptr) return std::nullopt;
   return created->field->field_index;
+}
+
+bool AlterRequest::RebuildsTable(const TableDescription& altered) const {
+  if ((info_.handler_flags & kRebuild) != 0 || !KeepsPrimaryKey()) return true;
+  const uint primary = altered_.s->primary_key;
+  return primary != MAX_KEY && !KeepsKey(table_.s->primary_key, primary, altered);
+}
+
+bool AlterRequest::IsBuilt(uint key, const TableDescription& altered) const {
+  const uint old_key = OldKeyOf(key);
+  return old_key == MAX_KEY || RebuildsTable(altered) || !KeepsKey(old_key, key, altered);
+}
+
+std::vector<uint32_t> AlterRequest::NewlyNotNull() const {
+  std::vector<uint32_t> columns;
+  for (uint i = 0; i < altered_.s->fields; ++i) {
+    const std::optional<uint> old_column = OldColumnOf(i);
+    if (!old_column.has_value() || !altered_.field[i]->stored_in_db()) continue;
+    if (table_.field[*old_column]->real_maybe_null() && !altered_.field[i]->real_maybe_null()) {
+      columns.push_back(*old_column);
+    }
+  }
+  return columns;
 }
 
 // A copy; `server_error` is of the server's reasons, 0: none of them says why.
@@ -241,9 +266,33 @@ Result<std::vector<ColumnOrigin>> AlterRequest::Origins(const TableDescription& 
   return origins;
 }
 
-// The altered table's primary key, in the format that its entries have.
-IndexLayout AlterRequest::PrimaryAfter(const TableDescription& altered) const {
+// Whether the columns of the primary key, which rows have nowhere else, stay as they are.
+bool AlterRequest::KeepsPrimaryColumns(const TableLayout& layout) const {
+  const std::vector<KeyPartLayout>& parts = engine_table_.primary().layout().parts;
+  return std::all_of(parts.begin(), parts.end(), [&](const KeyPartLayout& part) {
+    for (uint i = 0; i < layout.columns.size(); ++i) {
+      if (OldColumnOf(i) != part.column) continue;
+      return SameBytes(engine_table_.layout().columns[part.column], layout.columns[i]);
+    }
+    return false;
+  });
+}
+
+// The primary key under which rows are, with the columns of the altered table.
+IndexLayout AlterRequest::PrimaryOfRows(const TableDescription& altered) const {
   const IndexLayout& present = engine_table_.primary().layout();
+  if (RebuildsTable(altered)) {
+    IndexLayout primary = present;
+    primary.history = nullptr;
+    for (KeyPartLayout& part : primary.parts) {
+      for (uint i = 0; i < altered.layout.columns.size(); ++i) {
+        if (OldColumnOf(i) != part.column) continue;
+        part.column = i;
+        break;
+      }
+    }
+    return primary;
+  }
   IndexLayout primary = *std::find_if(
       altered.indexes.begin(), altered.indexes.end(),
       [](const IndexLayout& candidate) { return candidate.kind != IndexKind::kSecondary; });
@@ -266,11 +315,36 @@ Result<std::shared_ptr<const LayoutHistory>> AlterRequest::HistoryAfter(
     history = std::make_shared<const LayoutHistory>(std::move(begun));
   }
   CAIRN_ASSIGN_OR_RETURN(const std::vector<StoredColumn> row,
-                         IndexCodec::DescribeRow(altered.layout, PrimaryAfter(altered)));
+                         IndexCodec::DescribeRow(altered.layout, PrimaryOfRows(altered)));
   CAIRN_ASSIGN_OR_RETURN(const std::vector<ColumnOrigin> origins, Origins(altered));
   CAIRN_ASSIGN_OR_RETURN(LayoutHistory next, history->Next(row, origins));
   if (next == *history) return history;
   return std::make_shared<const LayoutHistory>(std::move(next));
+}
+
+Result<std::shared_ptr<const Table>> AlterRequest::Source(const TableDescription& altered) const {
+  auto definition = std::make_shared<TableDefinition>(engine_table_.definition());
+  definition->build = nullptr;
+  definition->indexes.assign(1, engine_table_.primary().entry);
+  IndexEntry& primary = definition->indexes.front();
+  CAIRN_ASSIGN_OR_RETURN(primary.history, HistoryAfter(altered));
+  if (primary.history != nullptr) primary.info.features |= kFeatureRowLayouts;
+  return Table::Open(std::move(definition), altered.layout, {PrimaryOfRows(altered)});
+}
+
+// Whether NULL may be looked for where it must not be any more; kCopy where the copy makes other
+// values of it.
+AlterPlan AlterRequest::PlanNotNull() const {
+  const std::vector<uint32_t> columns = NewlyNotNull();
+  if (columns.empty()) return {AlterPlan::Way::kInstant};
+  // A TIMESTAMP may become the time of the statement.
+  const bool has_timestamp = std::any_of(columns.begin(), columns.end(), [this](uint32_t column) {
+    return table_.field[column]->type() == MYSQL_TYPE_TIMESTAMP;
+  });
+  if (info_.ignore || has_timestamp || !altered_.in_use->is_strict_mode()) {
+    return Copy(ER_ALTER_OPERATION_NOT_SUPPORTED_REASON_NOT_NULL);
+  }
+  return {AlterPlan::Way::kInstant};
 }
 
 // Whether the rows can stay as they are, be it by a new layout.
@@ -307,15 +381,6 @@ bool AlterRequest::KeepsKey(uint old_key, uint key, const TableDescription& alte
   return SameText(comment, table_.key_info[old_key].comment) ||
          FamilyInComment({comment.str, comment.length}, altered.layout.name) ==
              old_index.family().name;
-}
-
-bool AlterRequest::KeepsKeys(const TableDescription& altered) const {
-  for (uint i = 0; i < altered_.s->keys; ++i) {
-    if (IsAdded(i)) continue;
-    const uint old_key = OldKeyOf(i);
-    if (old_key == MAX_KEY || !KeepsKey(old_key, i, altered)) return false;
-  }
-  return true;
 }
 
 // Whether the records of the dictionary can say that the table has a generated column, which the
@@ -356,28 +421,68 @@ bool AlterRequest::CanBuild(const TableDescription& altered, uint position) cons
   if (!ChooseAddedFormat(altered, primary, position, &format)) return false;
   IndexLayout index = altered.indexes[position];
   index.format_version = format.format_version;
-  const auto codec = IndexCodec::Make(altered.layout, PrimaryAfter(altered), index);
+  const auto codec = IndexCodec::Make(altered.layout, PrimaryOfRows(altered), index);
   return codec.ok() && IndexBuild::CanBuild(**codec);
 }
 
-AlterPlan AlterRequest::PlanAddedIndexes(const TableDescription& altered) const {
-  if (!SameRecords(engine_table_.layout(), altered.layout)) return CopyForType();
-  for (uint i = 0; i < info_.index_add_count; ++i) {
-    const uint position = info_.index_add_buffer[i];
-    if (NeedsCopyToBeUnique(altered_.key_info[position], info_)) {
-      return Copy(ER_ALTER_OPERATION_NOT_SUPPORTED_REASON_IGNORE);
+// The same of all indexes of a table that is rebuilt, in each format that can express them.
+bool AlterRequest::CanRebuild(const TableDescription& altered) const {
+  bool expressed = false;
+  for (const uint16_t format : {kStockFormatVersion, kCairnFormatVersion}) {
+    IndexLayout primary = *std::find_if(
+        altered.indexes.begin(), altered.indexes.end(),
+        [](const IndexLayout& candidate) { return candidate.kind != IndexKind::kSecondary; });
+    primary.format_version = format;
+    bool all = true;
+    for (IndexLayout index : altered.indexes) {
+      index.format_version = format;
+      const auto codec = IndexCodec::Make(altered.layout, primary, index);
+      if (!codec.ok()) {
+        all = false;
+      } else if (!IndexBuild::CanBuild(**codec)) {
+        return false;
+      }
     }
-    if (!CanBuild(altered, position)) return Copy();
+    expressed |= all;
   }
-  // Those who write do not compute virtual columns that no index has yet.
-  const bool has_virtual_part = std::any_of(
-      info_.index_add_buffer, info_.index_add_buffer + info_.index_add_count, [&](uint position) {
-        const std::vector<KeyPartLayout>& parts = altered.indexes[position].parts;
-        return std::any_of(parts.begin(), parts.end(), [&](const KeyPartLayout& part) {
-          return altered.layout.columns[part.column].is_virtual;
-        });
-      });
-  return {has_virtual_part ? AlterPlan::Way::kBuildIndexes : AlterPlan::Way::kBuildOnline};
+  return expressed;
+}
+
+// Rows go from their present key to another one, or to new entries under the same.
+AlterPlan AlterRequest::PlanRebuild(const TableDescription& altered) const {
+  const bool loses_key = altered_.s->primary_key == MAX_KEY && table_.s->primary_key != MAX_KEY;
+  // Where rows are may depend on their primary key.
+  const bool moves_rows = table_.part_info != nullptr && !KeepsPrimaryKey();
+  if (loses_key || moves_rows) return Copy();
+  if (!KeepsPrimaryColumns(altered.layout)) return CopyForType();
+  for (uint i = 0; i < altered_.s->keys; ++i) {
+    if (NeedsCopyToBeUnique(altered_.key_info[i], info_)) {
+      return Copy(info_.ignore ? ER_ALTER_OPERATION_NOT_SUPPORTED_REASON_IGNORE : 0);
+    }
+  }
+  if (!CanRebuild(altered)) return Copy();
+  return Source(altered).ok() ? AlterPlan{AlterPlan::Way::kRebuild} : CopyForType();
+}
+
+AlterPlan AlterRequest::PlanIndexes(const TableDescription& altered) const {
+  bool builds = false;
+  // Those who write know the columns as they are, and do not compute virtual ones that no index has
+  // yet.
+  bool beside_writers = SameRecords(engine_table_.layout(), altered.layout);
+  for (uint i = 0; i < altered_.s->keys; ++i) {
+    if (!IsBuilt(i, altered)) continue;
+    builds = true;
+    if (NeedsCopyToBeUnique(altered_.key_info[i], info_)) {
+      return Copy(info_.ignore ? ER_ALTER_OPERATION_NOT_SUPPORTED_REASON_IGNORE : 0);
+    }
+    if (!CanBuild(altered, i)) return IsAdded(i) ? Copy() : CopyForType();
+    for (const KeyPartLayout& part : altered.indexes[i].parts) {
+      if (altered.layout.columns[part.column].is_virtual) beside_writers = false;
+    }
+  }
+  if (!NewlyNotNull().empty()) return {AlterPlan::Way::kBuildIndexes};
+  if (!builds) return {AlterPlan::Way::kInstant};
+  return {beside_writers ? AlterPlan::Way::kBuildOnline : AlterPlan::Way::kBuildIndexes};
 }
 
 AlterPlan AlterRequest::Plan() const {
@@ -388,25 +493,25 @@ AlterPlan AlterRequest::Plan() const {
   if (info_.handler_flags & (ALTER_STORED_COLUMN_TYPE | ALTER_VIRTUAL_COLUMN_TYPE)) {
     return Copy(ER_ALTER_OPERATION_NOT_SUPPORTED_REASON_COLUMN_TYPE);
   }
-  if ((info_.handler_flags & ~(kDefinition | kDropIndex | kAddIndex)) != 0 || !KeepsPrimaryKey() ||
+  if ((info_.handler_flags & ~(kDefinition | kDropIndex | kAddIndex | kRebuild)) != 0 ||
       ChecksMore()) {
     return Copy();
   }
-  const AlterPlan expiry = PlanExpiry();
-  if (expiry.way != AlterPlan::Way::kInstant) return expiry;
+  for (const AlterPlan& part : {PlanExpiry(), PlanNotNull()}) {
+    if (part.way != AlterPlan::Way::kInstant) return part;
+  }
   const auto altered = DescribeTable(altered_, engine_table_.layout().name);
   if (!altered.ok()) return Copy();
   if (info_.error_if_not_empty) return Copy();
+  if (RebuildsTable(*altered)) return PlanRebuild(*altered);
   const AlterPlan rows = PlanRows(*altered);
   if (rows.way != AlterPlan::Way::kInstant) return rows;
-  if (!KeepsKeys(*altered)) return CopyForType();
   if ((info_.handler_flags & ALTER_ADD_VIRTUAL_COLUMN) && !MayGenerateColumns()) {
     AlterPlan plan = Copy();
     if (!AllowsCairnFormat()) plan.reason = "cairn_format is stock";
     return plan;
   }
-  return info_.index_add_count > 0 ? PlanAddedIndexes(*altered)
-                                   : AlterPlan{AlterPlan::Way::kInstant};
+  return PlanIndexes(*altered);
 }
 
 }  // namespace cairn

@@ -18,8 +18,10 @@ struct AlterPlan {
   enum class Way : uint8_t {
     kFail,          // The statement is refused; the reason was reported with my_error.
     kCopy,          // Rows are written anew, by the server.
-    kBuildIndexes,  // Rows stay; indexes are made of them, while nobody writes.
-    kBuildOnline,   // The same, while others write.
+    kRebuild,       // Rows and all indexes are written anew in place, while nobody writes.
+    kBuildIndexes,  // Rows stay; they are looked at or indexes are made of them, while nobody
+                    // writes.
+    kBuildOnline,   // Indexes are made while others write.
     kInstant,       // Rows and entries stay as they are.
   };
   Way way = Way::kCopy;
@@ -39,19 +41,31 @@ class AlterRequest {
   // Any thread may ask; changes nothing.
   AlterPlan Plan() const;
 
-  // The layouts that rows have after the change: those of the table as it is, where rows keep
-  // theirs; null when there is but one. `altered` describes the altered table. Errors:
-  // kNotSupported and kInvalidArgument, where rows must be written anew.
-  Result<std::shared_ptr<const LayoutHistory>> HistoryAfter(const TableDescription& altered) const;
+  // Whether all indexes are made anew, the primary key among them. `altered` describes the altered
+  // table, here and below.
+  bool RebuildsTable(const TableDescription& altered) const;
+  // Whether the entries of the key at this position of the altered table are made anew: it is
+  // added, or its entries would be other ones.
+  bool IsBuilt(uint key, const TableDescription& altered) const;
+  // The stored columns of the table as it is that may be NULL and will be NOT NULL.
+  std::vector<uint32_t> NewlyNotNull() const;
 
-  // Whether the key at this position of the altered table is new.
-  bool IsAdded(uint key) const;
+  // The layouts that rows have after the change if they stay: those of the table as it is, where
+  // rows keep theirs; null when there is but one. Errors: kNotSupported and kInvalidArgument, where
+  // no history can say what rows have.
+  Result<std::shared_ptr<const LayoutHistory>> HistoryAfter(const TableDescription& altered) const;
+  // Of a table that is rebuilt: its rows as they are, under their present key, read as rows of the
+  // altered table. Errors: as HistoryAfter, those of Table::Open.
+  Result<std::shared_ptr<const Table>> Source(const TableDescription& altered) const;
+
   // The position that a key of the altered table has now; MAX_KEY when it is new.
   uint OldKeyOf(uint key) const;
   // Where a column of the altered table is now; none when it is new.
   std::optional<uint> OldColumnOf(uint column) const;
 
  private:
+  // Whether the key at this position of the altered table is new.
+  bool IsAdded(uint key) const;
   AlterPlan Copy(uint server_error = 0) const;
   AlterPlan CopyForType() const;
   bool IsOutOfScope() const;
@@ -60,15 +74,18 @@ class AlterRequest {
   bool KeepsColumn(const ColumnLayout& old_column, const ColumnLayout& column) const;
   bool KeepsRows(const TableLayout& layout) const;
   bool KeepsKey(uint old_key, uint key, const TableDescription& altered) const;
-  bool KeepsKeys(const TableDescription& altered) const;
+  bool KeepsPrimaryColumns(const TableLayout& layout) const;
   bool MayGenerateColumns() const;
   Result<AbsentImage> AbsentImageOfColumn(const TableDescription& altered, uint column) const;
   Result<std::vector<ColumnOrigin>> Origins(const TableDescription& altered) const;
-  IndexLayout PrimaryAfter(const TableDescription& altered) const;
+  IndexLayout PrimaryOfRows(const TableDescription& altered) const;
+  AlterPlan PlanNotNull() const;
   AlterPlan PlanRows(const TableDescription& altered) const;
   AlterPlan PlanExpiry() const;
-  AlterPlan PlanAddedIndexes(const TableDescription& altered) const;
+  AlterPlan PlanRebuild(const TableDescription& altered) const;
+  AlterPlan PlanIndexes(const TableDescription& altered) const;
   bool CanBuild(const TableDescription& altered, uint position) const;
+  bool CanRebuild(const TableDescription& altered) const;
 
   const TABLE& table_;
   const TABLE& altered_;

@@ -32,7 +32,7 @@
 namespace cairn {
 
 class AlterRequest;
-class IndexBuild;
+struct IndexBuildSettings;
 struct TableDescription;
 
 // What all handlers of one table share; lives as long as the server keeps the table's definition.
@@ -376,9 +376,16 @@ class ha_rocksdb final : public handler {
   int BeginIndexes(const cairn::AlterRequest& request, const TABLE& altered_table,
                    const cairn::TableDescription& description, bool beside_writers,
                    cairn::Dictionary::TableChange* change);
-  bool ReportFailedBuild(const cairn::Status& built, const cairn::IndexBuild& build,
+  int BeginInPlace(const cairn::AlterRequest& request, const TABLE& altered_table,
+                   const cairn::TableDescription& description, uint64_t ttl_seconds,
+                   const Alter_inplace_info& alter_info, cairn::Dictionary::TableChange* change);
+  int BeginRebuild(const TABLE& altered_table, const cairn::TableDescription& description,
+                   uint64_t ttl_seconds, cairn::Dictionary::TableChange* change);
+  bool ReportFailedBuild(const cairn::Status& built, uint32_t duplicate_index,
                          TABLE* altered_table);
+  bool HasNull(const std::vector<uint32_t>& columns, const cairn::IndexBuildSettings& settings);
   int IndexesAfter(const cairn::AlterRequest& request, const TABLE& altered_table,
+                   const cairn::TableDescription& description,
                    const cairn::Dictionary::TableChange& change,
                    std::vector<cairn::IndexEntry>* indexes) const;
   // index_read_map for a search key of which only a beginning could be encoded.

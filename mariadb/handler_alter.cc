@@ -9,11 +9,13 @@
 
 #include "engine/locks/interruptible_mutex.h"
 #include "engine/table/index_build.h"
+#include "engine/table/table_rebuild.h"
 #include "mariadb/alter_plan.h"
 #include "mariadb/engine.h"
 #include "mariadb/error.h"
 #include "mariadb/ha_rocksdb.h"
 #include "mariadb/table_description.h"
+#include "mariadb/table_guards.h"
 #include "mariadb/ttl_comment.h"
 #include "mariadb/variables.h"
 
@@ -22,6 +24,30 @@ using cairn::Status;
 using cairn::StatusCode;
 
 namespace {
+
+// Lets the server make the virtual columns of the altered table in its record[0].
+class AlteredVirtualColumns final : public cairn::VirtualColumns {
+ public:
+  // `engine_table` is the altered table.
+  AlteredVirtualColumns(TABLE* table, const cairn::Table* engine_table)
+      : table_(table), engine_table_(engine_table) {}
+  Status Compute(uint32_t index) override {
+    const cairn::KeptTemporarySet kept(table_);
+    for (const cairn::KeyPartLayout& part : engine_table_->index(index).layout().parts) {
+      Field* const field = table_->field[part.column];
+      if (field->stored_in_db()) continue;
+      if (table_->update_virtual_field(field, /*ignore_warnings=*/true) != 0) {
+        return Status(StatusCode::kInvalidArgument,
+                      "a generated column of the row cannot be computed");
+      }
+    }
+    return Status();
+  }
+
+ private:
+  TABLE* const table_;
+  const cairn::Table* const engine_table_;
+};
 
 // What an ALTER makes of one table or partition; belongs to the statement. Indexes that were begun
 // and did not become part of the table go with it, also while others write.
@@ -42,16 +68,30 @@ class InPlaceChange final : public inplace_alter_handler_ctx {
       change_.indexes.push_back(index.entry.id);
     }
   }
-  // What makes the new indexes; needed until they are part of the table.
-  cairn::IndexBuild& Build(std::unique_ptr<cairn::VirtualColumns> virtual_columns,
-                           const cairn::IndexBuildSettings& settings, uchar* record) {
-    virtual_columns_ = std::move(virtual_columns);
-    build_.emplace(&cairn::RunningEngine()->database(), altered_.get(), added_, settings, record,
-                   virtual_columns_.get(), change_.build.get());
-    return *build_;
+  // Its rows as they are, if it is rebuilt: all its indexes are made anew.
+  void SetSource(std::shared_ptr<const cairn::Table> source) { source_ = std::move(source); }
+  // Columns of the table as it is in which no row may have NULL.
+  void SetNotNull(std::vector<uint32_t> columns) { not_null_ = std::move(columns); }
+  const std::vector<uint32_t>& not_null() const { return not_null_; }
+
+  // Makes the new indexes; `altered_table`'s record[0] is used for it.
+  Status Build(const cairn::IndexBuildSettings& settings, TABLE* altered_table) {
+    cairn::Database* const database = &cairn::RunningEngine()->database();
+    uchar* const record = altered_table->record[0];
+    virtual_columns_ = std::make_unique<AlteredVirtualColumns>(altered_table, altered_.get());
+    if (source_ != nullptr) {
+      rebuild_.emplace(database, source_.get(), altered_.get(), settings, record,
+                       virtual_columns_.get());
+      return rebuild_->Run();
+    }
+    build_.emplace(database, altered_.get(), added_, settings, record, virtual_columns_.get(),
+                   change_.build.get());
+    return build_->Run();
   }
-  // Null when there are no new indexes.
-  cairn::IndexBuild* build() { return build_.has_value() ? &*build_ : nullptr; }
+  // After kDuplicateKey: of the index that has the value twice, which the record has.
+  uint32_t duplicate_index() const {
+    return rebuild_.has_value() ? rebuild_->duplicate_index() : build_->duplicate_index();
+  }
   // Nobody uses the table: its new indexes get what is left.
   Status Finish() {
     if (!build_.has_value()) return Status();
@@ -82,8 +122,11 @@ class InPlaceChange final : public inplace_alter_handler_ctx {
   cairn::Dictionary::TableChange change_;
   std::shared_ptr<const cairn::Table> altered_;
   std::vector<uint32_t> added_;
-  std::unique_ptr<cairn::VirtualColumns> virtual_columns_;
+  std::shared_ptr<const cairn::Table> source_;
+  std::vector<uint32_t> not_null_;
+  std::unique_ptr<AlteredVirtualColumns> virtual_columns_;
   std::optional<cairn::IndexBuild> build_;
+  std::optional<cairn::TableRebuild> rebuild_;
 };
 
 cairn::IndexBuildSettings BuildSettings(THD* thd) {
@@ -118,6 +161,8 @@ enum_alter_inplace_result ha_rocksdb::check_if_supported_inplace_alter(
       return HA_ALTER_ERROR;
     case AlterPlan::Way::kCopy:
       return HA_ALTER_INPLACE_NOT_SUPPORTED;
+    case AlterPlan::Way::kRebuild:
+      return HA_ALTER_INPLACE_COPY_LOCK;
     case AlterPlan::Way::kInstant:
       return HA_ALTER_INPLACE_INSTANT;
     case AlterPlan::Way::kBuildIndexes:
@@ -181,7 +226,7 @@ int ha_rocksdb::BeginIndexes(const cairn::AlterRequest& request, const TABLE& al
   std::vector<cairn::NewIndex> new_indexes;
   std::vector<cairn::IndexLayout> layouts;
   for (uint i = 0; i < altered_table.s->keys; ++i) {
-    if (!request.IsAdded(i)) continue;
+    if (!request.IsBuilt(i, description)) continue;
     if (const int error = cairn::DescribeAddedIndex(altered_table, description, primary, i,
                                                     &new_indexes.emplace_back())) {
       return error;
@@ -216,12 +261,13 @@ int ha_rocksdb::BeginIndexes(const cairn::AlterRequest& request, const TABLE& al
 
 // The entries of the altered table's indexes, in the order of its keys.
 int ha_rocksdb::IndexesAfter(const cairn::AlterRequest& request, const TABLE& altered_table,
+                             const cairn::TableDescription& description,
                              const cairn::Dictionary::TableChange& change,
                              std::vector<cairn::IndexEntry>* indexes) const {
   const std::vector<cairn::IndexEntry>& present = engine_table_->definition().indexes;
   size_t next_added = 0;
   for (uint i = 0; i < altered_table.s->keys; ++i) {
-    if (request.IsAdded(i)) {
+    if (request.IsBuilt(i, description)) {
       indexes->push_back(change.added[next_added++]);
       continue;
     }
@@ -245,6 +291,45 @@ int ha_rocksdb::IndexesAfter(const cairn::AlterRequest& request, const TABLE& al
   return 0;
 }
 
+// All indexes get new numbers, as those of a new table.
+int ha_rocksdb::BeginRebuild(const TABLE& altered_table, const cairn::TableDescription& description,
+                             uint64_t ttl_seconds, cairn::Dictionary::TableChange* change) {
+  const cairn::TableOptions options = {
+      .features = cairn::TableFeatures(altered_table, /*is_sequence=*/false),
+      .ttl_seconds = ttl_seconds};
+  std::vector<cairn::NewIndex> indexes;
+  if (const int error = cairn::DescribeNewIndexes(altered_table, description, options, &indexes)) {
+    return error;
+  }
+  auto begun = cairn::RunningEngine()->dictionary().BeginIndexes(indexes);
+  if (!begun.ok()) return cairn::HandlerError(begun.status());
+  change->added = std::move(begun).value();
+  change->redefines = true;
+  LogBegin(change->added);
+  return 0;
+}
+
+// The indexes that stay get other records where they need them, the others their numbers.
+int ha_rocksdb::BeginInPlace(const cairn::AlterRequest& request, const TABLE& altered_table,
+                             const cairn::TableDescription& description, uint64_t ttl_seconds,
+                             const Alter_inplace_info& alter_info,
+                             cairn::Dictionary::TableChange* change) {
+  auto history = request.HistoryAfter(description);
+  if (!history.ok()) return cairn::HandlerError(history.status());
+  uint32_t added_features = 0;
+  if (alter_info.handler_flags & ALTER_ADD_VIRTUAL_COLUMN) {
+    added_features |= cairn::kFeatureGeneratedColumn;
+  }
+  if (*history != engine_table_->primary().layout().history) {
+    change->history = *history;
+    added_features |= cairn::kFeatureRowLayouts;
+  }
+  ChangeIndexRecords(ttl_seconds, added_features, change);
+  const bool beside_writers =
+      alter_info.inplace_supported == HA_ALTER_INPLACE_NOCOPY_NO_LOCK && alter_info.online;
+  return BeginIndexes(request, altered_table, description, beside_writers, change);
+}
+
 // Describes the table as it will be; new indexes get their numbers.
 int ha_rocksdb::BeginChange(const TABLE& altered_table, Alter_inplace_info* alter_info) {
   cairn::Engine* const engine = cairn::RunningEngine();
@@ -261,52 +346,55 @@ int ha_rocksdb::BeginChange(const TABLE& altered_table, Alter_inplace_info* alte
   if (const int error = cairn::ReadTtlDuration(altered_table, dictionary_name_, &ttl_seconds)) {
     return error;
   }
-  auto history = request.HistoryAfter(*description);
-  if (!history.ok()) return cairn::HandlerError(history.status());
-  uint32_t added_features = 0;
-  if (alter_info->handler_flags & ALTER_ADD_VIRTUAL_COLUMN) {
-    added_features |= cairn::kFeatureGeneratedColumn;
-  }
-  if (*history != engine_table_->primary().layout().history) {
-    change.history = *history;
-    added_features |= cairn::kFeatureRowLayouts;
-  }
-  ChangeIndexRecords(ttl_seconds, added_features, &change);
   if (const int error = ChangeAutoIncrement(*alter_info, &change)) return error;
-  const bool beside_writers =
-      alter_info->inplace_supported == HA_ALTER_INPLACE_NOCOPY_NO_LOCK && alter_info->online;
-  if (const int error =
-          BeginIndexes(request, altered_table, *description, beside_writers, &change)) {
+  const bool rebuilds = request.RebuildsTable(*description);
+  const std::vector<uint32_t> not_null = request.NewlyNotNull();
+  change.redefines = !not_null.empty();
+  std::shared_ptr<const cairn::Table> source;
+  if (rebuilds) {
+    auto made = request.Source(*description);
+    if (!made.ok()) return cairn::HandlerError(made.status());
+    source = std::move(made).value();
+  }
+  if (const int error = rebuilds ? BeginRebuild(altered_table, *description, ttl_seconds, &change)
+                                 : BeginInPlace(request, altered_table, *description, ttl_seconds,
+                                                *alter_info, &change)) {
     return error;
   }
   // From here on what was begun goes with the context.
   auto* const context = new InPlaceChange(change);
   alter_info->handler_ctx = context;
+  context->SetSource(std::move(source));
+  context->SetNotNull(not_null);
 
   auto definition = std::make_shared<cairn::TableDefinition>(engine_table_->definition());
-  definition->indexes.clear();
-  if (const int error = IndexesAfter(request, altered_table, change, &definition->indexes)) {
-    return error;
+  if (rebuilds) {
+    definition->indexes = change.added;
+  } else {
+    definition->indexes.clear();
+    if (const int error =
+            IndexesAfter(request, altered_table, *description, change, &definition->indexes)) {
+      return error;
+    }
+  }
+  std::vector<uint32_t> added;
+  for (uint i = 0; i < altered_table.s->keys; ++i) {
+    if (request.IsBuilt(i, *description)) added.push_back(i);
   }
   auto altered = cairn::Table::Open(std::move(definition), std::move(description->layout),
                                     std::move(description->indexes));
   if (!altered.ok()) return cairn::HandlerError(altered.status());
   // The files written from now on tell the distinct values of the new indexes.
   cairn::Table::RegisterKeyLayouts(*altered, &engine->database());
-  std::vector<uint32_t> added;
-  for (uint i = 0; i < altered_table.s->keys; ++i) {
-    if (request.IsAdded(i)) added.push_back(i);
-  }
   context->SetAltered(std::move(altered).value(), std::move(added));
   return 0;
 }
 
-// Reports why indexes could not be built; true, for the server.
-bool ha_rocksdb::ReportFailedBuild(const Status& built, const cairn::IndexBuild& build,
+// Reports why the change could not be made; true, for the server.
+bool ha_rocksdb::ReportFailedBuild(const Status& built, uint32_t duplicate_index,
                                    TABLE* altered_table) {
   if (built.code() == StatusCode::kDuplicateKey) {
-    memcpy(altered_table->record[0], table->record[0], table->s->reclength);
-    print_keydup_error(altered_table, &altered_table->key_info[build.duplicate_index()], MYF(0));
+    print_keydup_error(altered_table, &altered_table->key_info[duplicate_index], MYF(0));
   } else {
     print_error(cairn::HandlerError(built), MYF(0));
   }
@@ -314,16 +402,31 @@ bool ha_rocksdb::ReportFailedBuild(const Status& built, const cairn::IndexBuild&
   return true;
 }
 
+// Reports a row that has NULL where it must not be any more, or why that cannot be told.
+bool ha_rocksdb::HasNull(const std::vector<uint32_t>& columns,
+                         const cairn::IndexBuildSettings& settings) {
+  if (columns.empty()) return false;
+  const auto found = cairn::FindNull(&cairn::RunningEngine()->database(), *engine_table_, columns,
+                                     settings.checksums, table->record[0]);
+  if (!found.ok()) {
+    print_error(cairn::HandlerError(found.status()), MYF(0));
+    return true;
+  }
+  if (!found->has_value()) return false;
+  my_error(ER_INVALID_USE_OF_NULL, MYF(0));
+  return true;
+}
+
 bool ha_rocksdb::inplace_alter_table(TABLE* altered_table, Alter_inplace_info* alter_info) {
   auto* const context = static_cast<InPlaceChange*>(alter_info->handler_ctx);
-  if (context == nullptr || context->added().empty()) return false;
+  if (context == nullptr) return false;
   cairn::Session& session = cairn::Session::Of(ha_thd());
   cairn::ScopedWaitObserver observer(&session);
-  cairn::IndexBuild& build =
-      context->Build(std::make_unique<VirtualColumns>(this, context->altered()),
-                     BuildSettings(ha_thd()), table->record[0]);
-  const Status built = build.Run();
-  return !built.ok() && ReportFailedBuild(built, build, altered_table);
+  const cairn::IndexBuildSettings settings = BuildSettings(ha_thd());
+  if (HasNull(context->not_null(), settings)) return true;
+  if (context->change().added.empty()) return false;
+  const Status built = context->Build(settings, altered_table);
+  return !built.ok() && ReportFailedBuild(built, context->duplicate_index(), altered_table);
 }
 
 bool ha_rocksdb::commit_inplace_alter_table(TABLE* altered_table, Alter_inplace_info* alter_info,
@@ -349,7 +452,9 @@ bool ha_rocksdb::commit_inplace_alter_table(TABLE* altered_table, Alter_inplace_
     cairn::ScopedWaitObserver observer(&cairn::Session::Of(ha_thd()));
     for (InPlaceChange* context : contexts) {
       const Status finished = context->Finish();
-      if (!finished.ok()) return ReportFailedBuild(finished, *context->build(), altered_table);
+      if (!finished.ok()) {
+        return ReportFailedBuild(finished, context->duplicate_index(), altered_table);
+      }
     }
   }
   alter_info->group_commit_ctx = nullptr;

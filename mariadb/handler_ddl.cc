@@ -57,17 +57,6 @@ int CheckTableOptions(const HA_CREATE_INFO& create_info) {
   return 0;
 }
 
-// What the table as a whole has that the stock plug-in would read wrongly.
-uint32_t TableFeatures(const TABLE& table, const HA_CREATE_INFO& create_info) {
-  uint32_t features = 0;
-  if (create_info.sequence) features |= cairn::kFeatureSequence;
-  for (uint i = 0; i < table.s->fields; ++i) {
-    if (table.field[i]->vcol_info != nullptr) features |= cairn::kFeatureGeneratedColumn;
-    if (table.field[i]->type() == MYSQL_TYPE_GEOMETRY) features |= cairn::kFeatureGeometry;
-  }
-  return features;
-}
-
 Status DropCreatedTable(cairn::Dictionary* dictionary, const cairn::TableDefinition& table) {
   if (!table.temporary) return dictionary->DropTable(table.name);
   const auto forgotten = dictionary->ForgetTemporaryTable(table.name);
@@ -81,7 +70,7 @@ int ha_rocksdb::create(const char* path, TABLE* form, HA_CREATE_INFO* create_inf
   if (!name.ok()) return cairn::HandlerError(name.status());
   if (const int error = RefuseForeignKeys(ha_thd())) return error;
   if (const int error = CheckTableOptions(*create_info)) return error;
-  cairn::TableOptions options{.features = TableFeatures(*form, *create_info)};
+  cairn::TableOptions options{.features = cairn::TableFeatures(*form, create_info->sequence)};
   if (const int error = cairn::ReadTtlDuration(*form, *name, &options.ttl_seconds)) return error;
   // Types that the engine cannot store are found before anything is written.
   const auto description = cairn::DescribeTable(*form, *name);

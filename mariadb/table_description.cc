@@ -263,6 +263,16 @@ Result<std::string> DictionaryName(std::string_view path) {
   return name;
 }
 
+uint32_t TableFeatures(const TABLE& table, bool is_sequence) {
+  uint32_t features = 0;
+  if (is_sequence) features |= kFeatureSequence;
+  for (uint i = 0; i < table.s->fields; ++i) {
+    if (table.field[i]->vcol_info != nullptr) features |= kFeatureGeneratedColumn;
+    if (table.field[i]->type() == MYSQL_TYPE_GEOMETRY) features |= kFeatureGeometry;
+  }
+  return features;
+}
+
 int DescribeNewIndexes(const TABLE& table, const TableDescription& description,
                        const TableOptions& options, std::vector<NewIndex>* indexes) {
   const std::string_view dictionary_name = description.layout.name;

@@ -38,6 +38,9 @@ struct TableOptions {
   uint64_t ttl_seconds = 0;  // As in NewIndex.
 };
 
+// What the table as a whole has that the stock plug-in would read wrongly, as IndexFeature bits.
+uint32_t TableFeatures(const TABLE& table, bool is_sequence);
+
 // The column families, kinds and formats of the indexes of a new table. Checks what the engine does
 // not support and reports it with my_error. Returns 0 or a handler error code.
 int DescribeNewIndexes(const TABLE& table, const TableDescription& description,

@@ -451,7 +451,19 @@ Result<std::vector<IndexEntry>> Dictionary::IndexesAfter(const TableChange& chan
   return indexes;
 }
 
-Status Dictionary::PutChange(const TableChange& change, const TableDefinition& changed,
+// The next auto-increment value to store under the primary key's number; 0: nothing is to be
+// stored.
+Result<uint64_t> Dictionary::NextAutoIncrement(const TableChange& change,
+                                               const TableDefinition& table,
+                                               const TableDefinition& changed) const {
+  if (change.next_auto_increment.has_value()) return *change.next_auto_increment;
+  if (AutoIncrementKey(table) == AutoIncrementKey(changed)) return uint64_t{0};
+  CAIRN_ASSIGN_OR_RETURN(const uint64_t stored, LoadAutoIncrement(table));
+  return std::max(stored, table.counters->next_auto_increment.load());
+}
+
+Status Dictionary::PutChange(const TableChange& change, const TableDefinition& table,
+                             const TableDefinition& changed,
                              std::map<std::string, uint64_t>* versions,
                              rocksdb::WriteBatch* batch) const {
   rocksdb::ColumnFamilyHandle* const system = database_->system_family().handle;
@@ -466,9 +478,10 @@ Status Dictionary::PutChange(const TableChange& change, const TableDefinition& c
         FromRocksDb(batch->Put(system, IndexKey(DictionaryRecordType::kLayoutHistory, index.id),
                                EncodeLayoutHistory(*index.history))));
   }
-  if (change.next_auto_increment.has_value()) {
-    CAIRN_RETURN_IF_ERROR(FromRocksDb(batch->Put(
-        system, AutoIncrementKey(changed), EncodeAutoIncrement(*change.next_auto_increment))));
+  CAIRN_ASSIGN_OR_RETURN(const uint64_t next_value, NextAutoIncrement(change, table, changed));
+  if (next_value != 0) {
+    CAIRN_RETURN_IF_ERROR(FromRocksDb(
+        batch->Put(system, AutoIncrementKey(changed), EncodeAutoIncrement(next_value))));
   }
   const std::string path = TableVersionPath(changed.name);
   CAIRN_ASSIGN_OR_RETURN((*versions)[path], LoadTableVersion(path));
@@ -499,7 +512,7 @@ Status Dictionary::ChangeTables(const std::vector<TableChange>& changes) {
         dropped.indexes.push_back(index);
       }
     }
-    CAIRN_RETURN_IF_ERROR(PutChange(table_change, *changed, &versions, &batch));
+    CAIRN_RETURN_IF_ERROR(PutChange(table_change, *table, *changed, &versions, &batch));
   }
   for (const auto& [path, version] : versions) {
     CAIRN_RETURN_IF_ERROR(
@@ -511,6 +524,11 @@ Status Dictionary::ChangeTables(const std::vector<TableChange>& changes) {
   for (const IndexEntry& index : dropped.indexes) database_->dropped_indexes().Add(index.id);
   for (size_t i = 0; i < changes.size(); ++i) {
     database_->expiry().Add(ExpiryRules(*changed_tables[i]));
+    if (changes[i].redefines) {
+      NoteRedefined(changed_tables[i]->counters.get());
+      // Under another primary key nobody had to tell which values rows have.
+      changed_tables[i]->counters->largest_given_value = UINT64_MAX;
+    }
     if (!changes[i].next_auto_increment.has_value()) continue;
     MoveAutoIncrement(changed_tables[i]->counters.get(), *changes[i].next_auto_increment);
   }

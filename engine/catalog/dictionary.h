@@ -172,6 +172,9 @@ class Dictionary {
     // The layouts that rows have from now on; null: they stay. Its primary key has
     // kFeatureRowLayouts, in `infos` if it did not have it.
     std::shared_ptr<const LayoutHistory> history{};
+    // Rows as older snapshots see them are not those that the table has now: who reads by one gets
+    // an error. So it is where `indexes` has another primary key.
+    bool redefines = false;
     // The next auto-increment value; none: stays.
     std::optional<uint64_t> next_auto_increment{};
     // What made `added` while others wrote, if anything: it ends, and its deltas are dropped.
@@ -266,8 +269,11 @@ class Dictionary {
   Result<std::vector<IndexEntry>> IndexesAfter(const TableChange& change,
                                                const TableDefinition& table) const;
   // Adds the records of a changed table. `versions` by path: as they are stored now.
-  Status PutChange(const TableChange& change, const TableDefinition& changed,
-                   std::map<std::string, uint64_t>* versions, rocksdb::WriteBatch* batch) const;
+  Status PutChange(const TableChange& change, const TableDefinition& table,
+                   const TableDefinition& changed, std::map<std::string, uint64_t>* versions,
+                   rocksdb::WriteBatch* batch) const;
+  Result<uint64_t> NextAutoIncrement(const TableChange& change, const TableDefinition& table,
+                                     const TableDefinition& changed) const;
   // Puts the counter where it is to go on, in memory.
   static void MoveAutoIncrement(TableCounters* counters, uint64_t next_value);
 

@@ -57,7 +57,7 @@ IndexBuild::IndexBuild(Database* database, const Table* table,
 Status IndexBuild::Run() {
   if (state_ == nullptr) CAIRN_RETURN_IF_ERROR(CheckNoRowsWillChange(database_, *table_));
   {
-    IndexScan scan(database_, table_, positions_, settings_, record_, virtual_columns_, state_,
+    IndexScan scan(database_, table_, table_, positions_, settings_, record_, virtual_columns_, state_,
                    state_ == nullptr ? nullptr : &suspects_);
     const Status scanned = scan.Run();
     if (scan.duplicate().has_value()) CAIRN_RETURN_IF_ERROR(LoadDuplicate(*scan.duplicate()));
