@@ -195,7 +195,27 @@ CASES = (
         "ALGORITHM=COPY",
         _T1,
     ),
-    Case("alter-rebuild", "ALTER TABLE crash_a.t1 FORCE", _T1),
+    Case("alter-copy-force", "ALTER TABLE crash_a.t1 FORCE, ALGORITHM=COPY", _T1),
+    Case("alter-rebuild", "ALTER TABLE crash_a.t1 FORCE, ALGORITHM=INPLACE", _T1),
+    Case(
+        "alter-rebuild-sorted",
+        "SET STATEMENT rocksdb_merge_buf_size=250 FOR "
+        "ALTER TABLE crash_a.t1 DROP PRIMARY KEY, ADD PRIMARY KEY (k, id), ADD UNIQUE KEY u (id), "
+        "DROP KEY c, ADD COLUMN d INT NOT NULL DEFAULT 7, ALGORITHM=INPLACE",
+        _T1,
+        short=True,
+    ),
+    Case(
+        "alter-rebuild-partitioned",
+        "ALTER TABLE crash_a.t1 FORCE, ADD KEY u (c), DROP KEY k, ALGORITHM=INPLACE",
+        _PARTS,
+    ),
+    Case(
+        "alter-not-null",
+        "ALTER TABLE crash_a.t1 MODIFY k INT NOT NULL, MODIFY c VARCHAR(20) NOT NULL, "
+        "ALGORITHM=NOCOPY",
+        _T1,
+    ),
     Case("to-innodb", "ALTER TABLE crash_a.t1 ENGINE=InnoDB", _T1, innodb=True),
     Case(
         "from-innodb",
