@@ -10,15 +10,14 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from cairn import plugin
-from cairn.errors import CairnError
 from cairn.paths import VAR, shown
 from cairn.report import Reporter, say
 from cairn.scratch_server import ScratchServer, own_directory
 from tests import runs
+from tests.acceptance.process_memory import ProcessMemory
 
 SCHEMA = "large"
 CACHE_MIB = 64
@@ -47,32 +46,12 @@ class Cost:
     error: str
 
 
-class _Memory:
-    """The memory of a process, with a peak that can begin anew."""
-
-    def __init__(self, pid: int) -> None:
-        self.directory = Path("/proc") / str(pid)
-
-    def begin(self) -> int:
-        (self.directory / "clear_refs").write_text("5", encoding="ascii")
-        return self._read("VmRSS")
-
-    def peak(self) -> int:
-        return self._read("VmHWM")
-
-    def _read(self, name: str) -> int:
-        for line in (self.directory / "status").read_text(encoding="ascii").splitlines():
-            if line.startswith(f"{name}:"):
-                return int(line.split()[1]) << 10
-        raise CairnError(f"/proc does not tell {name}.")
-
-
 class _Session:
     """One connection and what its statements take."""
 
     def __init__(self, server: ScratchServer, connection: Any) -> None:
         self.cursor = connection.cursor()
-        self.memory = _Memory(server.pid or 0)
+        self.memory = ProcessMemory(server.pid or 0)
 
     def run(self, text: str) -> Cost:
         import pymysql

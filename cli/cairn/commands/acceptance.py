@@ -148,6 +148,17 @@ def acceptance_large(rows: int, *, binary_log: bool, bypass_memtable: bool) -> N
     sys.exit(command.run(rows, binary_log=binary_log, bypass_memtable=bypass_memtable))
 
 
+@acceptance.command("alter-sizes")
+@click.option("--rows", type=click.IntRange(10_000), default=10_000_000, show_default=True)
+@click.option("--writer-rows", type=click.IntRange(10_000), default=2_000_000, show_default=True)
+@click.option("--threads", type=click.IntRange(1), default=16, show_default=True)
+def acceptance_alter_sizes(rows: int, writer_rows: int, threads: int) -> None:
+    """Alter a large table instantly and in bounded memory, and another one beside clients."""
+    from tests.acceptance import alter_sizes as command
+
+    sys.exit(command.run(rows, writer_rows, threads))
+
+
 @acceptance.command("monitoring")
 def acceptance_monitoring() -> None:
     """Evaluate the dashboard's and the alerts' expressions against a server under load."""
