@@ -1,4 +1,4 @@
-"""The statements that are counted, and the table that they read and change."""
+"""The statements that are counted, and the tables that they read and change."""
 
 from __future__ import annotations
 
@@ -33,7 +33,10 @@ def _row(number: int) -> str:
 
 
 def load(cursor: Any, engine: str) -> None:
-    """Makes the table `t` in the current database; its rows are numbered from 1."""
+    """Makes the tables in the current database; their rows are numbered from 1.
+
+    `t`, and `altered` with the same rows, which got columns afterwards.
+    """
     cursor.execute(
         "CREATE TABLE t (id INT NOT NULL AUTO_INCREMENT PRIMARY KEY, k INT NOT NULL, "
         "s INT NOT NULL DEFAULT 0, c CHAR(120) NOT NULL, pad CHAR(60) NOT NULL, "
@@ -43,6 +46,11 @@ def load(cursor: Any, engine: str) -> None:
         rows = ", ".join(_row(number) for number in range(first, first + _BATCH))
         cursor.execute(f"INSERT INTO t VALUES {rows}")
     cursor.execute("ANALYZE TABLE t")
+    # Three changes that leave rows as they are, where the engine has such.
+    cursor.execute("CREATE TABLE altered LIKE t")
+    cursor.execute("INSERT INTO altered SELECT * FROM t")
+    for column in ("x INT NOT NULL DEFAULT 7", "y VARCHAR(9) DEFAULT 'y' FIRST", "z INT"):
+        cursor.execute(f"ALTER TABLE altered ADD COLUMN {column}")
 
 
 def bring_into_files(cursor: Any, engine: str) -> None:
@@ -57,6 +65,7 @@ def warm_up(cursor: Any) -> None:
         "SELECT SUM(LENGTH(c)) FROM t IGNORE INDEX (k, s)",
         "SELECT COUNT(k) FROM t FORCE INDEX (k)",
         "SELECT COUNT(s) FROM t FORCE INDEX (s)",
+        "SELECT SUM(LENGTH(c)) FROM altered IGNORE INDEX (k, s)",
     ):
         cursor.execute(statement)
         cursor.fetchall()
@@ -101,6 +110,16 @@ CASES = (
         "point-read",
         "a row by its primary key",
         lambda chance, _: f"SELECT c FROM t WHERE id = {_id(chance)}",
+    ),
+    Case(
+        "point-read-altered",
+        "the same of a table that has got three columns since its rows were written",
+        lambda chance, _: f"SELECT c FROM altered WHERE id = {_id(chance)}",
+    ),
+    Case(
+        "point-read-added",
+        "an added column of such a row",
+        lambda chance, _: f"SELECT x FROM altered WHERE id = {_id(chance)}",
     ),
     Case("range-100", "100 rows by a range of the primary key", _range("c", 100), statements=100),
     Case("in-10", "10 rows by a list of primary keys", _listed, statements=100),
