@@ -26,6 +26,8 @@ OPTIONS = (
     "--innodb-lock-wait-timeout=5",
     "--lock-wait-timeout=30",
     "--innodb-strict-mode=OFF",
+    # With it InnoDB's copy by ALTER IGNORE loses the first of two rows with a new key's value, too.
+    "--innodb-alter-copy-bulk=OFF",
     # Of the power nothing is asked.
     "--innodb-flush-method=nosync",
     "--sync-frm=OFF",
