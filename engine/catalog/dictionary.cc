@@ -452,14 +452,16 @@ Result<std::vector<IndexEntry>> Dictionary::IndexesAfter(const TableChange& chan
 }
 
 // The next auto-increment value to store under the primary key's number; 0: nothing is to be
-// stored.
+// stored. Values that were handed out and rolled back are not handed out again after a crash, as it
+// is with a copy of the table.
 Result<uint64_t> Dictionary::NextAutoIncrement(const TableChange& change,
                                                const TableDefinition& table,
                                                const TableDefinition& changed) const {
   if (change.next_auto_increment.has_value()) return *change.next_auto_increment;
-  if (AutoIncrementKey(table) == AutoIncrementKey(changed)) return uint64_t{0};
   CAIRN_ASSIGN_OR_RETURN(const uint64_t stored, LoadAutoIncrement(table));
-  return std::max(stored, table.counters->next_auto_increment.load());
+  const uint64_t next = std::max(stored, table.counters->next_auto_increment.load());
+  const bool is_stored = next == stored && AutoIncrementKey(table) == AutoIncrementKey(changed);
+  return next <= 1 || is_stored ? uint64_t{0} : next;
 }
 
 Status Dictionary::PutChange(const TableChange& change, const TableDefinition& table,

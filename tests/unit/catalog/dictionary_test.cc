@@ -416,6 +416,15 @@ TEST_F(ChangeTablesTest, MovesTheAutoIncrementValueWithTheRest) {
   EXPECT_EQ(*dictionary_->LoadAutoIncrement(*found), 7u);
 }
 
+TEST_F(ChangeTablesTest, StoresTheAutoIncrementValueThatWasReached) {
+  const auto table = dictionary_->CreateTable("db.a", kPrimaryAndSecondary, 50);
+  ASSERT_TRUE(table.ok());
+  (*table)->counters->next_auto_increment = 60;
+  ASSERT_TRUE(dictionary_->ChangeTables({Keep(**table, 0)}).ok());
+  Reopen();
+  EXPECT_EQ(*dictionary_->LoadAutoIncrement(*dictionary_->Find("db.a")), 60u);
+}
+
 TEST_F(ChangeTablesTest, AddsWhatWasBegun) {
   ASSERT_TRUE(dictionary_->CreateTable("db.t", kPrimaryAndSecondary, std::nullopt).ok());
   const auto before = dictionary_->Find("db.t");
