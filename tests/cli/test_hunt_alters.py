@@ -12,7 +12,8 @@ from tests.hunt.alters.column_types import Type, changed_type, enlarged_type, li
 from tests.hunt.alters.operations import Clause, Operations
 from tests.hunt.alters.play import Over, Player
 from tests.hunt.alters.rows import Changes, Insert
-from tests.hunt.alters.tables import Column, Index, Part, Table, random_table
+from tests.hunt.alters.tables import Column, Table, random_table
+from tests.hunt.keys import Key, KeyPart
 from tests.hunt.session import Answer
 from tests.hunt.shorten import shorten
 from tests.hunt.shrink import shrink
@@ -24,7 +25,7 @@ TABLE = Table(
         Column("a", INT),
         Column("v", INT, True, "", "VIRTUAL", "{0} % 7", needs=("a",)),
     ),
-    (Index("PRIMARY", (Part("id"),), True), Index("k", (Part("a"), Part("id", 0, True)))),
+    (Key("PRIMARY", (KeyPart("id"),), True), Key("k", (KeyPart("a"), KeyPart("id", 0, True)))),
 )
 SHOWN = """CREATE TABLE `t` (
   `id` int(11) NOT NULL,
@@ -125,11 +126,11 @@ def test_types_that_are_enlarged_keep_their_kind():
 def test_a_definition_follows_its_statements():
     swapped = TABLE.renamed({"a": "id", "id": "a"})
     assert swapped.names() == ["a", "id", "v"]
-    assert swapped.index("k").ddl() == "INDEX k (id, a DESC)"
+    assert swapped.index("k").ddl() == "KEY k (id, a DESC)"
     assert swapped.columns[2].ddl() == "v INT AS (id % 7) VIRTUAL"
     without = TABLE.without_column("id")
     assert without.index("PRIMARY") is None
-    assert without.index("k").ddl() == "INDEX k (a)"
+    assert without.index("k").ddl() == "KEY k (a)"
     moved = TABLE.with_column(Column("a", INT), "FIRST").with_column(Column("b", INT), "AFTER a")
     assert moved.names() == ["a", "b", "id", "v"]
 

@@ -12,9 +12,10 @@ from tests.hunt.case import Rig
 from tests.hunt.change_statements import Change, Changes
 from tests.hunt.changes import ChangeCase, ChangePaths, Known, Outcome, checks, compare, outcome
 from tests.hunt.conditions import Condition, all_of, any_of
+from tests.hunt.keys import Key, KeyPart
 from tests.hunt.session import Answer
 from tests.hunt.shrink import shrink
-from tests.hunt.tables import Column, Key, KeyPart, Table, random_tables
+from tests.hunt.tables import Column, Table, random_tables
 from tests.hunt.values import INT
 
 

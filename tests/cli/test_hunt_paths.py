@@ -10,9 +10,10 @@ from tests.hunt.access import Path, Paths
 from tests.hunt.case import Case, Rig, signature
 from tests.hunt.compare import difference
 from tests.hunt.conditions import Condition, Conditions, all_of, any_of, split_literals
+from tests.hunt.keys import Key, KeyPart
 from tests.hunt.queries import Queries, Query, Source
 from tests.hunt.session import Answer, Script
-from tests.hunt.tables import Column, Key, KeyPart, Table, random_tables
+from tests.hunt.tables import Column, Table, random_tables
 from tests.hunt.values import INT
 
 SWITCH = "index_merge=on,mrr=off"

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from random import Random
 
-from tests.hunt.tables import Column, Key, Table
+from tests.hunt.keys import Key
+from tests.hunt.tables import Column, Table
 
 PATTERNS = ("'a%'", "'A%'", "'abcdefgh%'", "'%b'", "'x\\\\_%'", "' %'", "'a_'", "''")
 

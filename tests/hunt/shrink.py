@@ -8,7 +8,8 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from tests.hunt.case import Case
-from tests.hunt.tables import Column, Key, Table
+from tests.hunt.keys import Key
+from tests.hunt.tables import Column, Table
 
 Thing = TypeVar("Thing")
 # Makes the server choose merges and ranges of indexes in small tables as well.

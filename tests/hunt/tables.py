@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from random import Random
 
+from tests.hunt.keys import Key, KeyPart, without_columns
 from tests.hunt.values import INT, JSON, POINT, Kind, random_kind, text_kind
 
 # How many rows tables have; merges of indexes are chosen on a thousand and more.
@@ -45,43 +46,6 @@ class Column:
         if self.generated:
             return f"{self.name} {self.kind.sql} AS ({self.expression}) {self.generated}"
         return f"{self.name} {self.kind.sql}{'' if self.nullable else ' NOT NULL'}"
-
-
-@dataclass(frozen=True)
-class KeyPart:
-    """A column of a key; a prefix of 0 is all of it."""
-
-    column: str
-    prefix: int = 0
-    descending: bool = False
-
-    def ddl(self) -> str:
-        """As in a definition."""
-        prefix = f"({self.prefix})" if self.prefix else ""
-        return f"{self.column}{prefix}{' DESC' if self.descending else ''}"
-
-
-@dataclass(frozen=True)
-class Key:
-    """A key; the one called PRIMARY is the primary key."""
-
-    name: str
-    parts: tuple[KeyPart, ...]
-    unique: bool = False
-    comment: str = ""
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The names of its columns."""
-        return tuple(part.column for part in self.parts)
-
-    def ddl(self) -> str:
-        """Its definition."""
-        parts = ", ".join(part.ddl() for part in self.parts)
-        comment = f" COMMENT '{self.comment}'" if self.comment else ""
-        if self.name == "PRIMARY":
-            return f"PRIMARY KEY ({parts}){comment}"
-        return f"{'UNIQUE ' if self.unique else ''}KEY {self.name} ({parts}){comment}"
 
 
 @dataclass(frozen=True)
@@ -146,13 +110,8 @@ class Table:
         for column in self.columns:
             if gone & set(column.needs):
                 gone.add(column.name)
-        keys = []
-        for key in self.keys:
-            parts = tuple(part for part in key.parts if part.column not in gone)
-            if parts:
-                keys.append(replace(key, parts=parts))
         columns = tuple(column for column in self.columns if column.name not in gone)
-        return replace(self, columns=columns, keys=tuple(keys))
+        return replace(self, columns=columns, keys=without_columns(self.keys, gone))
 
 
 # ---- values --------------------------------------------------------------------------------------

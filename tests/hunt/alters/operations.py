@@ -10,12 +10,12 @@ from tests.hunt.alters.column_types import COMMON_COLLATIONS, changed_type, cons
 from tests.hunt.alters.tables import (
     TTLS,
     Column,
-    Index,
     Table,
     random_column,
     random_index,
     with_default,
 )
+from tests.hunt.keys import Key
 
 
 @dataclass(frozen=True)
@@ -246,7 +246,7 @@ class Operations:
         word = "IGNORED" if index.ignored else "NOT IGNORED"
         return (Clause(f"ALTER INDEX {index.name} {word}", "ALTER INDEX"),), drawn[1]
 
-    def _altered_index(self, text: str, change: Callable[[Index], Index]) -> Drawn | None:
+    def _altered_index(self, text: str, change: Callable[[Key], Key]) -> Drawn | None:
         named = [index for index in self.table.indexes if index.name != "PRIMARY"]
         if not named:
             return None

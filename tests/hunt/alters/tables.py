@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from random import Random
 
 from tests.hunt.alters.column_types import Type, constant, of_family, random_type
+from tests.hunt.keys import Key, KeyPart, without_columns
 
 # Durations after which no row of a run expires.
 TTLS = (2_000_000_000, 3_000_000_000)
@@ -51,43 +52,11 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Part:
-    """A column of an index; a prefix of 0 is all of it."""
-
-    column: str
-    prefix: int = 0
-    descending: bool = False
-
-    def ddl(self) -> str:
-        """As in a definition."""
-        prefix = f"({self.prefix})" if self.prefix else ""
-        return f"{self.column}{prefix}{' DESC' if self.descending else ''}"
-
-
-@dataclass(frozen=True)
-class Index:
-    """An index; the one called PRIMARY is the primary key."""
-
-    name: str
-    parts: tuple[Part, ...]
-    unique: bool = False
-    ignored: bool = False
-
-    def ddl(self) -> str:
-        """Its definition."""
-        parts = ", ".join(part.ddl() for part in self.parts)
-        if self.name == "PRIMARY":
-            return f"PRIMARY KEY ({parts})"
-        kind = "UNIQUE INDEX" if self.unique else "INDEX"
-        return f"{kind} {self.name} ({parts}){' IGNORED' if self.ignored else ''}"
-
-
-@dataclass(frozen=True)
 class Table:
     """A definition."""
 
     columns: tuple[Column, ...]
-    indexes: tuple[Index, ...]
+    indexes: tuple[Key, ...]
     checks: tuple[str, ...] = ()
     options: str = ""
     partitions: str = ""
@@ -105,7 +74,7 @@ class Table:
         """The names of all columns."""
         return [column.name for column in self.columns]
 
-    def index(self, name: str) -> Index | None:
+    def index(self, name: str) -> Key | None:
         """The index of that name."""
         return next((index for index in self.indexes if index.name == name), None)
 
@@ -128,28 +97,15 @@ class Table:
 
     def without_column(self, name: str) -> Table:
         """Without a column; indexes lose it."""
-        shorter = [
-            replace(index, parts=tuple(part for part in index.parts if part.column != name))
-            for index in self.indexes
-        ]
         return replace(
             self,
             columns=tuple(column for column in self.columns if column.name != name),
-            indexes=tuple(index for index in shorter if index.parts),
+            indexes=without_columns(self.indexes, {name}),
         )
 
     def renamed(self, names: dict[str, str]) -> Table:
         """With other names of columns."""
-        indexes = tuple(
-            replace(
-                index,
-                parts=tuple(
-                    replace(part, column=names.get(part.column, part.column))
-                    for part in index.parts
-                ),
-            )
-            for index in self.indexes
-        )
+        indexes = tuple(index.renamed(names) for index in self.indexes)
         columns = tuple(column.renamed(names) for column in self.columns)
         return replace(self, columns=columns, indexes=indexes)
 
@@ -208,17 +164,17 @@ def computed_column(chance: Random, name: str, base: Column) -> Column:
     return Column(name, integer, True, "", how, "IF({0} IS NULL, 1, 2)", needs=needs)
 
 
-def random_part(chance: Random, column: Column, *, alone: bool) -> Part:
+def random_part(chance: Random, column: Column, *, alone: bool) -> KeyPart:
     """A column for an index."""
     descending = chance.random() < 0.25
     of = column.type
     if of.is_blob or (of.is_long and not alone) or (of.may_have_prefix and chance.random() < 0.15):
         most = min(10, of.size[0]) if of.size else 10
-        return Part(column.name, chance.randint(1, most), descending)
-    return Part(column.name, 0, descending)
+        return KeyPart(column.name, chance.randint(1, most), descending)
+    return KeyPart(column.name, 0, descending)
 
 
-def random_index(chance: Random, table: Table, name: str) -> Index:
+def random_index(chance: Random, table: Table, name: str) -> Key:
     """An index over some columns; a unique one mostly has a column whose values are unique."""
     count = min(len(table.columns), chance.choice([1, 1, 1, 2, 2, 3]))
     chosen = chance.sample(table.columns, count)
@@ -245,7 +201,7 @@ def random_index(chance: Random, table: Table, name: str) -> Index:
             replace(part, prefix=0) if part.column in table.partition_columns else part
             for part in parts
         ]
-    return Index(name, tuple(parts), unique)
+    return Key(name, tuple(parts), unique)
 
 
 def random_table(chance: Random, partitions: str = "") -> Table:
@@ -264,7 +220,7 @@ def random_table(chance: Random, partitions: str = "") -> Table:
         table = replace(table, partition_columns=("id",))
     indexes = []
     if pick < 0.5:
-        indexes.append(Index("PRIMARY", (Part("id", 0, chance.random() < 0.25),), True))
+        indexes.append(Key("PRIMARY", (KeyPart("id", 0, chance.random() < 0.25),), True))
     elif pick < 0.8:
         indexes.append(random_index(chance, table, "PRIMARY"))
     indexes += [random_index(chance, table, f"k{n}") for n in range(chance.choice([0, 1, 2, 2, 3]))]
