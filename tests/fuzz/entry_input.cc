@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "engine/base/bytes.h"
 #include "engine/codec/distinct_prefixes.h"
 #include "tests/fuzz/inputs.h"
+#include "tests/unit/codec/damaged_entry.h"
 #include "tests/unit/codec/entry_check.h"
 #include "tests/unit/codec/random_table.h"
 #include "tests/unit/codec/test_collations.h"
@@ -47,23 +47,6 @@ bool IsLossless(const TestTable& table) {
     return column.collation == &Latin1Ukrainian();
   });
 }
-
-// Bytes in a buffer of exactly their size, so that the address sanitizer sees any read beyond them.
-class ExactBytes {
- public:
-  explicit ExactBytes(std::string_view bytes)
-      : bytes_(std::make_unique<char[]>(bytes.size() + 1)), size_(bytes.size()) {
-    std::memcpy(bytes_.get() + 1, bytes.data(), size_);
-  }
-  std::string_view view() const { return {bytes_.get() + 1, size_}; }
-  bool Holds(const char* begin, size_t size) const {
-    return begin >= bytes_.get() + 1 && begin + size <= bytes_.get() + 1 + size_;
-  }
-
- private:
-  std::unique_ptr<char[]> bytes_;
-  size_t size_;
-};
 
 // That no byte or NULL bit of `record` outside `columns` differs from a fresh one.
 void ExpectOthersUntouched(const TestTable& table, const ColumnSet& columns, const Record& record) {

@@ -1,8 +1,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstring>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -10,6 +8,7 @@
 #include "engine/base/crc32c.h"
 #include "engine/codec/layout_history_record.h"
 #include "tests/fuzz/inputs.h"
+#include "tests/unit/codec/damaged_entry.h"
 #include "tests/unit/codec/layout_chain.h"
 
 namespace cairn::testing {
@@ -37,14 +36,11 @@ void CheckHistory(std::string_view value) {
 // Reads a row that may be damaged; in `*decoded` its columns as text.
 bool Reads(const LayoutChain& chain, const ColumnSet& columns, Checksums checksums,
            std::string_view key, std::string_view value, std::string* decoded) {
-  // A buffer of exactly its size, so that the address sanitizer sees any read beyond it.
-  const auto exact = std::make_unique<char[]>(value.size() + 1);
-  std::memcpy(exact.get() + 1, value.data(), value.size());
+  const ExactBytes exact(value);
   const auto plan = chain.codec().MakePlan(columns, checksums);
   EXPECT_TRUE(plan.ok()) << plan.status().ToString();
   Record record(chain.table());
-  const Status status =
-      chain.codec().Decode(**plan, key, {exact.get() + 1, value.size()}, record.data());
+  const Status status = chain.codec().Decode(**plan, key, exact.view(), record.data());
   if (!status.ok()) {
     EXPECT_TRUE(status.code() == StatusCode::kCorruption ||
                 status.code() == StatusCode::kChecksumMismatch)

@@ -2,57 +2,18 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstring>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "engine/base/bytes.h"
 #include "engine/codec/damage.h"
+#include "tests/unit/codec/damaged_entry.h"
 #include "tests/unit/codec/entry_check.h"
 #include "tests/unit/codec/random_table.h"
 #include "tests/unit/codec/test_collations.h"
 
 namespace cairn::testing {
 namespace {
-
-// Bytes in a buffer of exactly their size, so that the address sanitizer sees any read beyond them.
-class ExactBytes {
- public:
-  explicit ExactBytes(std::string_view bytes)
-      : bytes_(std::make_unique<char[]>(bytes.size() + 1)), size_(bytes.size()) {
-    std::memcpy(bytes_.get() + 1, bytes.data(), size_);
-  }
-  std::string_view view() const { return {bytes_.get() + 1, size_}; }
-
- private:
-  std::unique_ptr<char[]> bytes_;
-  size_t size_;
-};
-
-// Decodes the entry in every way there is. A row that comes out must be well-formed: VARCHARs
-// within their columns (checked by Record), BLOBs within the value.
-StatusCode DecodeAnyBytes(const TestTable& table, const IndexCodec& codec, const DecodePlan& plan,
-                          std::string_view key, std::string_view value) {
-  const ExactBytes exact_key(key);
-  const ExactBytes exact_value(value);
-  Record record(table);
-  const Status status = codec.Decode(plan, exact_key.view(), exact_value.view(), record.data());
-  if (status.code() == StatusCode::kCorruption) {
-    EXPECT_NE(status.message().find(ToHex(key)), std::string_view::npos) << status.ToString();
-    EXPECT_NE(status.message().find(codec.layout().name), std::string_view::npos);
-  } else if (!status.ok()) {
-    EXPECT_EQ(status.code(), StatusCode::kChecksumMismatch);
-  }
-  if (status.ok()) record.ToString(table.Covered(codec));
-  std::string primary_key;
-  const Status extracted = codec.ExtractPrimaryKey(exact_key.view(), &primary_key);
-  EXPECT_TRUE(extracted.ok() || extracted.code() == StatusCode::kCorruption);
-  std::vector<uint32_t> ends;
-  const Status split = codec.SplitKey(exact_key.view(), &ends);
-  EXPECT_EQ(extracted.ok(), split.ok());
-  return status.code();
-}
 
 TEST(DamagedEntries, TruncationAtAnyLengthIsCorruption) {
   Random random;
@@ -66,18 +27,16 @@ TEST(DamagedEntries, TruncationAtAnyLengthIsCorruption) {
       const Entry entry = Encode(*codec, record, {});
       const auto plan =
           std::move(codec->MakePlan(table.Covered(*codec), IndexCodec::Checksums::kVerify)).value();
-      for (size_t size = 0; size < entry.key.size(); ++size) {
-        EXPECT_EQ(DecodeAnyBytes(table, *codec, *plan, entry.key.substr(0, size), entry.value),
-                  StatusCode::kCorruption)
-            << ToHex(entry.key) << " cut to " << size;
-      }
+      ForEachTruncation(entry.key, [&](const std::string& key) {
+        EXPECT_EQ(DecodeAnyBytes(table, *codec, *plan, key, entry.value), StatusCode::kCorruption)
+            << ToHex(entry.key) << " cut to " << key.size();
+      });
       EXPECT_EQ(DecodeAnyBytes(table, *codec, *plan, entry.key + '\0', entry.value),
                 StatusCode::kCorruption);
-      for (size_t size = 0; size < entry.value.size(); ++size) {
-        EXPECT_EQ(DecodeAnyBytes(table, *codec, *plan, entry.key, entry.value.substr(0, size)),
-                  StatusCode::kCorruption)
-            << ToHex(entry.value) << " cut to " << size;
-      }
+      ForEachTruncation(entry.value, [&](const std::string& value) {
+        EXPECT_EQ(DecodeAnyBytes(table, *codec, *plan, entry.key, value), StatusCode::kCorruption)
+            << ToHex(entry.value) << " cut to " << value.size();
+      });
       EXPECT_EQ(DecodeAnyBytes(table, *codec, *plan, entry.key, entry.value + '\0'),
                 StatusCode::kCorruption);
     }
@@ -96,15 +55,12 @@ TEST(DamagedEntries, AnyAlteredByteGivesCorruptionOrAnotherRow) {
       for (IndexCodec::Checksums checksums :
            {IndexCodec::Checksums::kIgnore, IndexCodec::Checksums::kVerify}) {
         const auto plan = std::move(codec->MakePlan(table.Covered(*codec), checksums)).value();
-        const size_t bytes = entry.key.size() + entry.value.size();
-        for (size_t at = 0; at < bytes; ++at) {
-          Entry altered = entry;
-          char& byte =
-              at < entry.key.size() ? altered.key[at] : altered.value[at - entry.key.size()];
-          byte = static_cast<char>(
-              byte ^ (random.OneIn(2) ? random.Between(1, 255) : size_t{1} << random.Below(8)));
-          DecodeAnyBytes(table, *codec, *plan, altered.key, altered.value);
-        }
+        ForEachAlteredByte(entry.key, &random, [&](const std::string& key) {
+          DecodeAnyBytes(table, *codec, *plan, key, entry.value);
+        });
+        ForEachAlteredByte(entry.value, &random, [&](const std::string& value) {
+          DecodeAnyBytes(table, *codec, *plan, entry.key, value);
+        });
       }
     }
   }
