@@ -1,5 +1,5 @@
 // The fuzz target of what engine/lsm/ reads from the bytes of blocks (block_search.h,
-// block_walk.h): the first byte chooses what the others are taken for.
+// block_walk.h).
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,6 +14,7 @@
 
 #include "engine/lsm/block_search.h"
 #include "engine/lsm/block_walk.h"
+#include "tests/fuzz/fuzzer.h"
 #include "tests/fuzz/rocksdb_blocks.h"
 #include "tests/unit/codec/random.h"
 #include "tests/unit/lsm/block_bytes.h"
@@ -338,24 +339,22 @@ void CheckAnyBytes(std::string_view input) {
 }
 
 }  // namespace
-}  // namespace cairn::testing
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  if (size == 0) return 0;
-  const std::string_view input(reinterpret_cast<const char*>(data) + 1, size - 1);
-  cairn::testing::Random random(input);
-  switch (data[0] % 4) {
+void CheckInput(uint8_t kind, std::string_view input) {
+  Random random(input);
+  switch (kind % 4) {
     case 0:
-      cairn::testing::CheckDataBlock(&random);
+      CheckDataBlock(&random);
       break;
     case 1:
-      cairn::testing::CheckIndexBlock(&random);
+      CheckIndexBlock(&random);
       break;
     case 2:
-      cairn::testing::CheckDamagedBlock(&random);
+      CheckDamagedBlock(&random);
       break;
     default:
-      cairn::testing::CheckAnyBytes(input);
+      CheckAnyBytes(input);
   }
-  return 0;
 }
+
+}  // namespace cairn::testing

@@ -1,28 +1,25 @@
-// The fuzz target of engine/codec/: the first byte chooses what the others are taken for
-// (inputs.h).
-#include <cstddef>
-#include <cstdint>
-#include <string_view>
-
+// The fuzz target of engine/codec/ (inputs.h).
+#include "tests/fuzz/fuzzer.h"
 #include "tests/fuzz/inputs.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  if (size == 0) return 0;
-  const std::string_view input(reinterpret_cast<const char*>(data) + 1, size - 1);
+namespace cairn::testing {
+
+void CheckInput(uint8_t kind, std::string_view input) {
   constexpr uint8_t kLayouts = 'L';
-  if (data[0] == kLayouts) {
-    cairn::testing::CheckLayouts(input);
-    return 0;
+  if (kind == kLayouts) {
+    CheckLayouts(input);
+    return;
   }
-  switch (data[0] % 4) {
+  switch (kind % 4) {
     case 0:
-      cairn::testing::CheckDictionaryBytes(input);
+      CheckDictionaryBytes(input);
       break;
     case 1:
-      cairn::testing::CheckAlteredRow(input);
+      CheckAlteredRow(input);
       break;
     default:
-      cairn::testing::CheckEntryBytes(input);
+      CheckEntryBytes(input);
   }
-  return 0;
 }
+
+}  // namespace cairn::testing

@@ -1,6 +1,5 @@
 // The fuzz target of what else is read from files: those of our own beside RocksDB's, records in
-// RocksDB's logs, properties of table files, and what compactions look at. The first byte chooses
-// what the others are taken for.
+// RocksDB's logs, properties of table files, and what compactions look at.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -29,6 +28,7 @@
 #include "engine/txn/transaction_id.h"
 #include "rocksdb/db.h"
 #include "rocksdb/env.h"
+#include "tests/fuzz/fuzzer.h"
 
 namespace cairn::testing {
 namespace {
@@ -270,17 +270,13 @@ void CheckProperties(std::string_view input) {
 }
 
 }  // namespace
-}  // namespace cairn::testing
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  if (size == 0) return 0;
-  const std::string_view input(reinterpret_cast<const char*>(data) + 1, size - 1);
+void CheckInput(uint8_t kind, std::string_view input) {
   constexpr void (*kChecks[])(std::string_view) = {
-      cairn::testing::CheckLockList,        cairn::testing::CheckTransactionName,
-      cairn::testing::CheckMarker,          cairn::testing::CheckOptionsFile,
-      cairn::testing::CheckSortDirectories, cairn::testing::CheckMergeOperator,
-      cairn::testing::CheckCompaction,      cairn::testing::CheckCollector,
-      cairn::testing::CheckProperties};
-  kChecks[data[0] % std::size(kChecks)](input);
-  return 0;
+      CheckLockList,    CheckTransactionName, CheckMarker,
+      CheckOptionsFile, CheckSortDirectories, CheckMergeOperator,
+      CheckCompaction,  CheckCollector,       CheckProperties};
+  kChecks[kind % std::size(kChecks)](input);
 }
+
+}  // namespace cairn::testing

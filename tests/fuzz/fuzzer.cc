@@ -1,7 +1,12 @@
-// What all fuzz targets begin with.
+// The functions that libFuzzer calls, the same for all targets.
+#include "tests/fuzz/fuzzer.h"
+
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <cstdlib>
+#include <string_view>
 
 namespace {
 
@@ -18,5 +23,11 @@ extern "C" int LLVMFuzzerInitialize(int*, char***) {
   auto& listeners = ::testing::UnitTest::GetInstance()->listeners();
   listeners.Append(listeners.Release(listeners.default_result_printer()));
   listeners.Append(new EndAtFailure);
+  return 0;
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  if (size == 0) return 0;
+  cairn::testing::CheckInput(data[0], {reinterpret_cast<const char*>(data) + 1, size - 1});
   return 0;
 }

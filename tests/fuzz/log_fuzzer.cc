@@ -1,6 +1,5 @@
 // The fuzz target of what looks at write-ahead logs and the manifest before RocksDB does
-// (engine/store/log_check.h, engine/lsm/manifest.h, endless_record.h): the first byte chooses what
-// the others are taken for.
+// (engine/store/log_check.h, engine/lsm/manifest.h, endless_record.h).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,6 +20,7 @@
 #include "engine/lsm/manifest.h"
 #include "engine/store/log_check.h"
 #include "rocksdb/env.h"
+#include "tests/fuzz/fuzzer.h"
 #include "tests/fuzz/rocksdb_logs.h"
 #include "tests/unit/codec/random.h"
 #include "tests/unit/lsm/block_bytes.h"
@@ -546,33 +546,31 @@ void CheckCurrent(std::string_view text) {
 }
 
 }  // namespace
-}  // namespace cairn::testing
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  if (size == 0) return 0;
-  const std::string_view input(reinterpret_cast<const char*>(data) + 1, size - 1);
-  cairn::testing::Random random(input);
-  switch (data[0] % 8) {
+void CheckInput(uint8_t kind, std::string_view input) {
+  Random random(input);
+  switch (kind % 8) {
     case 0:
-      cairn::testing::CheckAnyLog(input);
+      CheckAnyLog(input);
       break;
     case 1:
-      cairn::testing::CheckAnyParts(&random);
+      CheckAnyParts(&random);
       break;
     case 2:
-      cairn::testing::CheckManifestBytes(input);
+      CheckManifestBytes(input);
       break;
     case 3:
-      cairn::testing::CheckManifestRecords(input);
+      CheckManifestRecords(input);
       break;
     case 4:
-      cairn::testing::CheckCurrent(input);
+      CheckCurrent(input);
       break;
     case 5:
-      cairn::testing::CheckKnownManifest(&random);
+      CheckKnownManifest(&random);
       break;
     default:
-      cairn::testing::CheckChangedLogs(&random);
+      CheckChangedLogs(&random);
   }
-  return 0;
 }
+
+}  // namespace cairn::testing
