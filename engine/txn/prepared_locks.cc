@@ -4,58 +4,33 @@
 #include <vector>
 
 #include "engine/lsm/rocksdb_status.h"
+#include "engine/store/batch_entries.h"
 #include "engine/txn/lock_list.h"
 #include "rocksdb/utilities/transaction_db.h"
 #include "rocksdb/utilities/write_batch_with_index.h"
-#include "rocksdb/write_batch.h"
 
 namespace cairn {
 namespace {
 
-// Collects the keys of a write batch, but for those of the data dictionary, which no transaction
-// locks; and the list of further locks, if it finds one there.
-class KeyCollector final : public rocksdb::WriteBatch::Handler {
- public:
-  explicit KeyCollector(uint32_t system_family)
-      : system_family_(system_family), list_key_(LockListKey()) {}
-
-  const LockList& keys() const { return keys_; }
-  const std::string& list() const { return list_; }
-
-  rocksdb::Status PutCF(uint32_t family, const rocksdb::Slice& key,
-                        const rocksdb::Slice& value) override {
-    if (family == system_family_ && key == list_key_) list_ = value.ToString();
-    return Add(family, key);
-  }
-  rocksdb::Status DeleteCF(uint32_t family, const rocksdb::Slice& key) override {
-    return Add(family, key);
-  }
-  rocksdb::Status SingleDeleteCF(uint32_t family, const rocksdb::Slice& key) override {
-    return Add(family, key);
-  }
-  rocksdb::Status MergeCF(uint32_t family, const rocksdb::Slice& key,
-                          const rocksdb::Slice&) override {
-    return Add(family, key);
-  }
-  rocksdb::Status MarkBeginPrepare(bool) override { return rocksdb::Status::OK(); }
-  rocksdb::Status MarkEndPrepare(const rocksdb::Slice&) override { return rocksdb::Status::OK(); }
-  rocksdb::Status MarkNoop(bool) override { return rocksdb::Status::OK(); }
-  rocksdb::Status MarkRollback(const rocksdb::Slice&) override { return rocksdb::Status::OK(); }
-  rocksdb::Status MarkCommit(const rocksdb::Slice&) override { return rocksdb::Status::OK(); }
-
- private:
-  rocksdb::Status Add(uint32_t family, const rocksdb::Slice& key) {
-    if (family != system_family_) {
-      keys_.emplace(RangeOfKey(family, key.ToStringView()), LockMode::kExclusive);
-    }
-    return rocksdb::Status::OK();
-  }
-
-  const uint32_t system_family_;
-  const std::string list_key_;
-  LockList keys_;
-  std::string list_;
+// What a prepared transaction locks.
+struct PreparedKeys {
+  LockList written;         // The keys of its batch, but for those of the data dictionary.
+  std::string listed = "";  // The list of further locks, if it has one.
 };
+
+Result<PreparedKeys> KeysOf(rocksdb::Transaction* transaction, uint32_t system_family) {
+  PreparedKeys keys;
+  const std::string list_key = LockListKey();
+  const auto add = [&](const BatchEntry& entry) {
+    if (entry.family != system_family) {
+      keys.written.emplace(RangeOfKey(entry.family, entry.key), LockMode::kExclusive);
+    } else if (entry.change == BatchEntry::Change::kPut && entry.key == list_key) {
+      keys.listed = entry.value;
+    }
+  };
+  CAIRN_RETURN_IF_ERROR(ForEachEntry(*transaction->GetWriteBatch()->GetWriteBatch(), add));
+  return keys;
+}
 
 rocksdb::Status LockKey(rocksdb::Transaction* holder, const ColumnFamily& family,
                         const rocksdb::Slice& key, LockMode mode) {
@@ -101,12 +76,10 @@ Result<std::unique_ptr<PreparedLocks>> PreparedLocks::Take(Database* database,
   for (rocksdb::Transaction* transaction : prepared) {
     const std::string name = transaction->GetName();
     CAIRN_RETURN_IF_ERROR(database->prepared_indexes().Add(transaction).WithContext(kContext));
-    KeyCollector batch(database->system_family().id);
-    CAIRN_RETURN_IF_ERROR(
-        FromRocksDb(transaction->GetWriteBatch()->GetWriteBatch()->Iterate(&batch))
-            .WithContext(kContext));
-    if (!batch.list().empty()) {
-      CAIRN_ASSIGN_OR_RETURN(lists[name], DecodeLockList(batch.list()));
+    const Result<PreparedKeys> keys = KeysOf(transaction, database->system_family().id);
+    CAIRN_RETURN_IF_ERROR(keys.status().WithContext(kContext));
+    if (!keys->listed.empty()) {
+      CAIRN_ASSIGN_OR_RETURN(lists[name], DecodeLockList(keys->listed));
     }
     if (table != nullptr) {
       owners.emplace(name, std::make_unique<RangeLockTable::Owner>(transaction->GetID()));
@@ -114,7 +87,7 @@ Result<std::unique_ptr<PreparedLocks>> PreparedLocks::Take(Database* database,
       locks->holders_.emplace(name, database->rocksdb()->BeginTransaction(rocksdb::WriteOptions()));
     }
     // What the transactions wrote comes first: there they cannot be in each other's way.
-    CAIRN_RETURN_IF_ERROR(take(name, batch.keys()).WithContext(kContext));
+    CAIRN_RETURN_IF_ERROR(take(name, keys->written).WithContext(kContext));
   }
   for (const auto& [name, list] : lists) {
     CAIRN_RETURN_IF_ERROR(take(name, list).WithContext(kContext));
