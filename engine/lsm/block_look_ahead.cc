@@ -6,6 +6,7 @@
 #include <typeinfo>
 #include <utility>
 
+#include "engine/base/cache_line.h"
 #include "engine/lsm/point_table.h"
 #include "engine/lsm/rocksdb_internals.h"
 
@@ -17,7 +18,6 @@ using rocksdb::IndexValue;
 using rocksdb::Slice;
 using IndexIterator = rocksdb::InternalIteratorBase<IndexValue>;
 
-constexpr size_t kCacheLine = 64;
 // Where a block begins; the processor follows a longer run of rows by itself: 4 or 16 KiB made
 // scans no faster.
 constexpr size_t kMostFetchedBytes = 512;
@@ -255,7 +255,7 @@ void FetchToProcessor(std::string_view block) {
   if (block.empty()) return;
   __builtin_prefetch(block.data() + block.size() - 1);
   const size_t fetched = std::min(block.size(), kMostFetchedBytes);
-  for (size_t at = 0; at < fetched; at += kCacheLine) __builtin_prefetch(block.data() + at);
+  for (size_t at = 0; at < fetched; at += kCacheLineBytes) __builtin_prefetch(block.data() + at);
 }
 
 const PointTable* FindPointTable(const rocksdb::TableReader& table) {

@@ -4,6 +4,7 @@
 #include <typeinfo>
 
 #include "engine/lsm/comparator.h"
+#include "engine/lsm/private_member.h"
 #include "engine/lsm/rocksdb_internals.h"
 
 namespace cairn::lsm {
@@ -12,24 +13,20 @@ namespace {
 using rocksdb::BlockBasedTable;
 using FilterReader = rocksdb::FilterBlockReaderCommon<rocksdb::ParsedFullFilterBlock>;
 
-// The readers keep to themselves which blocks they hold: an explicit instantiation may name their
-// members all the same.
-template <typename Tag, typename Tag::Member member>
-struct MemberAccess {
-  friend typename Tag::Member MemberOf(Tag) { return member; }
-};
+}  // namespace
 
+// The readers keep to themselves which blocks they hold.
 struct IndexBlockTag {
-  using Member = rocksdb::CachableEntry<rocksdb::Block> BlockBasedTable::IndexReaderCommon::*;
-  friend Member MemberOf(IndexBlockTag);
+  friend auto MemberOf(IndexBlockTag);
 };
-template struct MemberAccess<IndexBlockTag, &BlockBasedTable::IndexReaderCommon::index_block_>;
+template struct PrivateMember<IndexBlockTag, &BlockBasedTable::IndexReaderCommon::index_block_>;
 
 struct FilterBlockTag {
-  using Member = rocksdb::CachableEntry<rocksdb::ParsedFullFilterBlock> FilterReader::*;
-  friend Member MemberOf(FilterBlockTag);
+  friend auto MemberOf(FilterBlockTag);
 };
-template struct MemberAccess<FilterBlockTag, &FilterReader::filter_block_>;
+template struct PrivateMember<FilterBlockTag, &FilterReader::filter_block_>;
+
+namespace {
 
 // Caches whose look-up by a key alone finds whole blocks or nothing. What lies in a secondary cache
 // behind one of them is not found, and RocksDB's own reader then looks there.

@@ -2,22 +2,15 @@
 
 #include <typeinfo>
 
+#include "engine/lsm/private_member.h"
 #include "engine/lsm/rocksdb_internals.h"
 
 namespace cairn::lsm {
-namespace {
 
-// A private member, which an explicit instantiation may name all the same.
-template <typename Tag, auto member>
-struct MemberAccess {
-  friend auto MemberOf(Tag) { return member; }
-};
 struct FiguresTag {
   friend auto MemberOf(FiguresTag);
 };
-template struct MemberAccess<FiguresTag, &rocksdb::StatisticsImpl::per_core_stats_>;
-
-}  // namespace
+template struct PrivateMember<FiguresTag, &rocksdb::StatisticsImpl::per_core_stats_>;
 
 Ticker::Ticker(rocksdb::Statistics* statistics) {
   if (statistics == nullptr ||

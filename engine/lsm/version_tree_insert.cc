@@ -22,9 +22,9 @@ VersionTree::VersionTree(KeyOrder order, Memory* memory)
 
 template <typename T>
 T* VersionTree::NewNode(uint8_t level) {
-  char* const bytes = memory_->Allocate(sizeof(T) + kCacheLine - sizeof(uint64_t));
+  char* const bytes = memory_->Allocate(sizeof(T) + kCacheLineBytes - sizeof(uint64_t));
   const uintptr_t at = reinterpret_cast<uintptr_t>(bytes);
-  return new (bytes + (kCacheLine - at % kCacheLine) % kCacheLine) T(level);
+  return new (bytes + (kCacheLineBytes - at % kCacheLineBytes) % kCacheLineBytes) T(level);
 }
 
 bool VersionTree::Insert(const char* record) {

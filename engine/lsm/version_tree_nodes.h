@@ -11,11 +11,11 @@
 #include <string_view>
 
 #include "engine/base/bytes.h"
+#include "engine/base/cache_line.h"
 #include "engine/lsm/version_tree.h"
 
 namespace cairn::lsm {
 
-inline constexpr size_t kCacheLine = 64;
 inline constexpr uintptr_t kIsVersion = 1;  // In a link.
 
 // A version of a key that has older ones.
@@ -31,7 +31,7 @@ struct VersionTree::Version {
 
 // Fields are read while they change, hence the atomics; what was read counts once the node's
 // counter turns out to be the same as before. Written by who has locked the node.
-struct alignas(kCacheLine) VersionTree::Node {
+struct alignas(kCacheLineBytes) VersionTree::Node {
   static constexpr unsigned kSlots = 64;
   // That its keys share and that are looked at once: they fill its first cache line.
   static constexpr size_t kMostPrefixBytes = 40;
@@ -122,7 +122,7 @@ inline bool VersionTree::IsUnchanged(const Node& node, uint64_t changes) {
 
 // Has all that a search of a node begins with on its way to the processor at once.
 inline void VersionTree::FetchKeys(const Node& node) {
-  for (size_t at = 0; at < offsetof(Node, slots); at += kCacheLine) {
+  for (size_t at = 0; at < offsetof(Node, slots); at += kCacheLineBytes) {
     Prefetch(reinterpret_cast<const char*>(&node) + at);
   }
 }
