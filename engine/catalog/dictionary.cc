@@ -16,10 +16,6 @@ namespace {
 
 constexpr std::string_view kPartitionMark = "#P#";
 
-rocksdb::Slice ToSlice(std::string_view bytes) {
-  return rocksdb::Slice(bytes.data(), bytes.size());
-}
-
 }  // namespace
 
 std::string_view TableOfEntry(std::string_view entry) {
@@ -151,7 +147,7 @@ Status Dictionary::Write(rocksdb::WriteBatch* batch, Sync sync) const {
 Result<std::optional<std::string>> Dictionary::Read(std::string_view key) const {
   std::string value;
   const rocksdb::Status read = database_->rocksdb()->Get(
-      rocksdb::ReadOptions(), database_->system_family().handle, ToSlice(key), &value);
+      rocksdb::ReadOptions(), database_->system_family().handle, key, &value);
   if (read.IsNotFound()) return std::optional<std::string>();
   if (!read.ok()) return FromRocksDb(read).WithContext("reading the data dictionary");
   return std::optional<std::string>(std::move(value));

@@ -13,8 +13,6 @@ namespace {
 
 using rocksdb::Slice;
 
-Slice ToSlice(std::string_view bytes) { return {bytes.data(), bytes.size()}; }
-
 }  // namespace
 
 FileScan::FileScan(rocksdb::ColumnFamilyData* family, const rocksdb::SuperVersion& version,
@@ -33,9 +31,9 @@ FileScan::~FileScan() {
   hits_.Publish(&ticker);
 }
 
-Slice FileScan::key() const { return is_general_ ? general_.key() : ToSlice(walk_.key()); }
+Slice FileScan::key() const { return is_general_ ? general_.key() : walk_.key(); }
 
-Slice FileScan::value() const { return is_general_ ? general_.value() : ToSlice(walk_.value()); }
+Slice FileScan::value() const { return is_general_ ? general_.value() : walk_.value(); }
 
 rocksdb::IterBoundCheck FileScan::UpperBoundCheckResult() {
   return valid_ && is_before_bound_ ? rocksdb::IterBoundCheck::kInbound

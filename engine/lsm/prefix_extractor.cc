@@ -3,14 +3,6 @@
 #include <utility>
 
 namespace cairn::lsm {
-namespace {
-
-rocksdb::Slice ToSlice(std::string_view bytes) {
-  return rocksdb::Slice(bytes.data(), bytes.size());
-}
-
-}  // namespace
-
 void PrefixExtractor::Replace(std::shared_ptr<const rocksdb::SliceTransform> extractor) {
   const rocksdb::SliceTransform* const current = extractor.get();
   if (extractor != nullptr && (kept_.empty() || kept_.back() != extractor)) {
@@ -21,8 +13,8 @@ void PrefixExtractor::Replace(std::shared_ptr<const rocksdb::SliceTransform> ext
 
 bool MayAskPrefixFilters(const rocksdb::SliceTransform* extractor, const ConfinedSeek& seek) {
   if (extractor == nullptr) return false;
-  const rocksdb::Slice common = ToSlice(seek.common);
-  const rocksdb::Slice target = ToSlice(seek.target);
+  const rocksdb::Slice common = seek.common;
+  const rocksdb::Slice target = seek.target;
   if (!extractor->InDomain(common) || !extractor->InDomain(target)) return false;
   if (!extractor->SameResultWhenAppended(common) && !seek.common_is_key) return false;
   return extractor->Transform(target) == extractor->Transform(common);

@@ -27,10 +27,6 @@ constexpr size_t kMostRuns = 64;
 constexpr uint64_t kEntryOverheadBytes = 2 * sizeof(SortEntry) + SortEntry::kHeaderBytes;
 constexpr uint64_t kSetOverheadBytes = 56;
 
-rocksdb::Slice ToSlice(std::string_view bytes) {
-  return rocksdb::Slice(bytes.data(), bytes.size());
-}
-
 // Runs are read once, from the beginning to the end.
 rocksdb::Options RunOptions(rocksdb::Env* env, const rocksdb::Comparator* comparator) {
   rocksdb::BlockBasedTableOptions table;
@@ -135,7 +131,7 @@ void ExternalSorter::SortBuffer() {
   keys_.clear();
   if (order_.has_value()) return SortByKey(&entries_, *order_);
   std::sort(entries_.begin(), entries_.end(), [this](const SortEntry& a, const SortEntry& b) {
-    return comparator_->Compare(ToSlice(a.key()), ToSlice(b.key())) < 0;
+    return comparator_->Compare(a.key(), b.key()) < 0;
   });
 }
 
@@ -183,7 +179,7 @@ Status ExternalSorter::WriteRun(size_t level, const std::function<Status(const S
   Status written = FromRocksDb(writer.Open(path));
   if (written.ok()) {
     written = source([&writer](std::string_view key, std::string_view value) {
-      return FromRocksDb(writer.Put(ToSlice(key), ToSlice(value)));
+      return FromRocksDb(writer.Put(key, value));
     });
   }
   if (written.ok()) written = FromRocksDb(writer.Finish());
@@ -220,7 +216,7 @@ Status ExternalSorter::MergeRuns(const std::vector<std::string>& paths,
   }
   const auto comes_later = [this](const Source* a, const Source* b) {
     return order_.has_value() ? lsm::CompareKeys(a->key(), b->key(), *order_) > 0
-                              : comparator_->Compare(ToSlice(a->key()), ToSlice(b->key())) > 0;
+                              : comparator_->Compare(a->key(), b->key()) > 0;
   };
   std::priority_queue<Source*, std::vector<Source*>, decltype(comes_later)> next(comes_later);
   for (const auto& source : sources) {

@@ -13,10 +13,6 @@ namespace {
 constexpr uint64_t kFileSizeFactor = 3;  // Of the family's target.
 constexpr size_t kMaxNameBytes = 180;    // File systems allow 255 with what is appended.
 
-rocksdb::Slice ToSlice(std::string_view bytes) {
-  return rocksdb::Slice(bytes.data(), bytes.size());
-}
-
 // Names of tables and indexes may have any bytes; what no file name should have becomes an
 // underscore.
 std::string FileNamePart(std::string_view name) {
@@ -71,7 +67,7 @@ Status SortedFiles::OpenFile() {
 
 Status SortedFiles::Append(std::string_view key, std::string_view value) {
   if (writer_ == nullptr) CAIRN_RETURN_IF_ERROR(OpenFile());
-  return FromRocksDb(writer_->Put(ToSlice(key), ToSlice(value))).WithContext(writer_path_);
+  return FromRocksDb(writer_->Put(key, value)).WithContext(writer_path_);
 }
 
 Status SortedFiles::CloseFile() {
@@ -98,7 +94,7 @@ Status SortedFiles::Remember(Status status) {
 Status SortedFiles::Add(std::string_view key, std::string_view value) {
   if (!failure_.ok()) return failure_;
   const bool is_first = direction_ == Direction::kUnknown && kept_.empty();
-  const int order = is_first ? 0 : options_.comparator->Compare(ToSlice(last_key_), ToSlice(key));
+  const int order = is_first ? 0 : options_.comparator->Compare(last_key_, key);
   if (is_first || direction_ == Direction::kReverse) {
     kept_.emplace_back(key, value);
     buffered_bytes_ += key.size() + value.size() + sizeof(kept_.front());

@@ -3,14 +3,6 @@
 #include "engine/store/read_error.h"
 
 namespace cairn {
-namespace {
-
-rocksdb::Slice ToSlice(std::string_view bytes) {
-  return rocksdb::Slice(bytes.data(), bytes.size());
-}
-
-}  // namespace
-
 bool PrefixSuccessor(std::string_view prefix, std::string* successor) {
   successor->assign(prefix);
   while (!successor->empty()) {
@@ -68,19 +60,19 @@ std::unique_ptr<rocksdb::Iterator> OrderedIterator::Make(const IndexEntry& index
 
 void OrderedIterator::SeekAtOrAfter(std::string_view key) {
   if (reverse_) {
-    iterator_->SeekForPrev(ToSlice(key));
+    iterator_->SeekForPrev(key);
   } else {
-    iterator_->Seek(ToSlice(key));
+    iterator_->Seek(key);
   }
 }
 
 void OrderedIterator::SeekBefore(std::string_view key) {
   if (reverse_) {
-    iterator_->Seek(ToSlice(key));
+    iterator_->Seek(key);
   } else {
-    iterator_->SeekForPrev(ToSlice(key));
+    iterator_->SeekForPrev(key);
   }
-  if (iterator_->Valid() && iterator_->key() == ToSlice(key)) Previous();
+  if (iterator_->Valid() && iterator_->key() == key) Previous();
 }
 
 void OrderedIterator::SeekToFirst() { SeekAtOrAfter(range_.first()); }

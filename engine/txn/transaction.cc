@@ -11,10 +11,6 @@
 namespace cairn {
 namespace {
 
-rocksdb::Slice ToSlice(std::string_view bytes) {
-  return rocksdb::Slice(bytes.data(), bytes.size());
-}
-
 rocksdb::ReadOptions ReadOptionsFor(const ColumnFamily& family) {
   rocksdb::ReadOptions options;
   options.ignore_range_deletions = !family.may_have_range_deletions.load(std::memory_order_relaxed);
@@ -304,8 +300,8 @@ Status Transaction::Get(const ColumnFamily& family, std::string_view key, View v
   bool merges_writes;
   CAIRN_RETURN_IF_ERROR(SetView(view, &options, &merges_writes));
   return FromRead(database_, family, key,
-                  merges_writes ? rocksdb_->Get(options, family.handle, ToSlice(key), value)
-                                : database_->Get(family, options, ToSlice(key), value, verifier()));
+                  merges_writes ? rocksdb_->Get(options, family.handle, key, value)
+                                : database_->Get(family, options, key, value, verifier()));
 }
 
 void Transaction::GetMany(const ColumnFamily& family, size_t count, const rocksdb::Slice* keys,
@@ -398,11 +394,11 @@ Status Transaction::LockAndReadOne(const ColumnFamily& family, std::string_view 
   do {
     claims_ended = database_->table_claims().ended();
     locked =
-        rocksdb_->GetForUpdate(options, family.handle, ToSlice(key), kNoValue,
+        rocksdb_->GetForUpdate(options, family.handle, key, kNoValue,
                                /*exclusive=*/mode == LockMode::kExclusive, /*do_validate=*/true);
     if (locked.ok() && value != nullptr) {
-      locked = has_writes() ? rocksdb_->Get(options, family.handle, ToSlice(key), value)
-                            : database_->Get(family, options, ToSlice(key), value, verifier());
+      locked = has_writes() ? rocksdb_->Get(options, family.handle, key, value)
+                            : database_->Get(family, options, key, value, verifier());
     }
   } while (MayBeLocked(locked) && GiveWay(family, key, claims_ended));
   if (wait == LockWait::kRefuse) rocksdb_->SetLockTimeout(settings_.lock_wait_timeout_ms);
@@ -427,7 +423,7 @@ bool Transaction::GiveWay(const ColumnFamily& family, std::string_view key, uint
   const std::shared_ptr<TableClaims::Claimant> claimant =
       claims.any() ? claims.ClaimantOf(TableClaims::IndexNumberOf(key)) : nullptr;
   if (claimant == nullptr && claims.ended() == claims_ended) return false;
-  rocksdb_->UndoGetForUpdate(family.handle, ToSlice(key));
+  rocksdb_->UndoGetForUpdate(family.handle, key);
   if (claimant != nullptr) claims.Revoke(claimant);
   return true;
 }
@@ -465,7 +461,7 @@ Status Transaction::GetOwnWrite(const ColumnFamily& family, std::string_view key
                                 rocksdb::PinnableSlice* value) {
   value->Reset();
   const rocksdb::Status read = rocksdb_->GetWriteBatch()->GetFromBatch(
-      family.handle, database_->options().db, ToSlice(key), value->GetSelf());
+      family.handle, database_->options().db, key, value->GetSelf());
   if (read.ok()) value->PinSelf();
   return FromRocksDb(read);
 }
@@ -515,10 +511,10 @@ Status Transaction::CheckUnchanged(const ColumnFamily& family, std::string_view 
   rocksdb::ReadOptions options;
   options.fill_cache = settings_.fill_block_cache;
   rocksdb::PinnableSlice now;
-  const rocksdb::Status read_now = database->Get(options, family.handle, ToSlice(key), &now);
+  const rocksdb::Status read_now = database->Get(options, family.handle, key, &now);
   options.snapshot = rocksdb_->GetSnapshot();
   rocksdb::PinnableSlice seen;
-  const rocksdb::Status read_seen = database->Get(options, family.handle, ToSlice(key), &seen);
+  const rocksdb::Status read_seen = database->Get(options, family.handle, key, &seen);
   for (const rocksdb::Status* read : {&read_now, &read_seen}) {
     if (!read->ok() && !read->IsNotFound()) return FromRead(database_, family, key, *read);
   }
@@ -583,7 +579,7 @@ void Transaction::TakeBackLock(const ColumnFamily& family, std::string_view key)
     EndClaims();
   }
   const uint64_t before = lock_count_;
-  rocksdb_->UndoGetForUpdate(family.handle, ToSlice(key));
+  rocksdb_->UndoGetForUpdate(family.handle, key);
   CountLocks();
   if (settings_.prepares_locks && lock_count_ < before) {
     lock_list_.erase(RangeOfKey(family.id, key));
@@ -628,17 +624,17 @@ Status Transaction::AfterWrite(const rocksdb::Status& written) {
 }
 
 Status Transaction::Put(const ColumnFamily& family, std::string_view key, std::string_view value) {
-  const rocksdb::Status put = BatchForWrite().Put(family.handle, ToSlice(key), ToSlice(value));
+  const rocksdb::Status put = BatchForWrite().Put(family.handle, key, value);
   return AfterWrite(put);
 }
 
 Status Transaction::Delete(const ColumnFamily& family, std::string_view key) {
-  const rocksdb::Status deleted = BatchForWrite().Delete(family.handle, ToSlice(key));
+  const rocksdb::Status deleted = BatchForWrite().Delete(family.handle, key);
   return AfterWrite(deleted);
 }
 
 Status Transaction::SingleDelete(const ColumnFamily& family, std::string_view key) {
-  const rocksdb::Status deleted = BatchForWrite().SingleDelete(family.handle, ToSlice(key));
+  const rocksdb::Status deleted = BatchForWrite().SingleDelete(family.handle, key);
   return AfterWrite(deleted);
 }
 

@@ -42,8 +42,6 @@ class NoLog final : public Log {
   void Write(Severity, std::string_view message) override { EXPECT_FALSE(message.empty()); }
 };
 
-Slice ToSlice(std::string_view bytes) { return {bytes.data(), bytes.size()}; }
-
 std::unique_ptr<rocksdb::Env> NewDisk() {
   std::unique_ptr<rocksdb::Env> disk(rocksdb::NewMemEnv(rocksdb::Env::Default()));
   EXPECT_TRUE(disk->CreateDirIfMissing(kDirectory).ok());
@@ -53,7 +51,7 @@ std::unique_ptr<rocksdb::Env> NewDisk() {
 std::string In(std::string_view name) { return std::string(kDirectory) + "/" + std::string(name); }
 
 void WriteFile(rocksdb::Env* disk, std::string_view name, std::string_view bytes) {
-  EXPECT_TRUE(rocksdb::WriteStringToFile(disk, ToSlice(bytes), In(name)).ok());
+  EXPECT_TRUE(rocksdb::WriteStringToFile(disk, bytes, In(name)).ok());
 }
 
 // What decodes encodes to something that decodes to the same.
@@ -145,10 +143,10 @@ void CheckMergeOperator(std::string_view bytes) {
   const std::string key = IndexKey(DictionaryRecordType::kAutoIncrement, IndexId{0, 256});
   const std::string_view existing = bytes.substr(0, bytes.size() / 2);
   const std::string_view operand = bytes.substr(bytes.size() / 2);
-  for (const Slice merged_key : {Slice(key), ToSlice(bytes)}) {  // The operator borrows it.
+  for (const Slice merged_key : {Slice(key), Slice(bytes)}) {  // The operator borrows it.
     for (const bool exists : {false, true}) {
-      const Slice there = ToSlice(existing);
-      const std::vector<Slice> operands = {ToSlice(operand)};
+      const Slice there = existing;
+      const std::vector<Slice> operands = {operand};
       std::string merged;
       Slice same;
       const rocksdb::MergeOperator::MergeOperationInput input(merged_key, exists ? &there : nullptr,
@@ -189,9 +187,8 @@ void CheckCompaction(std::string_view bytes) {
         index_key.size() < kIndexNumberBytes ? 0 : LoadBigEndian<uint32_t>(index_key.data());
     std::string new_value;
     std::string skip_until;
-    const auto decision =
-        filter->FilterV2(1, index_key, rocksdb::CompactionFilter::ValueType::kValue, ToSlice(value),
-                         &new_value, &skip_until);
+    const auto decision = filter->FilterV2(
+        1, index_key, rocksdb::CompactionFilter::ValueType::kValue, value, &new_value, &skip_until);
     // Without a database it is the beginning of time.
     const auto expected = in_key == kDropped ? rocksdb::CompactionFilter::Decision::kRemove
                                              : rocksdb::CompactionFilter::Decision::kKeep;
@@ -211,8 +208,7 @@ void CheckCollector(std::string_view input) {
     input.remove_prefix(1);
     const std::string_view key = input.substr(0, bytes);
     input.remove_prefix(key.size());
-    EXPECT_TRUE(
-        collector->AddUserKey(ToSlice(key), "value", rocksdb::kEntryPut, 1, /*file_size=*/0).ok());
+    EXPECT_TRUE(collector->AddUserKey(key, "value", rocksdb::kEntryPut, 1, /*file_size=*/0).ok());
     counted += key.size() >= kIndexNumberBytes ? 1 : 0;
   }
   rocksdb::UserCollectedProperties properties;

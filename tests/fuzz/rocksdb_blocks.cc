@@ -15,8 +15,6 @@ namespace {
 using rocksdb::BlockBasedTableOptions;
 using rocksdb::Slice;
 
-Slice ToSlice(std::string_view bytes) { return {bytes.data(), bytes.size()}; }
-
 const rocksdb::Comparator* ComparatorOf(lsm::KeyOrder order) {
   return order == lsm::KeyOrder::kAscending ? lsm::ForwardComparator() : lsm::ReverseComparator();
 }
@@ -62,7 +60,7 @@ std::string BuildIndexBlock(const std::vector<IndexPlace>& places, const IndexBl
 struct ReadDataBlock::Iterator {
   Iterator(std::string_view bytes, const rocksdb::Comparator* comparator,
            const uint64_t* file_sequence)
-      : block(rocksdb::BlockContents(ToSlice(bytes))),
+      : block(rocksdb::BlockContents(bytes)),
         entry(block.NewDataIterator(comparator, file_sequence == nullptr
                                                     ? rocksdb::kDisableGlobalSequenceNumber
                                                     : *file_sequence)) {}
@@ -85,7 +83,7 @@ ReadDataBlock::~ReadDataBlock() = default;
 
 size_t ReadDataBlock::Seek(std::string_view key_with_footer) {
   rocksdb::DataBlockIter& entry = *iterator_->entry;
-  entry.Seek(ToSlice(key_with_footer));
+  entry.Seek(key_with_footer);
   EXPECT_TRUE(entry.status().ok()) << entry.status().ToString();
   if (!entry.Valid()) return entries_.size();
   const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const auto& candidate) {
@@ -98,12 +96,12 @@ size_t ReadDataBlock::Seek(std::string_view key_with_footer) {
 std::unique_ptr<IndexPlace> SeekInIndex(std::string_view bytes, lsm::KeyOrder order,
                                         const IndexBlockLayout& layout,
                                         std::string_view key_with_footer) {
-  rocksdb::Block block{rocksdb::BlockContents(ToSlice(bytes))};
+  rocksdb::Block block{rocksdb::BlockContents(bytes)};
   const std::unique_ptr<rocksdb::IndexBlockIter> entry(block.NewIndexIterator(
       ComparatorOf(order), rocksdb::kDisableGlobalSequenceNumber, /*iter=*/nullptr,
       /*stats=*/nullptr, /*total_order_seek=*/true, /*have_first_key=*/false,
       layout.keys_have_versions, layout.values_have_sizes));
-  entry->Seek(ToSlice(key_with_footer));
+  entry->Seek(key_with_footer);
   EXPECT_TRUE(entry->status().ok()) << entry->status().ToString();
   if (!entry->Valid()) return nullptr;
   const rocksdb::BlockHandle handle = entry->value().handle;
