@@ -213,8 +213,8 @@ bool AlterRequest::KeepsRows(const TableLayout& layout) const {
     while (next_old < old_columns.size() && old_columns[next_old].is_virtual) ++next_old;
     if (*old_column != next_old++) return false;
   }
-  return std::all_of(old_columns.begin() + std::min<size_t>(next_old, old_columns.size()),
-                     old_columns.end(), [](const ColumnLayout& left) { return left.is_virtual; });
+  while (next_old < old_columns.size() && old_columns[next_old].is_virtual) ++next_old;
+  return next_old >= old_columns.size();
 }
 
 // Whether a stored column can be added without a look at the rows, and with which value. Defaults
