@@ -95,8 +95,7 @@ class InPlaceChange final : public inplace_alter_handler_ctx {
   // Nobody uses the table: its new indexes get what is left.
   Status Finish() {
     if (!build_.has_value()) return Status();
-    const Status finished = build_->Finish();
-    if (!finished.ok()) return finished;
+    CAIRN_RETURN_IF_ERROR(build_->Finish());
     for (cairn::IndexEntry& index : change_.added) index.built_at = build_->built_at();
     return Status();
   }
