@@ -72,7 +72,7 @@ Status IndexBuild::Finish() {
   CAIRN_RETURN_IF_ERROR(CheckNoRowsWillChange(database_, *table_));
   if (state_->open_transactions() != 0) return Status(StatusCode::kLockTimeout);
   if (failed_) return Status(StatusCode::kInternal, "a build of indexes that has failed goes on");
-  const Status merged = MergeRest();
+  Status merged = MergeRest();
   failed_ = !merged.ok();
   return merged;
 }
