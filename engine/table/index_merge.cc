@@ -137,7 +137,7 @@ Status IndexMerge::MergeEntry(const Index& index, Locks locks, std::string_view 
     value = delta_value_.ToStringView();
   }
   CAIRN_ASSIGN_OR_RETURN(const DeltaEntry entry, DecodeDelta(value));
-  const Status read = transaction_.Get(table_index.family(), key_, kView, &present_);
+  Status read = transaction_.Get(table_index.family(), key_, kView, &present_);
   if (!read.ok() && read.code() != StatusCode::kNotFound) return read;
   const bool stays = entry.exists && read.ok() && present_.ToStringView() == entry.value;
   if (read.ok() && !stays) {
