@@ -134,6 +134,7 @@ class MemtableWalk {
       }
     }
     std::vector<int64_t> counts;
+    counts.reserve(distinct.size());
     for (const double count : distinct) counts.push_back(static_cast<int64_t>(count) + 1);
     return Values(static_cast<uint64_t>(rows), counts, counted.samples(), /*exact=*/false);
   }
