@@ -59,6 +59,7 @@ Status Dictionary::Rename(const std::vector<Renaming>& renamings) {
   rocksdb::WriteBatch batch;
   rocksdb::ColumnFamilyHandle* const system = database_->system_family().handle;
   std::vector<std::string> leaving;
+  leaving.reserve(renamings.size());
   for (const Renaming& renaming : renamings) leaving.push_back(renaming.from);
   for (const Renaming& renaming : renamings) {
     CAIRN_RETURN_IF_ERROR(CheckNotQuarantined(renaming.from));
