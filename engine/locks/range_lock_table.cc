@@ -306,6 +306,7 @@ bool RangeLockTable::ClosesCircle(const Waiter& waiter, int64_t depth) {
 
 void RangeLockTable::Remember(const std::vector<const Waiter*>& circle, bool limit_exceeded) {
   std::vector<rocksdb::DeadlockInfo> path;
+  path.reserve(circle.size());
   for (const Waiter* waiter : circle) {
     path.push_back({waiter->owner->id_, waiter->range->family, waiter->mode == LockMode::kExclusive,
                     waiter->range->first});
