@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from cairn import files, process
+from cairn import files, process, together
 from cairn.errors import CairnError
 from cairn.paths import BUILD, LOG, ROOT, cache, shown
 from cairn.report import Phase
@@ -299,13 +299,7 @@ def _one_source(group: Group) -> tuple[str, str]:
     if len(group) == 1:
         return name, first
     path = _SCRATCH / f"{name}-{len(group)}.cc"
-    files.write_atomic(
-        path,
-        "".join(
-            f'#include "{source.path}"  // NOLINT(bugprone-suspicious-include)\n'
-            for source in group
-        ),
-    )
+    files.write_atomic(path, together.source_of([source.path for source in group], ROOT))
     return path.name, str(path.relative_to(ROOT))
 
 
