@@ -173,7 +173,7 @@ Status ExternalSorter::WriteRun(size_t level, const std::function<Status(const S
   if (levels_.size() <= level) levels_.resize(level + 1);
   const std::string path = settings_.directory + "/" + name_ + "_" + std::to_string(run_count_++) +
                            std::string(kUnfinishedFileSuffix);
-  levels_[level].push_back(path);
+  levels_[level].push_back({path});
   const rocksdb::Options options = RunOptions(env_, comparator_);
   rocksdb::SstFileWriter writer{rocksdb::EnvOptions(options), options};
   Status written = FromRocksDb(writer.Open(path));
@@ -183,6 +183,8 @@ Status ExternalSorter::WriteRun(size_t level, const std::function<Status(const S
     });
   }
   if (written.ok()) written = FromRocksDb(writer.Finish());
+  levels_[level].back().bytes = writer.FileSize();
+  file_bytes_ += levels_[level].back().bytes;
   return written.WithContext("writing the temporary file " + path);
 }
 
@@ -192,7 +194,7 @@ Status ExternalSorter::Drain(const Sink& sink) {
     drained = DrainBuffer(sink);
   } else {
     SortBuffer();
-    std::vector<std::string> runs;
+    std::vector<Run> runs;
     for (const auto& level : levels_) runs.insert(runs.end(), level.begin(), level.end());
     drained = MergeRuns(runs, entries_, sink);
   }
@@ -202,16 +204,16 @@ Status ExternalSorter::Drain(const Sink& sink) {
   return drained;
 }
 
-Status ExternalSorter::MergeRuns(const std::vector<std::string>& paths,
-                                 std::span<const SortEntry> in_memory, const Sink& sink) const {
+Status ExternalSorter::MergeRuns(const std::vector<Run>& runs, std::span<const SortEntry> in_memory,
+                                 const Sink& sink) const {
   rocksdb::ReadOptions read;
-  read.readahead_size = std::clamp(settings_.merge_read_bytes / paths.size(), kLeastReadAheadBytes,
+  read.readahead_size = std::clamp(settings_.merge_read_bytes / runs.size(), kLeastReadAheadBytes,
                                    kMostReadAheadBytes);
   const rocksdb::Options options = RunOptions(env_, comparator_);
   std::vector<std::unique_ptr<Source>> sources;
   sources.push_back(std::make_unique<Source>(in_memory));
-  for (const std::string& path : paths) {
-    CAIRN_ASSIGN_OR_RETURN(auto source, Source::Open(path, options, read));
+  for (const Run& run : runs) {
+    CAIRN_ASSIGN_OR_RETURN(auto source, Source::Open(run.path, options, read));
     sources.push_back(std::move(source));
   }
   const auto comes_later = [this](const Source* a, const Source* b) {
@@ -239,12 +241,13 @@ Status ExternalSorter::MergeRuns(const std::vector<std::string>& paths,
   return Status();
 }
 
-void ExternalSorter::RemoveRuns(std::vector<std::string>* paths) {
-  for (const std::string& path : *paths) {
-    env_->DeleteFile(path).PermitUncheckedError();  // A run that could not be made is not there.
+void ExternalSorter::RemoveRuns(std::vector<Run>* runs) {
+  for (const Run& run : *runs) {
+    env_->DeleteFile(run.path).PermitUncheckedError();  // One that could not be made is not there.
+    file_bytes_ -= run.bytes;
     WaitAfterRemoval();
   }
-  paths->clear();
+  runs->clear();
 }
 
 void ExternalSorter::WaitAfterRemoval() const {

@@ -54,17 +54,23 @@ class ExternalSorter {
   uint64_t entry_count() const { return entry_count_; }
   // Memory in use for entries.
   uint64_t buffered_bytes() const { return buffered_bytes_; }
+  // Of the runs.
+  uint64_t file_bytes() const { return file_bytes_; }
 
  private:
+  struct Run {
+    std::string path;
+    uint64_t bytes = 0;
+  };
   SortEntry Keep(std::string_view key, std::string_view value);
   void SortBuffer();
   void ClearBuffer();
   Status SpillBuffer();
   Status WriteRun(size_t level, const std::function<Status(const Sink&)>& source);
   Status DrainBuffer(const Sink& sink);
-  Status MergeRuns(const std::vector<std::string>& paths, std::span<const SortEntry> in_memory,
+  Status MergeRuns(const std::vector<Run>& runs, std::span<const SortEntry> in_memory,
                    const Sink& sink) const;
-  void RemoveRuns(std::vector<std::string>* paths);
+  void RemoveRuns(std::vector<Run>* runs);
   void WaitAfterRemoval() const;
   void RemoveAllRuns();
 
@@ -80,9 +86,9 @@ class ExternalSorter {
   std::unordered_set<std::string_view> keys_;
   uint64_t buffered_bytes_ = 0;
   uint64_t entry_count_ = 0;
-  std::vector<std::vector<std::string>>
-      levels_;  // Paths of the runs; each level's are of like size.
+  std::vector<std::vector<Run>> levels_;  // The runs of each are of like size.
   uint64_t run_count_ = 0;
+  uint64_t file_bytes_ = 0;
 };
 
 }  // namespace cairn

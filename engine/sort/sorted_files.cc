@@ -79,6 +79,7 @@ Status SortedFiles::CloseFile() {
   Trace("Adding file " + info.file_path + ", smallest key: " + ToHex(info.smallest_key) +
         ", largest key: " + ToHex(info.largest_key) + ", file size: " +
         std::to_string(info.file_size) + ", num_entries: " + std::to_string(info.num_entries));
+  file_bytes_ += info.file_size;
   files_.push_back(std::move(info));
   writer_.reset();
   writer_path_.clear();
@@ -178,7 +179,10 @@ Status SortedFiles::Ingest(Database* database, const std::vector<SortedFiles*>& 
     sets.front()->Trace("IngestExternalFile '" + std::to_string(file_count) + "' files returned " +
                         Outcome(ingested));
   if (!ingested.ok()) return ingested;
-  for (SortedFiles* set : sets) set->files_.clear();
+  for (SortedFiles* set : sets) {
+    set->files_.clear();
+    set->file_bytes_ = 0;
+  }
   return Status();
 }
 

@@ -38,6 +38,8 @@ class SortedFiles {
   bool empty() const { return files_.empty(); }
   // Memory in use for entries.
   uint64_t buffered_bytes() const { return buffered_bytes_; }
+  // Of the files so far.
+  uint64_t file_bytes() const { return file_bytes_ + (writer_ ? writer_->FileSize() : 0); }
   const ColumnFamily& family() const { return family_; }
 
   // Makes the files of all that have finished part of the database, all or none, and empties them.
@@ -73,6 +75,7 @@ class SortedFiles {
   std::vector<std::pair<std::string, std::string>> kept_;
   uint64_t buffered_bytes_ = 0;
   uint64_t file_count_ = 0;
+  uint64_t file_bytes_ = 0;  // Of files_.
   Status failure_;
   std::vector<rocksdb::ExternalSstFileInfo> files_;
 };
