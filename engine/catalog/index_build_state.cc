@@ -1,6 +1,21 @@
 #include "engine/catalog/index_build_state.h"
 
+#include <utility>
+
 namespace cairn {
+namespace {
+
+std::vector<std::string> NamesOf(const std::vector<BuildingIndex>& indexes) {
+  std::vector<std::string> names;
+  for (const BuildingIndex& index : indexes) names.push_back(index.layout.name);
+  return names;
+}
+
+}  // namespace
+
+IndexBuildState::IndexBuildState(std::string table_name, std::vector<BuildingIndex> indexes)
+    : indexes_(std::move(indexes)),
+      figures_(std::make_shared<IndexBuildFigures>(std::move(table_name), NamesOf(indexes_))) {}
 
 void IndexBuildState::Leave(DroppedIndexes* dropped) {
   --open_transactions_;

@@ -7,12 +7,13 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "engine/catalog/index_entry.h"
 #include "engine/codec/table_layout.h"
+#include "engine/metrics/index_builds.h"
 #include "engine/sst/dropped_indexes.h"
 
 namespace cairn {
@@ -23,29 +24,18 @@ struct BuildingIndex {
   IndexLayout layout;  // Its columns are those of the table as it is.
 };
 
-// What a build has done so far. Relaxed counters: any thread reads them.
-struct IndexBuildFigures {
-  enum class Stage : uint8_t { kScan, kSort, kMerge, kLastMerge };
-  std::atomic<Stage> stage{Stage::kScan};
-  std::atomic<uint64_t> rows_read{0};
-  std::atomic<uint64_t> delta_written{0};  // By writers, whatever became of their transactions.
-  std::atomic<uint64_t> delta_merged{0};
-  std::atomic<uint64_t> suspects{0};  // Unique values that were met twice.
-};
-
 // Thread-safe. All indexes that one statement builds in one table.
 class IndexBuildState {
  public:
   enum class Phase : uint8_t { kRunning, kAbandoned, kPublished };
 
-  IndexBuildState(std::string table_name, std::vector<BuildingIndex> indexes)
-      : table_name_(std::move(table_name)), indexes_(std::move(indexes)) {}
+  IndexBuildState(std::string table_name, std::vector<BuildingIndex> indexes);
 
-  const std::string& table_name() const { return table_name_; }
+  const std::string& table_name() const { return figures_->table_name(); }
   const std::vector<BuildingIndex>& indexes() const { return indexes_; }
   Phase phase() const { return phase_.load(); }
-  IndexBuildFigures& figures() { return figures_; }
-  const IndexBuildFigures& figures() const { return figures_; }
+  // Its indexes are those of indexes().
+  const std::shared_ptr<IndexBuildFigures>& figures() const { return figures_; }
 
   // A transaction may write entries from now on, unless phase(), which it asks for afterwards,
   // forbids that; and will not any more: what it has written is committed or gone. Whoever is the
@@ -62,12 +52,11 @@ class IndexBuildState {
  private:
   void DropIfUnused(DroppedIndexes* dropped);
 
-  const std::string table_name_;
   const std::vector<BuildingIndex> indexes_;
   std::atomic<Phase> phase_{Phase::kRunning};
   std::atomic<uint64_t> open_transactions_{0};
   std::atomic<bool> dropped_{false};
-  IndexBuildFigures figures_;
+  const std::shared_ptr<IndexBuildFigures> figures_;
 };
 
 }  // namespace cairn

@@ -17,6 +17,7 @@
 #include "engine/locks/range_lock_table.h"
 #include "engine/locks/table_claims.h"
 #include "engine/lsm/read_verifier.h"
+#include "engine/metrics/index_builds.h"
 #include "engine/metrics/memory_account.h"
 #include "engine/metrics/perf_context.h"
 #include "engine/metrics/work_counters.h"
@@ -118,6 +119,8 @@ class Database {
   // Null: transactions lock with RocksDB's locks, key by key.
   RangeLockTable* range_locks() const { return range_locks_.get(); }
   TableClaims& table_claims() { return table_claims_; }
+  IndexBuildList& index_builds() { return index_builds_; }
+  const IndexBuildList& index_builds() const { return index_builds_; }
   const DamagedFiles& damaged_files() const { return *shared_.damaged_files; }
   WriteStalls& write_stalls() const { return *shared_.write_stalls; }
   // Null: compactions have no pace of their own.
@@ -190,6 +193,7 @@ class Database {
   PreparedIndexes prepared_indexes_;
   std::unique_ptr<RangeLockTable> range_locks_;
   TableClaims table_claims_;
+  IndexBuildList index_builds_;
   SharedSync log_sync_;
   std::unique_ptr<SortDirectories> sort_directories_;
   mutable MemoryAccounts memory_accounts_;

@@ -44,6 +44,9 @@ class IndexBuild {
   IndexBuild(Database* database, const Table* table, const std::vector<uint32_t>& positions,
              IndexBuildSettings settings, uint8_t* record, VirtualColumns* virtual_columns,
              IndexBuildState* state = nullptr);
+  ~IndexBuild();
+  IndexBuild(const IndexBuild&) = delete;
+  IndexBuild& operator=(const IndexBuild&) = delete;
 
   // The indexes have nearly all entries then, or all of them without a `state`. Errors:
   // kDuplicateKey (duplicate_index() says where, and the record is one of the rows; only without
@@ -54,6 +57,12 @@ class IndexBuild {
   // without writers; after another one than kLockTimeout the build can only be abandoned. Does
   // nothing without a `state`.
   Status Finish();
+
+  // The indexes are the table's: otherwise the build counts as abandoned when it goes.
+  void NotePublished() { published_ = true; }
+  // Any thread may read them, and finds them in Database::index_builds() as long as the build
+  // lives.
+  const IndexBuildFigures& figures() const { return *figures_; }
 
   // Position of the index whose uniqueness the last kDuplicateKey is about.
   uint32_t duplicate_index() const { return duplicate_index_; }
@@ -72,9 +81,11 @@ class IndexBuild {
   uint8_t* const record_;
   VirtualColumns* const virtual_columns_;
   IndexBuildState* const state_;
+  const std::shared_ptr<IndexBuildFigures> figures_;
   UniqueSuspects suspects_;
   std::optional<IndexMerge> merge_;
   bool failed_ = false;  // Finish() did not end as it should.
+  bool published_ = false;
   uint32_t duplicate_index_ = 0;
   uint64_t built_at_ = 0;
   rocksdb::PinnableSlice row_value_;  // What BLOBs of a duplicate row point into.

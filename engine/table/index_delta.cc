@@ -51,10 +51,9 @@ Status DeltaWriter::PutGone(Transaction* transaction, const TableBuild& build, s
 
 Status DeltaWriter::Put(Transaction* transaction, const TableBuild& build, const std::string& key,
                         std::string_view value) {
-  const std::shared_ptr<IndexBuildState>& state = table_->definition().build;
-  CAIRN_ASSIGN_OR_RETURN(const bool writes, transaction->JoinBuild(state));
+  CAIRN_ASSIGN_OR_RETURN(const bool writes, transaction->JoinBuild(table_->definition().build));
   if (!writes) return Status();
-  state->figures().delta_written.fetch_add(1, std::memory_order_relaxed);
+  build.figures->delta_written.fetch_add(1, std::memory_order_relaxed);
   return transaction->Put(*build.family, key, value);
 }
 

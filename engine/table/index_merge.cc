@@ -1,5 +1,6 @@
 #include "engine/table/index_merge.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include "engine/base/bytes.h"
@@ -37,16 +38,19 @@ IndexMerge::IndexMerge(Database* database, const Table* table, IndexBuildState* 
       state_(state),
       suspects_(suspects),
       transaction_(database) {
+  NewIndexFigures* figures = state->figures()->indexes().data();
   for (const BuildingIndex& building : state->indexes()) {
     for (uint32_t i = 0; i < table->indexes().size(); ++i) {
-      if (table->index(i).entry.id == building.entry.id) indexes_.push_back({i, building.delta});
+      if (table->index(i).entry.id != building.entry.id) continue;
+      indexes_.push_back({i, building.delta, figures});
     }
+    ++figures;
   }
   CAIRN_ASSERT(indexes_.size() == state->indexes().size());
 }
 
 Status IndexMerge::RunRounds() {
-  state_->figures().stage = IndexBuildFigures::Stage::kMerge;
+  state_->figures()->stage = IndexBuildFigures::Stage::kMerge;
   uint64_t before = UINT64_MAX;
   for (int vain_rounds = 0; vain_rounds < kMostVainRounds;) {
     const steady_clock::time_point begin = steady_clock::now();
@@ -59,7 +63,7 @@ Status IndexMerge::RunRounds() {
 }
 
 Status IndexMerge::RunLastRound() {
-  state_->figures().stage = IndexBuildFigures::Stage::kLastMerge;
+  state_->figures()->stage = IndexBuildFigures::Stage::kLastMerge;
   return RunRound(Locks::kNone).status();
 }
 
@@ -67,6 +71,7 @@ Status IndexMerge::RunLastRound() {
 Result<uint64_t> IndexMerge::RunRound(Locks locks) {
   uint64_t met = 0;
   for (const Index& index : indexes_) {
+    const uint64_t written = index.figures->delta_written;
     Walk walk;
     while (!walk.ended) {
       if (WaitInterrupted()) return Status(StatusCode::kInterrupted);
@@ -78,8 +83,9 @@ Result<uint64_t> IndexMerge::RunRound(Locks locks) {
       CAIRN_RETURN_IF_ERROR(transaction_.Commit(Durability::kDelayed));
     }
     met += walk.met;
+    // What was in the delta when the round began.
+    index.figures->delta_settled = written - std::min(written, walk.left);
   }
-  state_->figures().suspects = suspects_->count();
   return met;
 }
 
@@ -89,6 +95,7 @@ Status IndexMerge::MergeBatch(const Index& index, Locks locks, Walk* walk) {
   TableClaims& claims = database_->table_claims();
   if (locks == Locks::kRows && claims.any() && claims.ClaimantOf(rows) != nullptr) {
     walk->ended = true;
+    walk->left = UINT64_MAX;
     return Status();
   }
   transaction_.Start(MergeSettings());
@@ -131,7 +138,10 @@ Status IndexMerge::MergeEntry(const Index& index, Locks locks, std::string_view 
   StoreBigEndian(key_.data(), table_index.entry.id.index_number);
   if (locks == Locks::kRows) {
     CAIRN_ASSIGN_OR_RETURN(const bool locked, LockRow(table_index));
-    if (!locked) return Status();
+    if (!locked) {
+      ++walk->left;
+      return Status();
+    }
     // Whoever had the lock may have written another one.
     CAIRN_RETURN_IF_ERROR(transaction_.Get(table_index.family(), delta_key_, kView, &delta_value_));
     value = delta_value_.ToStringView();
@@ -147,7 +157,8 @@ Status IndexMerge::MergeEntry(const Index& index, Locks locks, std::string_view 
     CAIRN_RETURN_IF_ERROR(transaction_.Put(table_index.family(), key_, entry.value));
     CAIRN_RETURN_IF_ERROR(NoteSuspect(index, entry, others, walk));
   }
-  ++state_->figures().delta_merged;
+  ++index.figures->delta_merged;
+  ++index.figures->delta_settled;
   return transaction_.Delete(table_index.family(), delta_key_);
 }
 
@@ -167,7 +178,9 @@ Status IndexMerge::NoteSuspect(const Index& index, const DeltaEntry& entry, Orde
     CAIRN_RETURN_IF_ERROR(others->status());
   }
   walk->last_put.assign(unique);
-  return beside ? suspects_->Add(index.position, unique) : Status();
+  if (!beside) return Status();
+  ++index.figures->suspects;
+  return suspects_->Add(index.position, unique);
 }
 
 }  // namespace cairn

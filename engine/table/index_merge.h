@@ -39,12 +39,14 @@ class IndexMerge {
   struct Index {
     uint32_t position;
     IndexEntry delta;
+    NewIndexFigures* figures;
   };
   // What a round has met in one delta.
   struct Walk {
     std::string next_key;  // Where it goes on.
     std::string last_put;  // The unique value of the entry that was put last.
     uint64_t met = 0;
+    uint64_t left = 0;  // Of those: their rows are locked. UINT64_MAX: nobody knows how many.
     bool ended = false;
   };
 

@@ -36,14 +36,14 @@ ColumnSet WantedColumns(const Table& table, const std::vector<uint32_t>& positio
 
 IndexScan::IndexScan(Database* database, const Table* source, const Table* table,
                      const std::vector<uint32_t>& positions, IndexBuildSettings settings,
-                     uint8_t* record, VirtualColumns* virtual_columns, IndexBuildState* state,
+                     uint8_t* record, VirtualColumns* virtual_columns, IndexBuildFigures* figures,
                      UniqueSuspects* suspects)
     : source_(source),
       settings_(std::move(settings)),
       record_(record),
-      state_(state),
+      figures_(figures),
       wanted_(WantedColumns(*table, positions)),
-      sorted_(database, table, positions, settings_, virtual_columns, suspects),
+      sorted_(database, table, positions, settings_, virtual_columns, suspects, figures),
       rows_(database, source) {}
 
 Status IndexScan::Run() {
@@ -51,7 +51,7 @@ Status IndexScan::Run() {
                          source_->primary().codec->MakePlan(wanted_, settings_.checksums));
   CAIRN_RETURN_IF_ERROR(
       rows_.Run([this](std::string_view key, std::string_view row) { return AddRow(key, row); }));
-  if (state_ != nullptr) state_->figures().stage = Stage::kSort;
+  figures_->stage = Stage::kSort;
   CAIRN_RETURN_IF_ERROR(sorted_.WriteFiles());
   if (WaitInterrupted()) return Status(StatusCode::kInterrupted);
   return sorted_.Ingest();
@@ -59,7 +59,7 @@ Status IndexScan::Run() {
 
 Status IndexScan::AddRow(std::string_view primary_key, std::string_view row) {
   if (row_count_++ % kRowsPerCount == 0) sorted_.CountMemory();
-  if (state_ != nullptr) state_->figures().rows_read.fetch_add(1, std::memory_order_relaxed);
+  figures_->rows_read.fetch_add(1, std::memory_order_relaxed);
   if (rows_.HidesExpired(row)) return Status();
   const IndexCodec& primary = *source_->primary().codec;
   CAIRN_RETURN_IF_ERROR(primary.Decode(*row_plan_, primary_key, row, record_));

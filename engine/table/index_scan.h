@@ -22,11 +22,11 @@ class IndexScan {
  public:
   // Makes the indexes of `table` at `positions` of the rows of `source`: the same table, or the
   // primary key alone that it had before, with the columns of `table`. The rest as IndexBuild.
-  // `state` counts the rows, if it is not null. `suspects`: of values that come twice; null: such a
-  // value is an error.
+  // `figures` has the same indexes. `suspects`: of values that come twice; null: such a value is an
+  // error.
   IndexScan(Database* database, const Table* source, const Table* table,
             const std::vector<uint32_t>& positions, IndexBuildSettings settings, uint8_t* record,
-            VirtualColumns* virtual_columns, IndexBuildState* state, UniqueSuspects* suspects);
+            VirtualColumns* virtual_columns, IndexBuildFigures* figures, UniqueSuspects* suspects);
 
   // Before Run(): the primary key is one of the indexes, and the rows of `source` are in its order.
   void RowsComeInOrder() { sorted_.RowsComeInOrder(); }
@@ -47,7 +47,7 @@ class IndexScan {
   const Table* const source_;
   const IndexBuildSettings settings_;
   uint8_t* const record_;
-  IndexBuildState* const state_;
+  IndexBuildFigures* const figures_;
   const ColumnSet wanted_;
   SortedIndexes sorted_;
   RowScan rows_;

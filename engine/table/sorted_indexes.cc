@@ -27,7 +27,7 @@ constexpr uint64_t kEntriesPerLook = 256;
 SortedIndexes::SortedIndexes(Database* database, const Table* table,
                              const std::vector<uint32_t>& positions,
                              const IndexBuildSettings& settings, VirtualColumns* virtual_columns,
-                             UniqueSuspects* suspects)
+                             UniqueSuspects* suspects, IndexBuildFigures* figures)
     : database_(database),
       table_(table),
       settings_(settings),
@@ -44,11 +44,13 @@ SortedIndexes::SortedIndexes(Database* database, const Table* table,
   });
   for (const uint32_t position : in_order) {
     const TableIndex& index = table_->index(position);
+    const auto i = std::find(positions.begin(), positions.end(), position) - positions.begin();
     indexes_.push_back(
         {position, MakeSorter(database_, index.family(), index.entry.id.index_number, sort),
          std::make_unique<SortedFiles>(database_, index.family(),
                                        table_->definition().name + "_" + index.layout().name,
-                                       settings_.trace)});
+                                       settings_.trace),
+         figures == nullptr ? &unseen_figures_ : &figures->indexes()[static_cast<size_t>(i)]});
   }
 }
 
@@ -119,8 +121,10 @@ Status SortedIndexes::WriteFilesOf(size_t i) {
   uint64_t entry_count = 0;
   CAIRN_RETURN_IF_ERROR(
       index.sorter->Drain([&](std::string_view key, std::string_view value) -> Status {
-        if (entry_count++ % kEntriesPerLook == 0 && side_by_side_.IsToEnd(i)) {
-          return Status(StatusCode::kInterrupted);
+        if (entry_count++ % kEntriesPerLook == 0) {
+          index.figures->entries_written = entry_count;
+          CountFiles(index);
+          if (side_by_side_.IsToEnd(i)) return Status(StatusCode::kInterrupted);
         }
         key.remove_suffix(number_bytes);
         if (unique) {
@@ -131,7 +135,10 @@ Status SortedIndexes::WriteFilesOf(size_t i) {
         }
         return index.files->Add(key, value);
       }));
-  return index.files->Finish();
+  const Status finished = index.files->Finish();
+  index.figures->entries_written = entry_count;
+  CountFiles(index);
+  return finished;
 }
 
 // Equal values lie side by side. Of several indexes that have duplicates the first is named.
@@ -143,7 +150,10 @@ Status SortedIndexes::CheckUnique(NewIndex* index, std::string_view key, uint32_
     return Status();
   }
   const std::lock_guard lock(twins_mutex_);
-  if (suspects_ != nullptr) return suspects_->Add(index->position, unique_value);
+  if (suspects_ != nullptr) {
+    ++index->figures->suspects;
+    return suspects_->Add(index->position, unique_value);
+  }
   if (!duplicate_.has_value() || index->position < duplicate_->position) {
     duplicate_ = {index->position, std::string(key)};
     duplicate_value_.assign(value);
@@ -154,7 +164,9 @@ Status SortedIndexes::CheckUnique(NewIndex* index, std::string_view key, uint32_
 Status SortedIndexes::Ingest() {
   std::vector<SortedFiles*> sets;
   for (const NewIndex& index : indexes_) sets.push_back(index.files.get());
-  return SortedFiles::Ingest(database_, sets);
+  const Status ingested = SortedFiles::Ingest(database_, sets);
+  for (const NewIndex& index : indexes_) CountFiles(index);
+  return ingested;
 }
 
 Status SortedIndexes::LoadDuplicate(uint8_t* record) {
@@ -180,9 +192,17 @@ Status SortedIndexes::LoadDuplicate(uint8_t* record) {
   return index.has_virtual_part ? virtual_columns_->Compute(duplicate_->position) : Status();
 }
 
+// By whoever adds to the index or writes its files.
+void SortedIndexes::CountFiles(const NewIndex& index) {
+  uint64_t bytes = index.files->file_bytes();
+  if (index.sorter != nullptr) bytes += index.sorter->file_bytes();
+  index.figures->temporary_bytes = bytes;
+}
+
 void SortedIndexes::CountMemory() {
   uint64_t bytes = 0;
   for (const NewIndex& index : indexes_) {
+    CountFiles(index);
     bytes += index.files->buffered_bytes();
     if (index.sorter != nullptr) bytes += index.sorter->buffered_bytes();
   }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "engine/base/status.h"
+#include "engine/metrics/index_builds.h"
 #include "engine/metrics/memory_account.h"
 #include "engine/sort/external_sorter.h"
 #include "engine/sort/sorted_files.h"
@@ -26,6 +27,7 @@ struct IndexBuildSettings {
   bool append_checksums = false;  // To the entries that are made (docs/stock-format.md, 9).
   IndexCodec::Checksums checksums = IndexCodec::Checksums::kIgnore;  // Of the rows that are read.
   bool trace = false;
+  uint64_t estimated_rows = 0;  // That the table has, for IndexBuildFigures.
 };
 
 // Belongs to one statement, and to threads of its own while it writes files. Nobody reads the
@@ -34,10 +36,11 @@ class SortedIndexes {
  public:
   // Makes the indexes of `table` at `positions`. `virtual_columns` may be null when none of them
   // has a virtual column. `suspects` hears of unique values that come twice; null: such a value is
-  // an error. All but the settings outlive this.
+  // an error. `figures` has the same indexes, and hears of their entries; null: nobody asks. All
+  // but the settings outlive this.
   SortedIndexes(Database* database, const Table* table, const std::vector<uint32_t>& positions,
                 const IndexBuildSettings& settings, VirtualColumns* virtual_columns,
-                UniqueSuspects* suspects);
+                UniqueSuspects* suspects, IndexBuildFigures* figures = nullptr);
 
   // The rows come in the order of the primary key, which is one of the indexes; its entries then
   // are not sorted. Before the first Add().
@@ -61,7 +64,8 @@ class SortedIndexes {
   // part of the database then. Errors: kIoError, kNoSpace, kCorruption, kNotFound.
   Status LoadDuplicate(uint8_t* record);
 
-  // Tells the memory account what is in use, in bytes; meanwhile nobody adds or writes.
+  // Tells the memory account and the figures what is in use, in bytes; meanwhile nobody adds or
+  // writes.
   void CountMemory();
 
  private:
@@ -69,6 +73,7 @@ class SortedIndexes {
     uint32_t position;
     std::unique_ptr<ExternalSorter> sorter;  // Null when its entries come in order.
     std::unique_ptr<SortedFiles> files;
+    NewIndexFigures* figures;
     std::string previous_unique_value{};  // Of the entry before; empty when it has none.
   };
 
@@ -77,6 +82,7 @@ class SortedIndexes {
   bool IsUnique(const NewIndex& index) const;
   Status AddEntry(NewIndex* index, const uint8_t* record, uint64_t hidden_key, uint64_t ttl_stamp);
   Status WriteFilesOf(size_t i);
+  static void CountFiles(const NewIndex& index);
   Status CheckUnique(NewIndex* index, std::string_view key, uint32_t unique_bytes,
                      std::string_view value);
 
@@ -85,6 +91,7 @@ class SortedIndexes {
   const IndexBuildSettings settings_;
   VirtualColumns* const virtual_columns_;
   UniqueSuspects* const suspects_;
+  NewIndexFigures unseen_figures_;  // When nobody asks.
   std::vector<NewIndex> indexes_;
   uint64_t row_count_ = 0;
   std::optional<UniqueSuspects::Duplicate> duplicate_;

@@ -44,10 +44,12 @@ Result<std::vector<TableBuild>> OpenBuilds(const TableDefinition& definition,
                                            const TableLayout& layout, const IndexLayout& primary) {
   std::vector<TableBuild> builds;
   if (definition.build == nullptr) return builds;
+  NewIndexFigures* figures = definition.build->figures()->indexes().data();
   for (const BuildingIndex& index : definition.build->indexes()) {
     CAIRN_ASSIGN_OR_RETURN(std::unique_ptr<const IndexCodec> codec,
                            IndexCodec::Make(layout, primary, LayoutOf(index.entry, index.layout)));
-    builds.push_back({index.delta.id.index_number, std::move(codec), index.entry.family});
+    builds.push_back(
+        {index.delta.id.index_number, std::move(codec), index.entry.family, figures++});
   }
   return builds;
 }

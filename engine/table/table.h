@@ -29,6 +29,7 @@ struct TableBuild {
   uint32_t delta_number = 0;                // Of the index that takes what changes.
   std::unique_ptr<const IndexCodec> codec;  // Of the index that is being built.
   const ColumnFamily* family = nullptr;     // Of both.
+  NewIndexFigures* figures = nullptr;       // Of the definition's build.
 };
 
 // Immutable; shared by all handlers that have the table open.

@@ -138,6 +138,7 @@ class IndexMergeTest : public TableFixture {
     settings.sort.directory = database_->directory();
     settings.sort.buffer_bytes = buffer_bytes;
     settings.append_checksums = true;
+    build_.reset();
     build_ =
         std::make_unique<IndexBuild>(database_.get(), altered_.get(), positions_, settings,
                                      record_.data(), /*virtual_columns=*/nullptr, state_.get());

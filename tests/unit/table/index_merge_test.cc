@@ -116,7 +116,7 @@ TEST_F(IndexMergeTest, AChangeOfOtherColumnsLeavesNothingToMerge) {
   InsertRows(3);
   Begin();
   Do([&](RowSession& s) { return s.Update(1, {1, "a1", 77, "c1"}); });
-  EXPECT_EQ(state_->figures().delta_written, 0u);
+  EXPECT_EQ(state_->figures()->Sum(&NewIndexFigures::delta_written), 0u);
   EXPECT_EQ(EntryCount(state_->indexes()[0].delta), 0u);
 }
 
@@ -142,7 +142,7 @@ TEST_F(IndexMergeTest, ManyChangesAreMergedInBatches) {
     Do([&](RowSession& s) { return s.Insert(RowOf(id, "c" + std::to_string(id))); });
   }
   ASSERT_TRUE(Publish().ok());
-  EXPECT_EQ(state_->figures().delta_merged, 4400u);
+  EXPECT_EQ(state_->figures()->Sum(&NewIndexFigures::delta_merged), 4400u);
   EXPECT_THAT(Problems(), IsEmpty());
 }
 
@@ -157,7 +157,7 @@ TEST_F(IndexMergeTest, AnAbandonedBuildIsRemovedWhenItsWritersHaveEnded) {
   Abandon();
   EXPECT_EQ(dictionary_->Find("db.t")->build, nullptr);
   ASSERT_TRUE(open.Insert(RowOf(6, "c6")).ok()) << "the statement knows the old definition";
-  EXPECT_EQ(state->figures().delta_written, 2u);
+  EXPECT_EQ(state->figures()->Sum(&NewIndexFigures::delta_written), 2u);
   EXPECT_THAT(dictionary_->PendingDrops(), IsEmpty());
   ASSERT_TRUE(open.Commit().ok());
   EXPECT_THAT(dictionary_->PendingDrops(), UnorderedElementsAre(ids[0], ids[1], ids[2], ids[3]));
@@ -386,7 +386,7 @@ TEST_F(IndexMergeTest, RandomChangesByManyWritersAreAllInTheIndexes) {
   const Status published = Publish();
   ASSERT_TRUE(published.ok()) << published.ToString();
   EXPECT_THAT(Problems(), IsEmpty());
-  EXPECT_GT(state_->figures().delta_merged, 0u);
+  EXPECT_GT(state_->figures()->Sum(&NewIndexFigures::delta_merged), 0u);
   ExpectOnePutForEachSingleDelete();
   ASSERT_TRUE(database_->maintenance().FlushMemtables().ok());
   EXPECT_THAT(Problems(), IsEmpty());

@@ -50,7 +50,7 @@ TEST_F(UniqueSuspectsTest, DuplicatesThatAreGoneInTimeDoNoHarm) {
   Do([&](RowSession& s) { return s.Insert(RowOf(6, "c1")); });
   Do([&](RowSession& s) { return s.Insert(RowOf(7, "c1")); });
   ASSERT_TRUE(build_->Run().ok());
-  EXPECT_GT(state_->figures().suspects, 0u);
+  EXPECT_GT(build_->figures().Sum(&NewIndexFigures::suspects), 0u);
   Do([&](RowSession& s) { return s.Delete(6); });
   Do([&](RowSession& s) { return s.Update(7, RowOf(7, "c7")); });
   Do([&](RowSession& s) { return s.Delete(4); });
