@@ -90,11 +90,6 @@ std::string Obstacles(THD* thd, const TableDefinition& table) {
   return text;
 }
 
-void AddName(std::string_view dictionary_name, SchemaTableWriter* writer) {
-  const TableName name = DecodeTableName(dictionary_name);
-  writer->Text(name.schema).Text(name.table).TextOrNull(name.partition);
-}
-
 void AddFigures(const TableFigures& figures, SchemaTableWriter* writer) {
   writer->Unsigned(figures.rows).Unsigned(figures.disk_bytes).Unsigned(figures.memtable_bytes);
   if (figures.disk_bytes == 0) {
@@ -117,14 +112,14 @@ bool Fill(Engine* engine, SchemaTableWriter* writer) {
   if (check_global_access(thd, PROCESS_ACL, /*no_errors=*/true)) return true;
   TableFigureReader figures(&engine->database());
   for (const auto& table : engine->dictionary().Tables()) {
-    AddName(table->name, writer);
+    writer->TableName(table->name);
     const std::string obstacles = Obstacles(thd, *table);
     writer->Text("ok").Null().Text(obstacles.empty() ? "stock" : "cairn").TextOrNull(obstacles);
     AddFigures(figures.Read(*table), writer);
     if (!writer->Send()) return false;
   }
   for (const QuarantinedTable& table : engine->dictionary().QuarantinedTables()) {
-    AddName(table.name, writer);
+    writer->TableName(table.name);
     // The stock plug-in does not start with such records at all.
     writer->Text("quarantined").Text(table.reason).Null().Text("quarantined");
     for (int i = 0; i < kFigureColumns; ++i) writer->Null();

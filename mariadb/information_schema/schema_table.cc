@@ -4,6 +4,7 @@
 
 #include "engine/base/bytes.h"
 #include "mariadb/error.h"
+#include "mariadb/table_name.h"
 #include "tztime.h"
 
 namespace cairn {
@@ -20,6 +21,11 @@ SchemaTableWriter& SchemaTableWriter::Text(std::string_view text) {
   if (text.size() > width) text = text.substr(0, width);
   field.store(text.data(), text.size(), system_charset_info);
   return *this;
+}
+
+SchemaTableWriter& SchemaTableWriter::TableName(std::string_view dictionary_name) {
+  const cairn::TableName name = DecodeTableName(dictionary_name);
+  return Text(name.schema).Text(name.table).TextOrNull(name.partition);
 }
 
 SchemaTableWriter& SchemaTableWriter::Keys(const KeySpan& keys) {

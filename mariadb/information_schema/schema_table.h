@@ -17,6 +17,8 @@ class SchemaTableWriter {
   THD* thd() const { return thd_; }
 
   SchemaTableWriter& Text(std::string_view text);  // Cut to the width of the column.
+  // Three columns, of a name of the dictionary: schema, table and partition, NULL without one.
+  SchemaTableWriter& TableName(std::string_view dictionary_name);
   // In hexadecimal, both ends of a range; ".." ends what the column, of kLongWidth, is too narrow
   // for.
   SchemaTableWriter& Keys(const KeySpan& keys);
