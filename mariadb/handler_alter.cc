@@ -11,6 +11,7 @@
 #include "engine/table/index_build.h"
 #include "engine/table/table_rebuild.h"
 #include "mariadb/alter_plan.h"
+#include "mariadb/build_progress.h"
 #include "mariadb/engine.h"
 #include "mariadb/error.h"
 #include "mariadb/ha_rocksdb.h"
@@ -74,27 +75,39 @@ class InPlaceChange final : public inplace_alter_handler_ctx {
   void SetNotNull(std::vector<uint32_t> columns) { not_null_ = std::move(columns); }
   const std::vector<uint32_t>& not_null() const { return not_null_; }
 
-  // Makes the new indexes; `altered_table`'s record[0] is used for it.
-  Status Build(const cairn::IndexBuildSettings& settings, TABLE* altered_table) {
+  // What makes the new indexes; `altered_table`'s record[0] is used for it.
+  void PrepareBuild(const cairn::IndexBuildSettings& settings, TABLE* altered_table) {
     cairn::Database* const database = &cairn::RunningEngine()->database();
     uchar* const record = altered_table->record[0];
     virtual_columns_ = std::make_unique<AlteredVirtualColumns>(altered_table, altered_.get());
     if (source_ != nullptr) {
       rebuild_.emplace(database, source_.get(), altered_.get(), settings, record,
                        virtual_columns_.get());
-      return rebuild_->Run();
+    } else {
+      build_.emplace(database, altered_.get(), added_, settings, record, virtual_columns_.get(),
+                     change_.build.get());
     }
-    build_.emplace(database, altered_.get(), added_, settings, record, virtual_columns_.get(),
-                   change_.build.get());
-    return build_->Run();
   }
+  Status Build() { return rebuild_.has_value() ? rebuild_->Run() : build_->Run(); }
   // After kDuplicateKey: of the index that has the value twice, which the record has.
   uint32_t duplicate_index() const {
     return rebuild_.has_value() ? rebuild_->duplicate_index() : build_->duplicate_index();
   }
-  // Nobody uses the table: its new indexes get what is left.
-  Status Finish() {
+  // From now on the server shows how far the build is.
+  cairn::BuildProgress* ShowProgress(THD* thd) {
+    using Writers = cairn::BuildProgress::Writers;
+    const cairn::IndexBuildFigures* const figures =
+        rebuild_.has_value() ? &rebuild_->figures() : &build_->figures();
+    return &progress_.emplace(thd, &cairn::Session::Of(thd), figures,
+                              change_.build == nullptr ? Writers::kShutOut : Writers::kGoOn);
+  }
+  // Null before that.
+  cairn::BuildProgress* progress() { return progress_.has_value() ? &*progress_ : nullptr; }
+  // Nobody uses the table: its new indexes get what is left. `progress`: that of the last build.
+  Status Finish(cairn::BuildProgress* progress) {
     if (!build_.has_value()) return Status();
+    progress->Follow(&build_->figures());
+    cairn::ScopedWaitObserver observer(progress);
     CAIRN_RETURN_IF_ERROR(build_->Finish());
     for (cairn::IndexEntry& index : change_.added) index.built_at = build_->built_at();
     return Status();
@@ -104,6 +117,11 @@ class InPlaceChange final : public inplace_alter_handler_ctx {
   void HandOver() {
     change_.added.clear();
     change_.build = nullptr;
+  }
+  // The new indexes are the table's.
+  void NotePublished() {
+    if (build_.has_value()) build_->NotePublished();
+    if (rebuild_.has_value()) rebuild_->NotePublished();
   }
   void Abandon() {
     if (change_.added.empty()) return;
@@ -126,6 +144,7 @@ class InPlaceChange final : public inplace_alter_handler_ctx {
   std::unique_ptr<AlteredVirtualColumns> virtual_columns_;
   std::optional<cairn::IndexBuild> build_;
   std::optional<cairn::TableRebuild> rebuild_;
+  std::optional<cairn::BuildProgress> progress_;
 };
 
 cairn::IndexBuildSettings BuildSettings(THD* thd) {
@@ -405,6 +424,7 @@ bool ha_rocksdb::ReportFailedBuild(const Status& built, uint32_t duplicate_index
 bool ha_rocksdb::HasNull(const std::vector<uint32_t>& columns,
                          const cairn::IndexBuildSettings& settings) {
   if (columns.empty()) return false;
+  cairn::ScopedWaitObserver observer(&cairn::Session::Of(ha_thd()));
   const auto found = cairn::FindNull(&cairn::RunningEngine()->database(), *engine_table_, columns,
                                      settings.checksums, table->record[0]);
   if (!found.ok()) {
@@ -419,12 +439,14 @@ bool ha_rocksdb::HasNull(const std::vector<uint32_t>& columns,
 bool ha_rocksdb::inplace_alter_table(TABLE* altered_table, Alter_inplace_info* alter_info) {
   auto* const context = static_cast<InPlaceChange*>(alter_info->handler_ctx);
   if (context == nullptr) return false;
-  cairn::Session& session = cairn::Session::Of(ha_thd());
-  cairn::ScopedWaitObserver observer(&session);
-  const cairn::IndexBuildSettings settings = BuildSettings(ha_thd());
+  cairn::IndexBuildSettings settings = BuildSettings(ha_thd());
   if (HasNull(context->not_null(), settings)) return true;
   if (context->change().added.empty()) return false;
-  const Status built = context->Build(settings, altered_table);
+  info(HA_STATUS_VARIABLE | HA_STATUS_NO_LOCK);
+  settings.estimated_rows = stats.records;
+  context->PrepareBuild(settings, altered_table);
+  cairn::ScopedWaitObserver observer(context->ShowProgress(ha_thd()));
+  const Status built = context->Build();
   return !built.ok() && ReportFailedBuild(built, context->duplicate_index(), altered_table);
 }
 
@@ -447,13 +469,10 @@ bool ha_rocksdb::commit_inplace_alter_table(TABLE* altered_table, Alter_inplace_
     contexts.push_back(static_cast<InPlaceChange*>(alter_info->handler_ctx));
   }
   cursor_->Close();
-  {
-    cairn::ScopedWaitObserver observer(&cairn::Session::Of(ha_thd()));
-    for (InPlaceChange* context : contexts) {
-      const Status finished = context->Finish();
-      if (!finished.ok()) {
-        return ReportFailedBuild(finished, context->duplicate_index(), altered_table);
-      }
+  for (InPlaceChange* context : contexts) {
+    const Status finished = context->Finish(contexts.back()->progress());
+    if (!finished.ok()) {
+      return ReportFailedBuild(finished, context->duplicate_index(), altered_table);
     }
   }
   alter_info->group_commit_ctx = nullptr;
@@ -473,6 +492,7 @@ bool ha_rocksdb::commit_inplace_alter_table(TABLE* altered_table, Alter_inplace_
     print_error(cairn::HandlerError(changed), MYF(0));
     return true;
   }
+  for (InPlaceChange* context : contexts) context->NotePublished();
   engine->upkeep().RemoveDroppedIndexes();
   return false;
 }

@@ -14,13 +14,6 @@ IndexBuildSettings Interruptible(IndexBuildSettings settings) {
   return settings;
 }
 
-std::shared_ptr<IndexBuildFigures> NewFigures(const Table& table,
-                                              const std::vector<uint32_t>& positions) {
-  std::vector<std::string> names;
-  for (const uint32_t position : positions) names.push_back(table.index(position).layout().name);
-  return std::make_shared<IndexBuildFigures>(table.definition().name, names);
-}
-
 }  // namespace
 
 bool IndexBuild::CanBuild(const IndexCodec& codec) {
@@ -54,33 +47,27 @@ IndexBuild::IndexBuild(Database* database, const Table* table,
       record_(record),
       virtual_columns_(virtual_columns),
       state_(state),
-      figures_(state == nullptr ? NewFigures(*table, positions_) : state->figures()),
+      listed_(database, state == nullptr ? NewFigures(*table, positions_) : state->figures(),
+              settings_.estimated_rows),
       suspects_(database, table, settings_.sort) {
   for ([[maybe_unused]] const uint32_t position : positions_) {
     CAIRN_ASSERT(CanBuild(*table_->index(position).codec));
   }
   if (state_ != nullptr) merge_.emplace(database_, table_, state_, &suspects_);
-  figures_->rows_estimated = settings_.estimated_rows;
-  database_->index_builds().Add(figures_);
-}
-
-IndexBuild::~IndexBuild() {
-  database_->index_builds().Remove(figures_.get(), published_ ? IndexBuildList::End::kFinished
-                                                              : IndexBuildList::End::kAbandoned);
 }
 
 Status IndexBuild::Run() {
   if (state_ == nullptr) CAIRN_RETURN_IF_ERROR(CheckNoRowsWillChange(database_, *table_));
   {
     IndexScan scan(database_, table_, table_, positions_, settings_, record_, virtual_columns_,
-                   figures_.get(), state_ == nullptr ? nullptr : &suspects_);
+                   &listed_.figures(), state_ == nullptr ? nullptr : &suspects_);
     const Status scanned = scan.Run();
     if (scan.duplicate().has_value()) CAIRN_RETURN_IF_ERROR(LoadDuplicate(*scan.duplicate()));
     CAIRN_RETURN_IF_ERROR(scanned);
     built_at_ = scan.begun_at();
   }
   const Status merged = state_ == nullptr ? Status() : merge_->RunRounds();
-  figures_->stage = IndexBuildFigures::Stage::kWait;
+  listed_.figures().stage = IndexBuildFigures::Stage::kWait;
   return merged;
 }
 

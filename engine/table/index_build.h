@@ -18,6 +18,7 @@
 #include "engine/base/status.h"
 #include "engine/table/index_merge.h"
 #include "engine/table/index_scan.h"
+#include "engine/table/listed_build.h"
 #include "engine/table/table.h"
 #include "engine/table/table_check.h"
 #include "engine/table/unique_suspects.h"
@@ -44,9 +45,6 @@ class IndexBuild {
   IndexBuild(Database* database, const Table* table, const std::vector<uint32_t>& positions,
              IndexBuildSettings settings, uint8_t* record, VirtualColumns* virtual_columns,
              IndexBuildState* state = nullptr);
-  ~IndexBuild();
-  IndexBuild(const IndexBuild&) = delete;
-  IndexBuild& operator=(const IndexBuild&) = delete;
 
   // The indexes have nearly all entries then, or all of them without a `state`. Errors:
   // kDuplicateKey (duplicate_index() says where, and the record is one of the rows; only without
@@ -59,10 +57,10 @@ class IndexBuild {
   Status Finish();
 
   // The indexes are the table's: otherwise the build counts as abandoned when it goes.
-  void NotePublished() { published_ = true; }
+  void NotePublished() { listed_.NotePublished(); }
   // Any thread may read them, and finds them in Database::index_builds() as long as the build
   // lives.
-  const IndexBuildFigures& figures() const { return *figures_; }
+  const IndexBuildFigures& figures() const { return listed_.figures(); }
 
   // Position of the index whose uniqueness the last kDuplicateKey is about.
   uint32_t duplicate_index() const { return duplicate_index_; }
@@ -81,11 +79,10 @@ class IndexBuild {
   uint8_t* const record_;
   VirtualColumns* const virtual_columns_;
   IndexBuildState* const state_;
-  const std::shared_ptr<IndexBuildFigures> figures_;
+  ListedBuild listed_;
   UniqueSuspects suspects_;
   std::optional<IndexMerge> merge_;
   bool failed_ = false;  // Finish() did not end as it should.
-  bool published_ = false;
   uint32_t duplicate_index_ = 0;
   uint64_t built_at_ = 0;
   rocksdb::PinnableSlice row_value_;  // What BLOBs of a duplicate row point into.

@@ -40,14 +40,16 @@ TableRebuild::TableRebuild(Database* database, const Table* source, const Table*
                            VirtualColumns* virtual_columns)
     : database_(database),
       source_(source),
+      listed_(database, NewFigures(*table, AllPositions(*table)), settings.estimated_rows),
       scan_(database, source, table, AllPositions(*table), std::move(settings), record,
-            virtual_columns, /*state=*/nullptr, /*suspects=*/nullptr) {
+            virtual_columns, &listed_.figures(), /*suspects=*/nullptr) {
   if (SameRowOrder(*source, *table)) scan_.RowsComeInOrder();
 }
 
 Status TableRebuild::Run() {
   CAIRN_RETURN_IF_ERROR(IndexBuild::CheckNoRowsWillChange(database_, *source_));
   const Status scanned = scan_.Run();
+  if (scanned.ok()) listed_.figures().stage = IndexBuildFigures::Stage::kWait;
   if (scanned.code() != StatusCode::kDuplicateKey) return scanned;
   duplicate_index_ = scan_.duplicate()->position;
   CAIRN_RETURN_IF_ERROR(scan_.LoadDuplicate());

@@ -8,6 +8,7 @@
 
 #include "engine/base/status.h"
 #include "engine/table/index_scan.h"
+#include "engine/table/listed_build.h"
 #include "engine/table/table.h"
 
 namespace cairn {
@@ -28,11 +29,15 @@ class TableRebuild {
   // kInterrupted, kIoError, kNoSpace, kCorruption, kChecksumMismatch.
   Status Run();
 
+  // As IndexBuild's.
+  void NotePublished() { listed_.NotePublished(); }
+  const IndexBuildFigures& figures() const { return listed_.figures(); }
   uint32_t duplicate_index() const { return duplicate_index_; }
 
  private:
   Database* const database_;
   const Table* const source_;
+  ListedBuild listed_;
   IndexScan scan_;
   uint32_t duplicate_index_ = 0;
 };
