@@ -11,7 +11,9 @@ int ListCondition(THD* thd, st_mysql_show_var* list, void*, system_status_var*, 
   std::vector<Counter> figures;
   if (Engine* const engine = RunningEngine()) {
     figures = ReadCondition(engine->database());
-    figures.push_back({"quarantined_tables", engine->dictionary().QuarantinedTables().size()});
+    const Dictionary& dictionary = engine->dictionary();
+    figures.push_back(
+        {"quarantined_tables", dictionary.QuarantinedTables().size() + dictionary.UnusableCount()});
   }
   return ListCounters(thd, figures, list);
 }

@@ -130,7 +130,7 @@ int ha_rocksdb::BindTable() {
     auto description = cairn::DescribeTable(*table, dictionary_name_);
     status = description.status();
     if (status.ok()) {
-      auto opened = cairn::Table::Open(std::move(definition), std::move(description->layout),
+      auto opened = cairn::Table::Open(definition, std::move(description->layout),
                                        std::move(description->indexes));
       status = opened.status();
       if (status.ok()) {
@@ -147,7 +147,11 @@ int ha_rocksdb::BindTable() {
     if (quarantined.has_value()) return cairn::RefuseQuarantined(*quarantined);
     return cairn::RefuseMissingTable();
   }
-  if (!status.ok()) return cairn::HandlerError(status);
+  if (!status.ok()) {
+    engine->dictionary().NoteUnusable(definition, status.ToString());
+    return cairn::RefuseQuarantined({dictionary_name_, status.ToString(), {}});
+  }
+  engine->dictionary().NoteUsable(bound->definition());
   cursor_ = std::make_unique<cairn::Cursor>(bound.get());
   writer_ = std::make_unique<cairn::TableWriter>(&engine->database(), bound.get());
   engine_table_ = bound;

@@ -106,6 +106,14 @@ class Dictionary {
   std::vector<std::shared_ptr<const TableDefinition>> Tables() const;
   std::optional<QuarantinedTable> FindQuarantined(std::string_view name) const;
   std::vector<QuarantinedTable> QuarantinedTables() const;
+  // Opening the table has shown that its records and what the server knows of it do not fit: it is
+  // as good as quarantined, with the same message to the log, until it is opened with success or
+  // changes. DROP, TRUNCATE and RENAME go on.
+  void NoteUnusable(const std::shared_ptr<const TableDefinition>& table, std::string reason);
+  void NoteUsable(const TableDefinition& table);
+  // Why the table could not be opened last; none: it could, or nobody has tried.
+  std::optional<std::string> WhyUnusable(const TableDefinition& table) const;
+  size_t UnusableCount() const;
 
   // Whether new indexes may need the Cairn format. A directory whose first start was under Cairn
   // has kCairn, one that the stock plug-in made has kStock, until somebody sets it.
@@ -229,6 +237,7 @@ class Dictionary {
   class Loader;  // dictionary_load.cc
 
   Status DropQuarantined(const QuarantinedTable& table);
+  void LogQuarantine(const std::string& name, const std::string& reason) const;
   // Whether the number may be an index's and its family one of indexes: damaged records say
   // anything.
   bool CanHoldIndex(IndexId id) const;
@@ -283,6 +292,11 @@ class Dictionary {
   std::map<std::string, std::shared_ptr<const TableDefinition>, std::less<>> tables_;
   std::map<std::string, std::shared_ptr<const TableDefinition>, std::less<>> temporary_tables_;
   std::map<std::string, QuarantinedTable, std::less<>> quarantined_;  // Guarded by map_mutex_ too.
+  struct UnusableTable {
+    std::weak_ptr<const TableDefinition> table;
+    std::string reason;
+  };
+  std::map<std::string, UnusableTable, std::less<>> unusable_;  // Guarded by map_mutex_ too.
   std::map<uint32_t, uint32_t> family_flags_;     // Of the column families that have a record.
   std::map<uint32_t, std::string> bad_families_;  // Their record cannot be used: why. Set by Load.
   std::set<uint32_t>

@@ -89,10 +89,7 @@ class Dictionary::Loader {
   }
 
   void Quarantine(const std::string& name, const std::vector<IndexId>& ids, std::string reason) {
-    Log(Severity::kError,
-        "table " + name + " is quarantined: " + reason +
-            ". It cannot be opened until that is repaired; DROP TABLE removes it; the "
-            "other tables are not affected");
+    dictionary_.LogQuarantine(name, reason);
     dictionary_.quarantined_.emplace(name, QuarantinedTable{name, std::move(reason), ids});
   }
 

@@ -114,7 +114,12 @@ bool Fill(Engine* engine, SchemaTableWriter* writer) {
   for (const auto& table : engine->dictionary().Tables()) {
     writer->TableName(table->name);
     const std::string obstacles = Obstacles(thd, *table);
-    writer->Text("ok").Null().Text(obstacles.empty() ? "stock" : "cairn").TextOrNull(obstacles);
+    if (const auto reason = engine->dictionary().WhyUnusable(*table)) {
+      writer->Text("quarantined").Text(*reason);
+    } else {
+      writer->Text("ok").Null();
+    }
+    writer->Text(obstacles.empty() ? "stock" : "cairn").TextOrNull(obstacles);
     AddFigures(figures.Read(*table), writer);
     if (!writer->Send()) return false;
   }
