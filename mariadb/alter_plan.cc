@@ -356,7 +356,10 @@ AlterPlan AlterRequest::PlanRows(const TableDescription& altered) const {
     return plan;
   }
   const auto history = HistoryAfter(altered);
-  return history.ok() ? AlterPlan{AlterPlan::Way::kInstant} : CopyForType();
+  if (history.ok()) return {AlterPlan::Way::kInstant};
+  AlterPlan plan = CopyForType();
+  if (history.status().message() == LayoutHistory::kTooMany) plan.reason = LayoutHistory::kTooMany;
+  return plan;
 }
 
 // Whether the entries of a key that stays say the same, in the same column family.

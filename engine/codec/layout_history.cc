@@ -12,7 +12,6 @@ namespace {
 using Place = PhysicalColumn::Place;
 
 constexpr uint16_t kBinaryCollation = 63;  // The server's number of `binary`.
-constexpr char kTooMany[] = "The row layout has too many versions";
 constexpr char kNoKeyColumn[] = "Cannot add, drop or change a column of the primary key";
 
 Status Invalid(std::string text) { return Status(StatusCode::kInvalidArgument, std::move(text)); }
@@ -207,7 +206,7 @@ Status CheckOrigins(size_t column_count, size_t present_count,
 bool IsBinary(const ColumnShape& shape) { return shape.collation == kBinaryCollation; }
 
 Result<LayoutHistory> LayoutHistory::Begin(const std::vector<StoredColumn>& row) {
-  if (row.size() > kMostColumns) return Unsupported(kTooMany);
+  if (row.size() > kMostColumns) return Unsupported(LayoutHistory::kTooMany);
   std::vector<PhysicalColumn> columns;
   std::vector<uint32_t> logical;
   for (const StoredColumn& column : row) {
@@ -267,7 +266,8 @@ Result<LayoutHistory> LayoutHistory::Next(const std::vector<StoredColumn>& row,
   if (!drops && columns.size() == columns_.size()) {
     return Make(version_, std::move(columns), std::move(logical));
   }
-  if (version_ == kLastVersion || columns.size() > kMostColumns) return Unsupported(kTooMany);
+  if (version_ == kLastVersion || columns.size() > kMostColumns)
+    return Unsupported(LayoutHistory::kTooMany);
   return Make(next_version, std::move(columns), std::move(logical));
 }
 

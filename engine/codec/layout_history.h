@@ -78,7 +78,9 @@ struct ColumnOrigin {
 class LayoutHistory {
  public:
   static constexpr uint16_t kLastVersion = UINT16_MAX;
-  static constexpr size_t kMostColumns = 2000;        // Physical ones.
+  static constexpr size_t kMostColumns = 2000;  // Physical ones.
+  // What kNotSupported says of one more.
+  static constexpr char kTooMany[] = "The row layout has too many versions";
   static constexpr size_t kMostAbsentBytes = 4096;    // Of an AbsentImage.
   static constexpr uint32_t kMostImageBytes = 65537;  // Of one column: a VARCHAR's, with length.
 

@@ -92,10 +92,12 @@ def append(path: Path, record: bytes) -> None:
 
 
 def sized(text: bytes) -> bytes:
-    """A string with its length in front."""
-    if len(text) > 127:
-        raise ValueError("the strings of these tests are short")
-    return bytes([len(text)]) + text
+    """A string with its length in front, seven bits in each byte, the lowest first."""
+    length, left = b"", len(text)
+    while left > 127:
+        length += bytes([left & 127 | 128])
+        left >>= 7
+    return length + bytes([left]) + text
 
 
 def put_batch(sequence: int, column_family: int, key: bytes, value: bytes) -> bytes:

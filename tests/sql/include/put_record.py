@@ -68,4 +68,5 @@ def main() -> None:
     log_file.append(log_file.newest_log(directory), batch)
 
 
-main()
+if __name__ == "__main__":
+    main()
