@@ -271,6 +271,61 @@ TEST_F(IndexMergeTest, NobodyBypassesTheWriterMeanwhile) {
   EXPECT_THAT(IdsBy(kByC), ElementsAre(1, 3, 2)) << "the change was logged";
 }
 
+class HiddenKeyIndexMergeTest : public IndexMergeTest {
+ protected:
+  HiddenKeyIndexMergeTest() : IndexMergeTest("default", Key::kHidden) {}
+};
+
+// Otherwise a round could merge what such a statement is about to overwrite.
+TEST_F(HiddenKeyIndexMergeTest, NobodyChangesRowsUnlocked) {
+  InsertRows(3);
+  Begin();
+  TransactionSettings unlocked = Explicit(IsolationLevel::kReadCommitted);
+  unlocked.lock_rows = false;
+  Transaction careless(database_.get());
+  careless.Start(unlocked);
+  ASSERT_FALSE(careless.locks_rows());
+  const ColumnSet all = AllColumns();
+  CursorAccess access;
+  access.index = kHiddenKey;
+  access.columns = &all;
+  access.lock = LockMode::kExclusive;
+  Cursor cursor(table_.get());
+  ASSERT_TRUE(cursor.Open(&careless, access).ok());
+  cairn::testing::Record old_record(description_);
+  ASSERT_TRUE(cursor.ReadFirst(old_record.data()).ok());
+  const cairn::testing::Record changed(description_, RowOf(1, "x"));
+  ASSERT_TRUE(
+      writer_->Update(&careless, old_record.data(), changed.data(), *cursor.HiddenKey()).ok());
+  ASSERT_TRUE(build_->Run().ok());
+  EXPECT_EQ(build_->figures().Sum(&NewIndexFigures::delta_merged), 0u);
+  Transaction other(database_.get());
+  other.Start(Explicit(IsolationLevel::kReadCommitted));
+  Cursor second(table_.get());
+  ASSERT_TRUE(second.Open(&other, access).ok());
+  EXPECT_EQ(second.ReadFirst(old_record.data()).code(), StatusCode::kLockTimeout);
+  second.Close();
+  cursor.Close();
+  ASSERT_TRUE(careless.Commit(Durability::kSync).ok());
+  ASSERT_TRUE(other.Rollback().ok());
+  ASSERT_TRUE(Publish().ok());
+  EXPECT_THAT(Problems(), IsEmpty());
+}
+
+TEST_F(HiddenKeyIndexMergeTest, ATransactionThatHasInsertedLocksWhatItChanges) {
+  Begin();
+  TransactionSettings unlocked = Explicit(IsolationLevel::kReadCommitted);
+  unlocked.lock_rows = false;
+  Transaction careless(database_.get());
+  careless.Start(unlocked);
+  ASSERT_TRUE(Insert(careless, RowOf(1, "x")).ok());
+  EXPECT_TRUE(careless.locks_rows());
+  ASSERT_TRUE(careless.Commit(Durability::kSync).ok());
+  ASSERT_TRUE(build_->Run().ok());
+  ASSERT_TRUE(Publish().ok());
+  EXPECT_THAT(Problems(), IsEmpty());
+}
+
 TEST_F(IndexMergeTest, AStatementThatOutlivesTheBuildIsRefused) {
   InsertRows(3);
   Begin();
