@@ -23,6 +23,7 @@ from tests.faults.outcomes import FILE_OUTCOMES, IN_SHORT, KILL, OUTCOMES, Outco
 from tests.faults.plan import FaultPlan
 from tests.faults.session import DATABASE, Session
 from tests.faults.statements import (
+    ADDED_INDEXES,
     CHANGES,
     DEFINITION_CHANGES,
     DEFINITIONS,
@@ -58,6 +59,7 @@ EACH_IN_SHORT = 3
 # So many calls of a statement are under way when it is killed.
 KILLS = 6
 KILLS_IN_SHORT = 2
+KILLS_OF_A_BUILD = 20
 # What is tried, by the title of its phase.
 PARTS: dict[str, tuple[tuple[Kind, Case], ...]] = {
     "reads": tuple((kind, transactions.statement) for kind in READS),
@@ -72,7 +74,10 @@ PARTS: dict[str, tuple[tuple[Kind, Case], ...]] = {
         *((kind, partial(definitions.change, back=back)) for kind, back in DEFINITION_CHANGES),
         *((kind, partial(definitions.drop, back=back)) for kind, back in DROPS),
     ),
-    "kills": tuple((kind, transactions.kill) for kind in (*READS, *CHANGES)),
+    "kills": (
+        *((kind, transactions.kill) for kind in (*READS, *CHANGES)),
+        *((kind, partial(definitions.kill, back=back)) for kind, back in ADDED_INDEXES),
+    ),
 }
 
 
@@ -223,7 +228,10 @@ def _kill(rig: Rig, kind: Kind, case: Case) -> None:
     session = Session(rig.server)
     try:
         wanted = session.content()
-        for skip in range(KILLS_IN_SHORT if rig.short else KILLS):
+        count = KILLS_IN_SHORT if rig.short else KILLS
+        if kind in (build for build, _ in ADDED_INDEXES):
+            count = KILLS_OF_A_BUILD
+        for skip in range(count):
             trial = Trial(rig, session, kind, KILL, skip, wanted)
             case(trial)
             if trial.call is None:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from tests.faults.trial import Trial
+import time
+
+from cairn.scratch_server import ENGINE_DIRECTORY
+from tests.faults.statements import ADDED_INDEXES
+from tests.faults.trial import KILL_S, Trial
 
 # What a drop that is made again may find: it is done now, or was done before.
 GONE = (0, 1008, 1051)
@@ -30,6 +34,17 @@ def change(trial: Trial, back: tuple[str, ...]) -> None:
     else:
         trial.require_number(1030)
     trial.require_as_it_was()
+    if trial.kind in (kind for kind, _ in ADDED_INDEXES):
+        _require_no_build(trial)
+
+
+def kill(trial: Trial, back: tuple[str, ...]) -> None:
+    """KILL QUERY while a call is under way: 1317 and nothing is left, or the change is made."""
+    trial.execute_and_kill()
+    if trial.number == 0:
+        _take_back(trial, back)
+    trial.require_as_it_was()
+    _require_no_build(trial)
 
 
 def drop(trial: Trial, back: tuple[str, ...]) -> None:
@@ -47,6 +62,21 @@ def drop(trial: Trial, back: tuple[str, ...]) -> None:
             trial.problem(f"again: error {number} ({text})")
     _take_back(trial, back)
     trial.require_as_it_was()
+
+
+def _require_no_build(trial: Trial) -> None:
+    """No index is being built, and what was made of one goes: entries, marks and files."""
+    if builds := trial.session.rows("SELECT * FROM information_schema.CAIRN_INDEX_BUILDS"):
+        trial.problem(f"a build goes on: {builds}")
+    if files := sorted((trial.rig.server.data / ENGINE_DIRECTORY).glob("*.tmp")):
+        trial.problem(f"files are left: {files}")
+    marks = "SELECT NAME FROM information_schema.ROCKSDB_GLOBAL_INFO WHERE TYPE LIKE 'DDL%ONGOING'"
+    limit = time.monotonic() + KILL_S
+    while left := trial.session.rows(marks):
+        if time.monotonic() > limit:
+            trial.problem(f"indexes are left: {left}")
+            return
+        time.sleep(0.01)
 
 
 def _take_back(trial: Trial, back: tuple[str, ...]) -> None:

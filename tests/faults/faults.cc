@@ -21,6 +21,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "engine/base/status.h"
@@ -239,6 +240,10 @@ CAIRN_CALL("_ZN5cairn10Dictionary16RenamePartitionsESt17basic_string_viewIcSt11c
 CAIRN_CALL("_ZN5cairn10Dictionary12BeginIndexesERKSt6vectorINS_8NewIndexESaIS2_EE", "Dictionary::BeginIndexes",
            kAnyCall, Result<std::vector<IndexEntry>>, (Dictionary* self, const std::vector<NewIndex>& indexes),
            (self, indexes), )
+CAIRN_CALL("_ZN5cairn10Dictionary10BeginBuildESt17basic_string_viewIcSt11char_traitsIcEERKSt6vectorINS_8NewIndexESaIS6_EES5_INS_11IndexLayoutESaISB_EE",
+           "Dictionary::BeginBuild", kAnyCall, Result<std::shared_ptr<IndexBuildState>>,
+           (Dictionary* self, View table_name, const std::vector<NewIndex>& indexes, std::vector<IndexLayout> layouts),
+           (self, table_name, indexes, std::move(layouts)), )
 CAIRN_CALL("_ZN5cairn10Dictionary12ChangeTablesERKSt6vectorINS0_11TableChangeESaIS2_EE",
            "Dictionary::ChangeTables", kAnyCall, Status,
            (Dictionary* self, const std::vector<Dictionary::TableChange>& changes), (self, changes), )
@@ -246,6 +251,10 @@ CAIRN_CALL("_ZN5cairn10Dictionary16SetAutoIncrementERKNS_15TableDefinitionEm", "
            kAnyCall, Status, (Dictionary* self, const TableDefinition& table, uint64_t next), (self, table, next), )
 CAIRN_CALL("_ZNK5cairn10Dictionary17LoadAutoIncrementERKNS_15TableDefinitionE", "Dictionary::LoadAutoIncrement",
            kAnyCall, Result<uint64_t>, (const Dictionary* self, const TableDefinition& table), (self, table), )
+CAIRN_CALL("_ZN5cairn10IndexBuild21CheckNoRowsWillChangeEPNS_8DatabaseERKNS_5TableE",
+           "IndexBuild::CheckNoRowsWillChange", kAnyCall, Status, (Database* database, const Table& table),
+           (database, table), )
+CAIRN_CALL("_ZN5cairn10IndexBuild6FinishEv", "IndexBuild::Finish", kAnyCall, Status, (IndexBuild* self), (self), )
 CAIRN_CALL("_ZN5cairn10IndexBuild3RunEv", "IndexBuild::Run", kAnyCall, Status, (IndexBuild* self), (self), )
 CAIRN_CALL("_ZN5cairn6Upkeep16UpdateStatisticsEv", "Upkeep::UpdateStatistics", kAnyCall, Status, (Upkeep* self),
            (self), )

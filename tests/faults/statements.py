@@ -143,12 +143,26 @@ XA_BY_NAME = (
     Kind("XA ROLLBACK by name", "XA ROLLBACK 'f'", before=(_CHANGE, _XA_END, "XA PREPARE 'f'")),
 )
 _FILL_P = "INSERT IGNORE INTO p SELECT id, k, v FROM t"
-# Each is a definition, and the statements that take it back.
+# Each is a definition, and the statements that take it back. These build indexes of rows.
+ADDED_INDEXES = (
+    (
+        Kind("ADD INDEX", "ALTER TABLE t ADD INDEX n (v, k), ADD UNIQUE INDEX n2 (v)"),
+        ("ALTER TABLE t DROP INDEX n, DROP INDEX n2",),
+    ),
+    (
+        Kind("ADD INDEX without writers", "ALTER TABLE t ADD INDEX n (v, k), LOCK=SHARED"),
+        ("ALTER TABLE t DROP INDEX n",),
+    ),
+    (
+        Kind("ADD INDEX to partitions", "ALTER TABLE p ADD INDEX n (v)"),
+        ("ALTER TABLE p DROP INDEX n",),
+    ),
+)
 DEFINITION_CHANGES = (
     (Kind("CREATE TABLE", "CREATE TABLE n (id INT PRIMARY KEY)"), ("DROP TABLE n",)),
     (Kind("CREATE SELECT", "CREATE TABLE n AS SELECT * FROM t"), ("DROP TABLE n",)),
     (Kind("CREATE of partitions", _P.replace("TABLE p", "TABLE n")), ("DROP TABLE n",)),
-    (Kind("ADD INDEX", "ALTER TABLE t ADD INDEX n (v, k)"), ("ALTER TABLE t DROP INDEX n",)),
+    *ADDED_INDEXES,
     (Kind("DROP INDEX", "ALTER TABLE s DROP INDEX n"), ("ALTER TABLE s ADD INDEX n (v)",)),
     (
         Kind("ADD COLUMN", "ALTER TABLE t ADD COLUMN n INT DEFAULT 3, ALGORITHM=COPY"),

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import threading
-import time
-
 from tests.faults.outcomes import COMMIT_FAILED, KILLED
-from tests.faults.session import Rows, comparable
+from tests.faults.session import comparable
 from tests.faults.statements import READS
 from tests.faults.trial import Trial
-
-KILL_S = 20.0
 
 
 def statement(trial: Trial) -> None:
@@ -67,26 +62,11 @@ def end(trial: Trial) -> None:
 
 def kill(trial: Trial) -> None:
     """KILL QUERY while a call is under way: the statement ends with 1317, or as ever."""
-    session, plan = trial.session, trial.rig.plan
+    session = trial.session
     trial.begin()
-    plan.arm(session.thread, 0, trial.skip, pause=True)
-    told: list[tuple[int, str, Rows]] = []
-    worker = threading.Thread(target=lambda: told.append(session.error_of(trial.kind.statement)))
-    worker.start()
-    limit = time.monotonic() + KILL_S
-    while worker.is_alive() and not plan.paused and time.monotonic() < limit:
-        time.sleep(0.001)
-    if plan.paused:
-        trial.rig.server.query(f"KILL QUERY {session.id}")
-    plan.go_on()
-    worker.join()
-    trial.call = plan.disarm()
-    if trial.call is not None:
-        trial.number, trial.text, _ = told[0]
-        if trial.number not in (0, KILLED):
-            trial.error_is_a_problem()
-        if trial.number == KILLED:
-            trial.require_told()
+    trial.execute_and_kill()
+    if trial.call is not None and trial.number == KILLED:
+        trial.require_told()
     if trial.kind.statement.startswith("HANDLER"):
         session.error_of("HANDLER t CLOSE")
     session.rows("ROLLBACK")

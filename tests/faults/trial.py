@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -9,10 +11,13 @@ from dataclasses import dataclass, field
 import pymysql
 
 from cairn.scratch_server import ScratchServer
-from tests.faults.outcomes import FILE_OUTCOMES, Outcome, engine_outcomes
+from tests.faults.outcomes import FILE_OUTCOMES, KILLED, Outcome, engine_outcomes
 from tests.faults.plan import LOCKS, FaultPlan
 from tests.faults.session import Content, Rows, Session
 from tests.faults.statements import ROWS_OF, TABLES, Kind
+
+# How long a call may take to be reached, and what is begun in the background to be done.
+KILL_S = 20.0
 
 
 @dataclass
@@ -83,6 +88,25 @@ class Trial:
         self.number, self.text, rows = self.session.error_of(self.kind.statement)
         self.call = self.rig.plan.disarm()
         return rows
+
+    def execute_and_kill(self) -> None:
+        """KILL QUERY while the call is under way, which then goes on."""
+        plan, session = self.rig.plan, self.session
+        plan.arm(session.thread, 0, self.skip, pause=True)
+        told: list[tuple[int, str, Rows]] = []
+        worker = threading.Thread(target=lambda: told.append(session.error_of(self.kind.statement)))
+        worker.start()
+        limit = time.monotonic() + KILL_S
+        while worker.is_alive() and not plan.paused and time.monotonic() < limit:
+            time.sleep(0.001)
+        if plan.paused:
+            self.rig.server.query(f"KILL QUERY {session.id}")
+        plan.go_on()
+        worker.join()
+        self.call = plan.disarm()
+        self.number, self.text, _ = told[0]
+        if self.call is not None and self.number not in (0, KILLED):
+            self.error_is_a_problem()
 
     def restore(self) -> None:
         """Makes the tables what they were."""
