@@ -23,7 +23,7 @@ from cairn.report import Reporter
 from cairn.scratch_server import ENGINE_DIRECTORY, ScratchServer, own_directory
 from tests import runs
 from tests.acceptance import rounds
-from tests.acceptance.altered_tables import HIDDEN, PRIMARY, SCHEMA, TABLES, Table
+from tests.acceptance.altered_tables import HIDDEN, LAYOUTS, PRIMARY, SCHEMA, TABLES, Table
 from tests.acceptance.rounds import Wrong
 from tests.crash.ddl_state import Dictionary
 
@@ -35,6 +35,7 @@ CHECKSUM_OPTIONS = (
 )
 _DICTIONARY_FAMILY = "__system__"
 _TABLE, _INDEX, _STATISTICS, _AUTO_INCREMENT, _TABLE_VERSION = 1, 2, 6, 9, 20
+_LAYOUT_HISTORY = 0x45
 _COLUMN_FAMILY, _MAX_INDEX_NUMBER, _DIRECTORY_FORMAT = 3, 7, 0x43
 _LOST_CONNECTION = (2006, 2013)
 _GET_ERRMSG = 1296
@@ -255,13 +256,15 @@ class Round:
             f"record of the index {name}": f"{_INDEX:08x}{of_index}",
             f"statistics of the index {name}": f"{_STATISTICS:08x}{of_index}",
             "counter": f"{_AUTO_INCREMENT:08x}",
+            "layouts": f"{_LAYOUT_HISTORY:08x}",
             "version": f"{_TABLE_VERSION:08x}"
             + f"MariaDB:table-version:./{SCHEMA}/{self.table.name}".encode().hex(),
         }
         what = self.chance.choice([*records, "entry", f"record of the index {name}"])
         part = self.chance.choice(("key", "value", "value"))
-        if what == "counter":  # Only one table has one.
-            self.table = next(table for table in TABLES if table.name == "collated")
+        owner = {"counter": "collated", "layouts": LAYOUTS}.get(what)
+        if owner is not None:  # Only one table has such a record.
+            self.table = next(table for table in TABLES if table.name == owner)
             self.others = [table for table in TABLES if table is not self.table]
         if not self._alter(_DICTIONARY_FAMILY, records[what], part, 1):
             what = "entry"
@@ -283,8 +286,8 @@ class Round:
         self._require_others(untouched)
         self._drop()
         self._require_others(untouched)
-        self.server.query(self.table.statements()[0])
-        self.server.query(self.table.statements()[1])
+        for text in self.table.statements():
+            self.server.query(text)
         self.server.stop()
         self.server.start(*self.original.options)
         self._require_others()

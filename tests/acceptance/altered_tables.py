@@ -9,6 +9,7 @@ ROWS = 60
 PRIMARY = "PRIMARY"
 # The key of a table without primary key.
 HIDDEN = "the hidden key"
+LAYOUTS = "layouts"
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,7 @@ class Table:
     values: str  # Of the columns, by the number n.
     options: str = ""
     partition: str = ""  # The one whose entries are altered.
+    then: tuple[str, ...] = ()  # What is done with the table next.
 
     @property
     def path(self) -> str:
@@ -31,6 +33,7 @@ class Table:
             f"CREATE TABLE {self.path} ({self.columns}) ENGINE=ROCKSDB {self.options}",
             f"INSERT INTO {self.path} WITH RECURSIVE numbers AS (SELECT 1 AS n UNION ALL "
             f"SELECT n + 1 FROM numbers WHERE n < {ROWS}) SELECT {self.values} FROM numbers",
+            *self.then,
         ]
 
     def hint(self, index: str) -> str:
@@ -100,5 +103,19 @@ TABLES = (
         "n, n * 3",
         "PARTITION BY HASH (id) PARTITIONS 2",
         "#P#p0",
+    ),
+    # Its rows have several layouts.
+    Table(
+        LAYOUTS,
+        "id INT PRIMARY KEY, a INT NOT NULL, b VARCHAR(20) NOT NULL, KEY a (a)",
+        {PRIMARY: ("id",), "a": ("a",)},
+        "n, n * 3, CONCAT('b', n)",
+        then=(
+            f"ALTER TABLE {SCHEMA}.{LAYOUTS} ADD z INT DEFAULT 5, DROP COLUMN b, ALGORITHM=INSTANT",
+            f"UPDATE {SCHEMA}.{LAYOUTS} SET z = id WHERE id % 3 = 0",
+            f"ALTER TABLE {SCHEMA}.{LAYOUTS} MODIFY z BIGINT FIRST, ADD y CHAR(5) DEFAULT 'y', "
+            "ALGORITHM=INSTANT",
+            f"UPDATE {SCHEMA}.{LAYOUTS} SET y = NULL WHERE id % 3 = 1",
+        ),
     ),
 )
