@@ -60,9 +60,8 @@ class Rig:
             return ddl_state.snapshot(cursor)
 
     def orphans(self, cursor: Any) -> list[str]:
-        return ddl_state.orphans(
-            cursor, self.server.data, Dictionary.settled(self.server.data / ENGINE_DIRECTORY)
-        )
+        dictionary = Dictionary.settled(cursor, self.server.data / ENGINE_DIRECTORY)
+        return ddl_state.orphans(cursor, self.server.data, dictionary)
 
     def look(self, case: Case, old: dict[str, str], new: dict[str, str]) -> list[str]:
         """Everything that is wrong after a restart."""

@@ -141,7 +141,8 @@ class Load:
         with self.server.connect() as connection, connection.cursor() as cursor:
             for promise in self.promises:
                 wrong += _settle(promise, cursor)
-            dictionary = ddl_state.Dictionary.settled(self.server.data / ENGINE_DIRECTORY)
+            directory = self.server.data / ENGINE_DIRECTORY
+            dictionary = ddl_state.Dictionary.settled(cursor, directory)
             wrong += ddl_state.orphans(cursor, self.server.data, dictionary)
         return wrong
 

@@ -100,8 +100,13 @@ class Dictionary:
         raise CairnError(f"The dictionary cannot be read: {done.stderr.strip()}")
 
     @staticmethod
-    def settled(engine_directory: Path) -> Dictionary:
+    def settled(cursor: Any, engine_directory: Path) -> Dictionary:
         """Reads it when unfinished indexes are gone, which happens soon after the start."""
+        cursor.execute("SELECT @@log_bin")
+        if cursor.fetchone()[0]:
+            # With the binary log transactions are prepared, and nobody else can read a log that has
+            # them. When the memtables are written out, it is no longer needed.
+            cursor.execute("SET GLOBAL rocksdb_force_flush_memtable_now = ON")
         dictionary = Dictionary.read(engine_directory)
         for _ in range(50):
             if "unfinished" not in dictionary.by_index:
