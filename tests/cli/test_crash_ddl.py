@@ -1,8 +1,10 @@
 """What ./cairn crash ddl takes for a whole table and for a leftover."""
 
+import io
+import random
 import re
 
-from tests.crash import ddl_cases, ddl_state
+from tests.crash import ddl_cases, ddl_random, ddl_state
 from tests.crash.ddl_state import Dictionary, difference
 
 OLD = {"a.t": "CREATE old", "a.t/": "rows"}
@@ -46,6 +48,23 @@ def test_records_without_owner_are_found():
         "auto_increment record of index 0:9, which does not exist",
         "version record of no table: ./a/gone",
     ]
+
+
+def test_random_changes_keep_a_table_that_can_be_looked_at():
+    definer = ddl_random.Definer(
+        ddl_random.Promise(0), lambda: None, io.StringIO(), random.Random(3)
+    )
+    table = ddl_random.Table()
+    changes = set()
+    for _ in range(500):
+        table, change = definer._alter(table)
+        changes.add(re.sub(r"\W.*", "", change))
+        names = [each.split()[0] for each in table.columns]
+        assert len(set(names)) == len(names) <= ddl_random.MOST_COLUMNS
+        assert {"id", "k"} | set(table.added) == set(names)
+        assert "k" not in table.primary or ddl_random.K_NOT_NULL in table.columns
+        assert re.search(r", ALGORITHM=\w+$", change)
+    assert changes == {"ADD", "DROP", "FORCE", "MODIFY"}
 
 
 def test_only_innodb_may_forget_its_counter():

@@ -15,15 +15,33 @@ from tests.crash.writer import Connect
 
 CLIENTS = 4
 LOAD_S = (0.1, 1.2)
+ID, K, K_NOT_NULL = "id int(11) NOT NULL", "k int(11)", "k int(11) NOT NULL"
+MOST_COLUMNS = 8
 
 
 @dataclass(frozen=True)
 class Table:
-    """What one table must look like: `version` is the highest column that was added."""
+    """What one table must look like.
+
+    `columns` are in their order, each with its type; all but id and k have 7 in every row.
+    """
 
     rows: frozenset[int] = frozenset()
-    version: int = 0
+    columns: tuple[str, ...] = (ID, K)
+    primary: tuple[str, ...] = ("id",)
+    # The secondary indexes.
+    keys: frozenset[str] = frozenset({"k"})
     partitioned: bool = False
+
+    @property
+    def added(self) -> list[str]:
+        """The names of the columns that have 7 in every row."""
+        return [each.split()[0] for each in self.columns if each not in (ID, K, K_NOT_NULL)]
+
+    def changed(self, name: str, column: str) -> Table:
+        """The same with another type of a column."""
+        columns = (column if each.split()[0] == name else each for each in self.columns)
+        return replace(self, columns=tuple(columns))
 
 
 class Promise(definer.Promise[Table]):
@@ -57,7 +75,7 @@ class Definer(definer.Definer[Table]):
         if free and (not tables or self.random.random() < 0.25):
             return self._create(tables, self.random.choice(free))
         name = self.random.choice(sorted(tables))
-        kinds = ["insert"] * 6 + ["truncate", "drop", "add", "rebuild", "partition"]
+        kinds = ["insert"] * 6 + ["alter"] * 6 + ["truncate", "drop", "copy", "partition"]
         kinds += ["rename", "rename"] if free else []
         kinds += ["swap", "swap"] if free and len(tables) > 1 else []
         kinds += ["drop two"] if len(tables) > 1 else []
@@ -89,10 +107,10 @@ class Definer(definer.Definer[Table]):
             del tables[name], tables[other]
             self.promise.piecewise = True
             return f"DROP TABLE {name}, {other}"
-        if kind == "add":
-            tables[name] = replace(table, version=table.version + 1)
-            return f"ALTER TABLE {name} ADD COLUMN v{table.version + 1} INT NOT NULL DEFAULT 7"
-        if kind == "rebuild":
+        if kind == "alter":
+            tables[name], change = self._alter(table)
+            return f"ALTER TABLE {name} {change}"
+        if kind == "copy":
             return f"ALTER TABLE {name} FORCE, ALGORITHM=COPY"
         if kind == "partition":
             tables[name] = replace(table, partitioned=not table.partitioned)
@@ -111,6 +129,60 @@ class Definer(definer.Definer[Table]):
         self.promise.next_row = added.stop
         tables[name] = replace(table, rows=table.rows | set(added))
         return f"INSERT INTO {name} (id, k) VALUES {', '.join(f'({n}, {n % 5})' for n in added)}"
+
+    def _alter(self, table: Table) -> tuple[Table, str]:
+        """A change in place, and the table after it."""
+        match self.random.choice(["column"] * 4 + ["key", "nullable", "primary key", "force"]):
+            case "column":
+                return self._change_column(table)
+            case "key":
+                change = "DROP KEY x" if "x" in table.keys else "ADD KEY x (k, id)"
+                return replace(table, keys=table.keys ^ {"x"}), f"{change}, ALGORITHM=NOCOPY"
+            case "nullable":
+                return self._change_nullable(table)
+            case "primary key":
+                return self._change_primary_key(table)
+        return table, "FORCE, ALGORITHM=INPLACE"
+
+    def _change_nullable(self, table: Table) -> tuple[Table, str]:
+        if K in table.columns:
+            return table.changed("k", K_NOT_NULL), "MODIFY k INT NOT NULL, ALGORITHM=NOCOPY"
+        if "k" in table.primary:
+            return table, "FORCE, ALGORITHM=INPLACE"
+        return table.changed("k", K), "MODIFY k INT, ALGORITHM=NOCOPY"
+
+    def _change_primary_key(self, table: Table) -> tuple[Table, str]:
+        primary = ("id",) if "k" in table.primary else ("k", "id")
+        after = replace(table, primary=primary)
+        algorithm = "COPY" if table.partitioned else "INPLACE"
+        if "k" in primary:
+            after = after.changed("k", K_NOT_NULL)
+        return after, (
+            f"DROP PRIMARY KEY, ADD PRIMARY KEY ({', '.join(primary)}), ALGORITHM={algorithm}"
+        )
+
+    def _change_column(self, table: Table) -> tuple[Table, str]:
+        """An instant change."""
+        columns, chance = list(table.columns), self.random
+        names = [each.split()[0] for each in columns]
+        if not table.added or (len(columns) < MOST_COLUMNS and chance.random() < 0.4):
+            new = next(f"v{n}" for n in range(1, MOST_COLUMNS) if f"v{n}" not in names)
+            after = chance.randrange(len(columns))
+            columns.insert(after + 1, f"{new} int(11) NOT NULL")
+            change = f"ADD COLUMN {new} INT NOT NULL DEFAULT 7 AFTER {names[after]}"
+        else:
+            name = chance.choice(table.added)
+            column = columns.pop(names.index(name))
+            match chance.choice(("drop", "move", "widen")):
+                case "drop":
+                    change = f"DROP COLUMN {name}"
+                case "move":
+                    columns.insert(0, column)
+                    change = f"MODIFY {column} DEFAULT 7 FIRST"
+                case _:
+                    columns.insert(names.index(name), f"{name} bigint(20) NOT NULL")
+                    change = f"MODIFY {name} BIGINT NOT NULL DEFAULT 7"
+        return replace(table, columns=tuple(columns)), f"{change}, ALGORITHM=INSTANT"
 
 
 class Load:
@@ -166,11 +238,25 @@ def _settle(promise: Promise, cursor: Any) -> list[str]:
 def _look(cursor: Any, name: str, options: str) -> Table:
     cursor.execute(f"SELECT id FROM {name} FORCE INDEX (PRIMARY)")
     rows = frozenset(number for (number,) in cursor.fetchall())
-    cursor.execute(f"SELECT COUNT(*) FROM {name} FORCE INDEX (k) WHERE k >= 0")
-    if (count := cursor.fetchone()[0]) != len(rows):
-        raise ValueError(f"{name}: {count} rows by index k, {len(rows)} by primary key")
+    cursor.execute(f"SHOW INDEX FROM {name}")
+    parts = [(row[2], row[4]) for row in cursor.fetchall()]
+    keys = frozenset(key for key, _ in parts) - {"PRIMARY"}
+    for key in sorted(keys):
+        cursor.execute(f"SELECT COUNT(*) FROM {name} FORCE INDEX ({key}) WHERE k = id % 5")
+        if (count := cursor.fetchone()[0]) != len(rows):
+            raise ValueError(f"{name}: {count} rows by index {key}, {len(rows)} by primary key")
     cursor.execute(f"SHOW COLUMNS FROM {name}")
-    return Table(rows, len(cursor.fetchall()) - 2, "partitioned" in options)
+    columns = (
+        f"{column} {kind}{'' if null == 'YES' else ' NOT NULL'}"
+        for column, kind, null, *_ in cursor.fetchall()
+    )
+    primary = tuple(column for key, column in parts if key == "PRIMARY")
+    table = Table(rows, tuple(columns), primary, keys, "partitioned" in options)
+    for column in table.added:
+        cursor.execute(f"SELECT COUNT(*) FROM {name} WHERE {column} = 7")
+        if (count := cursor.fetchone()[0]) != len(rows):
+            raise ValueError(f"{name}: {count} rows of {len(rows)} have 7 in {column}")
+    return table
 
 
 def run(server: ScratchServer, rounds: int, seed: int, log: Path, phase: Phase) -> tuple[int, int]:
