@@ -23,6 +23,7 @@ NUMBERS: dict[str, tuple[str, ...]] = {
     "TINYINT": ("-128", "127", "0", "-1", "5"),
     "SMALLINT UNSIGNED": ("0", "65535", "7", "300"),
     "INT": ("-2147483648", "2147483647", "-1", "0", "77"),
+    "BIGINT": ("-9223372036854775808", "9223372036854775807", "0", "77"),
     "BIGINT UNSIGNED": ("0", "18446744073709551615", "9223372036854775808", "12"),
     "DECIMAL(12,3)": ("-99999999.999", "99999999.999", "-0.001", "3.5"),
     "DOUBLE": ("-1e300", "1e-300", "0", "-1.5", "2.25"),
@@ -36,6 +37,23 @@ TIMES: dict[str, tuple[str, ...]] = {
     "DATETIME(3)": ("'2024-02-29 12:34:56.789'", "'1999-12-31 23:59:59.999'"),
     "TIMESTAMP(6) NULL": ("'2024-02-29 12:34:56.789012'", "'2001-01-01 00:00:01'"),
     "TIME(2)": ("'-838:59:59'", "'12:34:56.78'", "'-00:00:01.50'"),
+}
+
+# Types, and others that have all their values.
+WIDER = {
+    "TINYINT": "INT",
+    "INT": "BIGINT",
+    "SMALLINT UNSIGNED": "BIGINT UNSIGNED",
+    "FLOAT": "DOUBLE",
+    "DATETIME": "DATETIME(3)",
+    "CHAR(10)": "CHAR(20)",
+    "VARCHAR(40)": "VARCHAR(60)",
+    "VARCHAR(60)": "VARCHAR(90)",
+    "TEXT": "MEDIUMTEXT",
+    "VARBINARY(20)": "VARBINARY(300)",
+    "BINARY(9)": "BINARY(12)",
+    "ENUM('x','y','zz')": "ENUM('x','y','zz','w')",
+    "SET('p','q','r','s')": "SET('p','q','r','s','t')",
 }
 
 
