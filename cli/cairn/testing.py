@@ -247,7 +247,8 @@ def _roundtrip(reporter: Reporter, server: prefix.Server) -> Total:
     from tests.acceptance.roundtrip import command
 
     failed = command.run_rounds(reporter, server, ROUND_TRIPS, str(SEED))
-    return Total(ROUND_TRIPS - failed, failed)
+    failed += command.run_guard(reporter, server)
+    return Total(ROUND_TRIPS + 1 - failed, failed)
 
 
 def _damage(reporter: Reporter, server: prefix.Server) -> Total:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -17,6 +18,7 @@ from tests.acceptance import rounds
 from tests.acceptance.rounds import Wrong
 from tests.acceptance.roundtrip import picture
 from tests.acceptance.roundtrip.changes import SCHEMA, Changes
+from tests.acceptance.roundtrip.guard import Guard
 from tests.acceptance.roundtrip.picture import Picture
 
 OPTIONS = (
@@ -99,6 +101,7 @@ class Round:
         self.changes.some(self.chance.randint(5, 40))
         if problems := picture.check(self.query, self.changes.tables):
             raise Wrong(f"Cairn after its own changes: {problems}")
+        self._require_no_obstacles()
         seen = self.stop()
 
         self.start(stock)
@@ -119,15 +122,18 @@ class Round:
         found = self.query("SELECT @@cairn_format")[0][0]
         if found != "stock":
             raise Wrong(f"a directory of the stock plug-in has cairn_format={found}")
+        self._require_no_obstacles()
+        if self.chance.random() < 0.5:  # There and back leaves a record and a file behind.
+            self.query("SET GLOBAL cairn_format = 'cairn'")
+            self.query("SET GLOBAL cairn_format = 'stock'")
+
+    def _require_no_obstacles(self) -> None:
         obstacles = self.query(
             "SELECT TABLE_SCHEMA, TABLE_NAME, OBSTACLES FROM information_schema.CAIRN_TABLES "
             "WHERE OBSTACLES IS NOT NULL OR STATE <> 'ok'"
         )
         if obstacles:
-            raise Wrong(f"tables of the stock plug-in stand in its way: {obstacles}")
-        if self.chance.random() < 0.5:  # There and back leaves a record and a file behind.
-            self.query("SET GLOBAL cairn_format = 'cairn'")
-            self.query("SET GLOBAL cairn_format = 'stock'")
+            raise Wrong(f"tables stand in the way of the stock plug-in: {obstacles}")
 
 
 def run(count: int, seed: str | None) -> int:
@@ -135,17 +141,37 @@ def run(count: int, seed: str | None) -> int:
     reporter = Reporter()
     mariadb = runs.prepare(reporter)
     base = rounds.announced_seed(seed)
-    return rounds.concluded(count, run_rounds(reporter, mariadb, count, base))
+    failed = run_rounds(reporter, mariadb, count, base)
+    return rounds.concluded(count + 1, failed + run_guard(reporter, mariadb))
 
 
 def run_rounds(reporter: Reporter, mariadb: Server, count: int, base: str) -> int:
     """Runs rounds with the seeds that follow from `base`; returns how many failed."""
-    if not mariadb.stock_plugin.is_file():
-        raise CairnError("The stock plug-in is not in the cache: run ./cairn up once.")
-    directory = VAR / "acceptance" / "roundtrip"
 
     def make(home: Path, seed: str) -> Round:
         return Round(mariadb, ScratchServer(mariadb, home, OPTIONS), seed)
 
+    return _run(reporter, mariadb, count, base, make)
+
+
+def run_guard(reporter: Reporter, mariadb: Server) -> int:
+    """Has the stock plug-in refuse a directory, and open it again; returns how many failed."""
+
+    def make(home: Path, _seed: str) -> Guard:
+        return Guard(mariadb, ScratchServer(mariadb, home, OPTIONS))
+
+    return _run(reporter, mariadb, 1, "guard", make)
+
+
+def _run(
+    reporter: Reporter,
+    mariadb: Server,
+    count: int,
+    base: str,
+    make: Callable[[Path, str], rounds.Round],
+) -> int:
+    if not mariadb.stock_plugin.is_file():
+        raise CairnError("The stock plug-in is not in the cache: run ./cairn up once.")
+    directory = VAR / "acceptance" / "roundtrip"
     with own_directory(directory):
         return rounds.run(reporter, directory, count, base, make)
