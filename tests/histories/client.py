@@ -32,6 +32,8 @@ class Shared:
     settings: tuple[str, ...]
     uses_savepoints: bool
     pins_snapshots: bool
+    # Error numbers that a statement may end with at any time.
+    conflicts: tuple[int, ...] = CONFLICTS
     # Members that a DELETE may find.
     members: deque[Insert] = field(default_factory=lambda: deque(maxlen=RECENT_MEMBERS))
 
@@ -218,10 +220,11 @@ class Client(threading.Thread):
         except pymysql.MySQLError as error:
             statement.got = time.monotonic()
             number = error.args[0]
-            if number not in (CONFLICTS if not step.fails else (*CONFLICTS, DUPLICATE)):
+            conflicts = self._shared.conflicts
+            if number not in (conflicts if not step.fails else (*conflicts, DUPLICATE)):
                 raise
             statement.error, statement.undone_by = number, position
-            self.conflicts += number in CONFLICTS
+            self.conflicts += number in conflicts
             raise Refused from error
         if step.parse is not None:
             statement.reads, statement.wrong = step.parse(rows)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import random
 import time
-from collections import deque
+from collections import Counter, deque
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -17,9 +17,10 @@ from cairn.prefix import Server
 from cairn.report import Phase, Reporter, say
 from cairn.scratch_server import ScratchServer, own_directory, remove
 from tests import runs
-from tests.histories import history
+from tests.histories import definitions, history
 from tests.histories.check import Verdict, check
-from tests.histories.client import Client, Shared, open_session, read_everything
+from tests.histories.client import CONFLICTS, Client, Shared, open_session, read_everything
+from tests.histories.definitions import DEFINITION_CHANGED, Definer
 from tests.histories.finding import LOST_UPDATE, Finding
 from tests.histories.history import History, Transaction
 from tests.histories.workload import Objects, tables
@@ -58,6 +59,7 @@ class Plan:
     moving_scans: bool = True
     binlog: bool = False
     range_locks: bool = False
+    definitions: bool = False  # Another session changes them.
     settings: tuple[str, ...] = ()
 
 
@@ -67,6 +69,7 @@ SHORT_S = 20
 SHORT_LEVELS = tuple(level for level in history.LEVELS if level != history.SERIALIZABLE)
 SHORT_RANGE_LEVELS = (history.REPEATABLE_READ, history.SERIALIZABLE)
 SHORT_KILLS = 2
+CHANGING_S = 10
 PLANTED_S = 5
 PLANTED = {
     "plain reads before writes": Plan(
@@ -90,6 +93,10 @@ class Tally:
     kills: int = 0
     unanswered: int = 0
     survived: int = 0
+    # Changes of definitions, by the number of their error, 0 for success.
+    changes: Counter[int] = field(default_factory=Counter)
+    # Statements that a transaction with an older snapshot could not run any more.
+    outdated: int = 0
     kinds: dict[str, int] = field(default_factory=dict)
 
     def __str__(self) -> str:
@@ -166,6 +173,7 @@ class Rig:
             self.plan.settings,
             self._savepoints,
             self._pins_snapshots,
+            (*CONFLICTS, DEFINITION_CHANGED) if self.plan.definitions else CONFLICTS,
             deque(
                 (
                     history.Insert(group, member)
@@ -179,7 +187,8 @@ class Rig:
             Client(i, self.server.connect, shared, random.Random(chance.random()))
             for i in range(1, (self.plan.clients or chance.randint(2, MOST_CLIENTS)) + 1)
         ]
-        self._load(clients, seconds, kill=kill)
+        definer = Definer(self.server.connect, random.Random(chance.random()))
+        self._load(clients, definer if self.plan.definitions else None, seconds, kill=kill)
         recorded = History(
             self.level,
             self.plan.engine,
@@ -191,6 +200,8 @@ class Rig:
         if kill:
             self.tally.kills += 1
             self.server.start()
+        if self.plan.definitions:
+            self._note_changes(clients, definer)
         recorded.final = self._read(objects)
         self._left.append((objects, recorded.final))
         self.tally.conflicts += sum(client.conflicts for client in clients)
@@ -205,11 +216,25 @@ class Rig:
     def _read(self, objects: Objects) -> Transaction:
         return read_everything(self.server.connect, objects, self.level, next(self._numbers))
 
-    def _load(self, clients: list[Client], seconds: float, *, kill: bool) -> None:
-        for client in clients:
+    def _note_changes(self, clients: list[Client], definer: Definer) -> None:
+        if text := definitions.check(self.server.connect):
+            raise CairnError(text)
+        self.tally.changes += definer.outcomes
+        self.tally.outdated += sum(
+            statement.error == DEFINITION_CHANGED
+            for client in clients
+            for transaction in client.transactions
+            for statement in transaction.statements
+        )
+
+    def _load(
+        self, clients: list[Client], definer: Definer | None, seconds: float, *, kill: bool
+    ) -> None:
+        sessions = [*clients, *([definer] if definer else [])]
+        for client in sessions:
             client.start()
         limit = time.monotonic() + CONNECT_S
-        for client in clients:
+        for client in sessions:
             if not client.ready.wait(max(0.0, limit - time.monotonic())):
                 raise CairnError(f"{client.name} could not connect within {CONNECT_S} s.")
         until = time.monotonic() + seconds
@@ -219,13 +244,13 @@ class Rig:
             raise CairnError(f"The server ended by itself:\n{self.server.excerpt()}")
         if kill:
             self.server.kill()
-        for client in clients:
+        for client in sessions:
             client.end()
         limit = time.monotonic() + END_S
-        for client in clients:
+        for client in sessions:
             client.join(max(0.0, limit - time.monotonic()))
             if client.is_alive():
-                raise CairnError(f"{client.name} did not end its transaction within {END_S} s.")
+                raise CairnError(f"{client.name} did not end within {END_S} s.")
             if client.error:
                 raise CairnError(client.error)
         if not kill and any(t.end_got is None for c in clients for t in c.transactions):
@@ -300,8 +325,9 @@ def run_levels(reporter: Reporter, mariadb: Server, plan: Plan) -> list[Tally]:
     """Each level on a server of its own; what was found is kept below var/histories/."""
     tallies = []
     for level in plan.levels:
-        locks = "-range-locks" if plan.range_locks else ""
-        name = f"{level.lower().replace(' ', '-')}{locks}-{plan.seed}"
+        kind = "-range-locks" if plan.range_locks else ""
+        kind += "-definitions" if plan.definitions else ""
+        name = f"{level.lower().replace(' ', '-')}{kind}-{plan.seed}"
         directory = VAR / "histories" / name
         with own_directory(directory):
             tallies.append(_run_level(reporter, Rig(mariadb, directory, plan, level)))
@@ -314,9 +340,14 @@ def run_short(reporter: Reporter, mariadb: Server, seed: int) -> tuple[int, int]
     say(f"  Histories with seed {seed}")
     plan = Plan(SHORT_LEVELS, SHORT_S, seed, kills=SHORT_KILLS, moving_scans=False)
     ranges = Plan(SHORT_RANGE_LEVELS, SHORT_S, seed, kills=SHORT_KILLS, range_locks=True)
+    changing = replace(
+        plan, levels=(history.REPEATABLE_READ,), seconds=CHANGING_S, kills=1, definitions=True
+    )
     tallies = [
         *run_levels(reporter, mariadb, plan),
         *run_levels(reporter, mariadb, ranges),
+        *run_levels(reporter, mariadb, changing),
+        *run_levels(reporter, mariadb, replace(changing, range_locks=True)),
     ]
     passed, failed = sum(t.passed for t in tallies), sum(t.failed for t in tallies)
     for name, planted in PLANTED.items():
@@ -341,8 +372,9 @@ def _finds(reporter: Reporter, mariadb: Server, plan: Plan, name: str) -> bool:
 
 def _run_level(reporter: Reporter, rig: Rig) -> Tally:
     plan, tally = rig.plan, rig.tally
-    locks = ", range locks" if plan.range_locks else ""
-    with reporter.phase(f"{rig.level.capitalize()}{locks}") as phase, rig.server:
+    kind = ", range locks" if plan.range_locks else ""
+    kind += ", definitions" if plan.definitions else ""
+    with reporter.phase(f"{rig.level.capitalize()}{kind}") as phase, rig.server:
         try:
             rig.prepare(phase)
         except NotSupported as refusal:
@@ -374,6 +406,12 @@ def _run_level(reporter: Reporter, rig: Rig) -> Tally:
         say(
             f"    {tally.unanswered:,} without an answer when the server was killed, of which "
             f"{tally.survived:,} took effect"
+        )
+    if tally.changes:
+        say(
+            f"    {tally.changes[0]:,} changes of definitions, "
+            f"{tally.changes.total() - tally.changes[0]:,} refused; {tally.outdated:,} statements "
+            "had a snapshot from before one"
         )
     for kind, count in sorted(tally.kinds.items()):
         say(f"    {count} × {kind}")

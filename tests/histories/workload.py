@@ -87,8 +87,8 @@ class Objects:
         )
         return [
             f"INSERT INTO lists (id, part, elements) VALUES {made}",
-            f"INSERT INTO registers VALUES {registers}",
-            f"INSERT INTO members VALUES {members}",
+            f"INSERT INTO registers (id, value, version) VALUES {registers}",
+            f"INSERT INTO members (grp, number, tag, payload) VALUES {members}",
         ]
 
     def _member(self) -> int:
@@ -315,7 +315,7 @@ class Objects:
         members = [self._member() for _ in range(chance.choice((1, 1, 2, 3)))]
         rows = ",".join(_member_row(group, member) for member in members)
         return Step(
-            f"INSERT INTO members VALUES {rows}",
+            f"INSERT INTO members (grp, number, tag, payload) VALUES {rows}",
             writes=tuple(Insert(group, member) for member in members),
             changes=len(members),
         )
@@ -334,7 +334,7 @@ class Objects:
             members = [self._member() for _ in range(chance.choice((1, 2)))]
             rows = [_member_row(group, member) for member in [*members, members[-1]]]
             return Step(
-                f"INSERT INTO members VALUES {','.join(rows)}",
+                f"INSERT INTO members (grp, number, tag, payload) VALUES {','.join(rows)}",
                 writes=tuple(Insert(group, member) for member in members),
                 fails=True,
             )
