@@ -173,6 +173,16 @@ CASES = (
         _PARTS,
     ),
     Case(
+        "alter-move-again-partitioned",
+        "ALTER TABLE crash_a.t1 MODIFY b INT AFTER id, ALGORITHM=INSTANT",
+        (
+            _table("crash_a.t1", _RANGES, "(id INT NOT NULL PRIMARY KEY, a INT, b INT)"),
+            "INSERT INTO crash_a.t1 SELECT seq, seq, -seq FROM crash_b.seq_1_to_30",
+            # The table has a version by now, whatever the partitions tell the server.
+            "ALTER TABLE crash_a.t1 COMMENT 'new', ALGORITHM=INSTANT",
+        ),
+    ),
+    Case(
         "alter-instant-rename",
         "ALTER TABLE crash_a.t1 RENAME COLUMN c TO d, DROP KEY k, RENAME TO crash_a.t9, "
         "ALGORITHM=INSTANT",
