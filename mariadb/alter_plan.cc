@@ -82,6 +82,13 @@ std::string TextOf(Virtual_column_info* expression) {
   return std::string(text.ptr(), text.length());
 }
 
+// Whether a default may be another one for each row. RAND() counts as a function of the session, as
+// what the session is does.
+bool DiffersByRow(const Virtual_column_info& value) {
+  return (value.flags & ~uint{VCOL_SESSION_FUNC | VCOL_TIME_FUNC}) != 0 ||
+         (value.expr->used_tables() & RAND_TABLE_BIT) != 0;
+}
+
 }  // namespace
 
 bool AlterRequest::IsAdded(uint key) const {
@@ -225,8 +232,7 @@ Result<AbsentImage> AlterRequest::AbsentImageOfColumn(const TableDescription& al
   Field* const field = altered_.field[column];
   const Virtual_column_info* const value = field->default_value;
   if (field->vcol_info != nullptr || (field->flags & AUTO_INCREMENT_FLAG) != 0 ||
-      field->type() == MYSQL_TYPE_GEOMETRY ||
-      (value != nullptr && (value->flags & ~uint{VCOL_SESSION_FUNC | VCOL_TIME_FUNC}) != 0)) {
+      field->type() == MYSQL_TYPE_GEOMETRY || (value != nullptr && DiffersByRow(*value))) {
     return Status(StatusCode::kNotSupported);
   }
   constexpr int kSet = 0;
@@ -459,7 +465,9 @@ AlterPlan AlterRequest::PlanRebuild(const TableDescription& altered) const {
   if (loses_key || moves_rows) return Copy();
   if (!KeepsPrimaryColumns(altered.layout)) return CopyForType();
   for (uint i = 0; i < altered_.s->keys; ++i) {
-    if (NeedsCopyToBeUnique(altered_.key_info[i], info_)) {
+    const uint old_key = OldKeyOf(i);
+    const bool is_kept = old_key != MAX_KEY && KeepsKey(old_key, i, altered);
+    if (!is_kept && NeedsCopyToBeUnique(altered_.key_info[i], info_)) {
       return Copy(info_.ignore ? ER_ALTER_OPERATION_NOT_SUPPORTED_REASON_IGNORE : 0);
     }
   }

@@ -33,6 +33,7 @@ namespace cairn {
 
 class AlterRequest;
 struct IndexBuildSettings;
+enum class ExpiredRows : uint8_t;
 struct TableDescription;
 
 // What all handlers of one table share; lives as long as the server keeps the table's definition.
@@ -381,9 +382,10 @@ class ha_rocksdb final : public handler {
                    const Alter_inplace_info& alter_info, cairn::Dictionary::TableChange* change);
   int BeginRebuild(const TABLE& altered_table, const cairn::TableDescription& description,
                    uint64_t ttl_seconds, cairn::Dictionary::TableChange* change);
-  bool ReportFailedBuild(const cairn::Status& built, uint32_t duplicate_index,
+  bool ReportFailedBuild(const cairn::Status& built, uint32_t duplicate_index, bool adds_keys,
                          TABLE* altered_table);
-  bool HasNull(const std::vector<uint32_t>& columns, const cairn::IndexBuildSettings& settings);
+  bool HasNull(const std::vector<uint32_t>& columns, cairn::ExpiredRows expired_rows,
+               const cairn::IndexBuildSettings& settings);
   int IndexesAfter(const cairn::AlterRequest& request, const TABLE& altered_table,
                    const cairn::TableDescription& description,
                    const cairn::Dictionary::TableChange& change,

@@ -71,6 +71,7 @@ class InPlaceChange final : public inplace_alter_handler_ctx {
   }
   // Its rows as they are, if it is rebuilt: all its indexes are made anew.
   void SetSource(std::shared_ptr<const cairn::Table> source) { source_ = std::move(source); }
+  bool rebuilds() const { return source_ != nullptr; }
   // Columns of the table as it is in which no row may have NULL.
   void SetNotNull(std::vector<uint32_t> columns) { not_null_ = std::move(columns); }
   const std::vector<uint32_t>& not_null() const { return not_null_; }
@@ -205,7 +206,10 @@ bool ha_rocksdb::prepare_inplace_alter_table(TABLE* altered_table, Alter_inplace
   const int error = BeginChange(*altered_table, alter_info);
   if (error == 0) return false;
   if (!ha_thd()->is_error()) print_error(error, MYF(0));
-  if (alter_info->index_add_count > 0) my_error(ER_KEY_CREATE_DURING_ALTER, MYF(0));
+  // Of keys that are added to rows that stay.
+  const bool adds_keys = alter_info->index_add_count > 0 &&
+                         alter_info->inplace_supported != HA_ALTER_INPLACE_COPY_LOCK;
+  if (adds_keys) my_error(ER_KEY_CREATE_DURING_ALTER, MYF(0));
   return true;
 }
 
@@ -409,30 +413,34 @@ int ha_rocksdb::BeginChange(const TABLE& altered_table, Alter_inplace_info* alte
 }
 
 // Reports why the change could not be made; true, for the server.
-bool ha_rocksdb::ReportFailedBuild(const Status& built, uint32_t duplicate_index,
+bool ha_rocksdb::ReportFailedBuild(const Status& built, uint32_t duplicate_index, bool adds_keys,
                                    TABLE* altered_table) {
   if (built.code() == StatusCode::kDuplicateKey) {
     print_keydup_error(altered_table, &altered_table->key_info[duplicate_index], MYF(0));
   } else {
     print_error(cairn::HandlerError(built), MYF(0));
   }
-  if (built.code() != StatusCode::kInterrupted) my_error(ER_SK_POPULATE_DURING_ALTER, MYF(0));
+  if (adds_keys && built.code() != StatusCode::kInterrupted) {
+    my_error(ER_SK_POPULATE_DURING_ALTER, MYF(0));
+  }
   return true;
 }
 
 // Reports a row that has NULL where it must not be any more, or why that cannot be told.
-bool ha_rocksdb::HasNull(const std::vector<uint32_t>& columns,
+bool ha_rocksdb::HasNull(const std::vector<uint32_t>& columns, cairn::ExpiredRows expired_rows,
                          const cairn::IndexBuildSettings& settings) {
   if (columns.empty()) return false;
   cairn::ScopedWaitObserver observer(&cairn::Session::Of(ha_thd()));
   const auto found = cairn::FindNull(&cairn::RunningEngine()->database(), *engine_table_, columns,
-                                     settings.checksums, table->record[0]);
+                                     expired_rows, settings.checksums, table->record[0]);
   if (!found.ok()) {
     print_error(cairn::HandlerError(found.status()), MYF(0));
     return true;
   }
   if (!found->has_value()) return false;
   my_error(ER_INVALID_USE_OF_NULL, MYF(0));
+  push_warning_printf(ha_thd(), Sql_condition::WARN_LEVEL_WARN, ER_BAD_NULL_ERROR,
+                      ER_THD(ha_thd(), ER_BAD_NULL_ERROR), table->field[**found]->field_name.str);
   return true;
 }
 
@@ -440,14 +448,17 @@ bool ha_rocksdb::inplace_alter_table(TABLE* altered_table, Alter_inplace_info* a
   auto* const context = static_cast<InPlaceChange*>(alter_info->handler_ctx);
   if (context == nullptr) return false;
   cairn::IndexBuildSettings settings = BuildSettings(ha_thd());
-  if (HasNull(context->not_null(), settings)) return true;
+  const auto expired_rows =
+      context->rebuilds() ? cairn::ExpiredRows::kGo : cairn::ExpiredRows::kStay;
+  if (HasNull(context->not_null(), expired_rows, settings)) return true;
   if (context->change().added.empty()) return false;
   info(HA_STATUS_VARIABLE | HA_STATUS_NO_LOCK);
   settings.estimated_rows = stats.records;
   context->PrepareBuild(settings, altered_table);
   cairn::ScopedWaitObserver observer(context->ShowProgress(ha_thd()));
   const Status built = context->Build();
-  return !built.ok() && ReportFailedBuild(built, context->duplicate_index(), altered_table);
+  return !built.ok() &&
+         ReportFailedBuild(built, context->duplicate_index(), !context->rebuilds(), altered_table);
 }
 
 bool ha_rocksdb::commit_inplace_alter_table(TABLE* altered_table, Alter_inplace_info* alter_info,
@@ -472,7 +483,8 @@ bool ha_rocksdb::commit_inplace_alter_table(TABLE* altered_table, Alter_inplace_
   for (InPlaceChange* context : contexts) {
     const Status finished = context->Finish(contexts.back()->progress());
     if (!finished.ok()) {
-      return ReportFailedBuild(finished, context->duplicate_index(), altered_table);
+      return ReportFailedBuild(finished, context->duplicate_index(), /*adds_keys=*/true,
+                               altered_table);
     }
   }
   alter_info->group_commit_ctx = nullptr;

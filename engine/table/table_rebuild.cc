@@ -58,7 +58,8 @@ Status TableRebuild::Run() {
 
 Result<std::optional<uint32_t>> FindNull(Database* database, const Table& table,
                                          const std::vector<uint32_t>& columns,
-                                         IndexCodec::Checksums checksums, uint8_t* record) {
+                                         ExpiredRows expired_rows, IndexCodec::Checksums checksums,
+                                         uint8_t* record) {
   CAIRN_RETURN_IF_ERROR(IndexBuild::CheckNoRowsWillChange(database, table));
   ColumnSet wanted(table.layout().columns.size(), false);
   for (const uint32_t column : columns) wanted[column] = true;
@@ -66,6 +67,7 @@ Result<std::optional<uint32_t>> FindNull(Database* database, const Table& table,
   std::optional<uint32_t> found;
   RowScan rows(database, &table);
   const Status read = rows.Run([&](std::string_view key, std::string_view row) -> Status {
+    if (expired_rows == ExpiredRows::kGo && rows.HidesExpired(row)) return Status();
     CAIRN_RETURN_IF_ERROR(table.primary().codec->Decode(*plan, key, row, record));
     for (const uint32_t column : columns) {
       if (!IsNull(table.layout().columns[column], record)) continue;

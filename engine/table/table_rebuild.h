@@ -46,10 +46,13 @@ class TableRebuild {
 // columns.
 bool SameRowOrder(const Table& source, const Table& table);
 
-// A column of `columns` in which some row of `table` is NULL, whether the row has expired or not.
-// Nobody writes to the table. `record` as above. Errors: as Run(), but for kDuplicateKey.
+// A column of `columns` in which some row of `table` is NULL. Rows that have expired count where
+// they stay, since who reads without the filter sees them. Nobody writes to the table. `record` as
+// above. Errors: as Run(), but for kDuplicateKey.
+enum class ExpiredRows : uint8_t { kStay, kGo };
 Result<std::optional<uint32_t>> FindNull(Database* database, const Table& table,
                                          const std::vector<uint32_t>& columns,
-                                         IndexCodec::Checksums checksums, uint8_t* record);
+                                         ExpiredRows expired_rows, IndexCodec::Checksums checksums,
+                                         uint8_t* record);
 
 }  // namespace cairn

@@ -238,8 +238,8 @@ TEST_F(TableRebuildTest, OlderSnapshotsGetAnError) {
 TEST_F(TableRebuildTest, NullIsFound) {
   InsertRows(300);
   const auto find = [this](const std::vector<uint32_t>& columns) {
-    return FindNull(database_.get(), *table_, columns, IndexCodec::Checksums::kIgnore,
-                    record_.data());
+    return FindNull(database_.get(), *table_, columns, ExpiredRows::kStay,
+                    IndexCodec::Checksums::kIgnore, record_.data());
   };
   EXPECT_EQ(*find({1, 2}), std::nullopt);
   InsertCommitted({301, "a", nullptr, "c"});
