@@ -149,7 +149,16 @@ def test_a_test_is_chosen_for_the_engine_that_its_includes_name(tmp_path):
     with pytest.raises(CairnError, match="no test"):
         engine_suites.select(tmp_path, ("vcol.three",))
     with pytest.raises(CairnError, match="not one of these"):
-        engine_suites.select(tmp_path, ("innodb",))
+        engine_suites.select(tmp_path, ("rpl",))
+
+
+def test_of_the_suite_of_innodb_only_listed_tests_are_chosen(tmp_path):
+    tests = tmp_path / "suite" / "innodb" / "t"
+    tests.mkdir(parents=True)
+    for name in ("instant_drop", "page_size"):
+        (tests / f"{name}.test").write_text("--source include/have_innodb.inc\n")
+    assert engine_suites.select(tmp_path, ("innodb",)) == ["innodb.instant_drop"]
+    assert engine_suites.select(tmp_path, ("innodb.page_size",)) == ["innodb.page_size"]
 
 
 def test_tests_and_variants_that_one_engine_lost_are_found():
