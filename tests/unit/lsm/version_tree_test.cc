@@ -263,6 +263,54 @@ TEST_P(VersionTreeTest, VersionsThatComeLateAreNotTakenForOlderOnes) {
   EXPECT_EQ(wrong, 0U);
 }
 
+// Nothing orders these readers behind the writers but what the tree itself does: they lock nothing
+// and look at nothing else. So the thread sanitizer sees whether a record that is found, and what
+// leads to it, can be read.
+TEST_P(VersionTreeTest, WhoeverOnlyReadsFindsWholeRecords) {
+  constexpr uint32_t kEach = 6000;
+  std::atomic<unsigned> writers_left{2};
+  std::atomic<unsigned> faults{0};
+  const auto key_of = [](uint32_t number) {
+    std::string key(std::string("key") + std::to_string(number % 100 * 1000 + number));
+    return key + std::string(number % 7, 'x');
+  };
+  const auto write = [&](unsigned writer) {
+    for (uint32_t i = 0; i < kEach; ++i) {
+      // Upwards and downwards: full leaves are split in different places.
+      const uint32_t number = writer == 0 ? i : 2 * kEach - i;
+      Insert(key_of(number), 1 + i % 5);
+    }
+    writers_left.fetch_sub(1, std::memory_order_relaxed);
+  };
+  const auto read = [&](unsigned reader) {
+    std::mt19937 random(reader);
+    while (writers_left.load(std::memory_order_relaxed) != 0) {
+      VersionTree::Iterator place(tree_);
+      place.Seek({key_of(random() % (2 * kEach)), 3});
+      const bool forward = random() % 2 == 0;
+      for (unsigned steps = 0; steps < 100 && place.Valid(); ++steps) {
+        const VersionTree::Entry before = VersionTree::ParseRecord(place.record());
+        const std::string key(before.key);
+        if (!key.starts_with("key") || before.version == 0 || before.version > 5) {
+          faults.fetch_add(1, std::memory_order_relaxed);
+        }
+        forward ? place.Next() : place.Prev();
+        if (!place.Valid()) break;
+        const VersionTree::Entry behind = VersionTree::ParseRecord(place.record());
+        if (Later{GetParam()}({key, before.version}, {std::string(behind.key), behind.version}) !=
+            forward) {
+          faults.fetch_add(1, std::memory_order_relaxed);
+        }
+      }
+    }
+  };
+  std::vector<std::thread> threads;
+  for (unsigned i = 0; i < 2; ++i) threads.emplace_back(write, i);
+  for (unsigned i = 0; i < 2; ++i) threads.emplace_back(read, i);
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(faults, 0U);
+}
+
 // Each thread inserts keys of its own and some that all have, and looks back at what it and others
 // have inserted.
 TEST_P(VersionTreeTest, ThreadsInsertAndReadTogether) {
