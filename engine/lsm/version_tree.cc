@@ -170,6 +170,8 @@ const char* VersionTree::Iterator::record() const { return RecordOf(current_); }
 
 // Reads the slot where this stands; false: the leaf has changed meanwhile.
 bool VersionTree::Iterator::LoadSlot(Link* link) const {
+  // Behind all slots: the search has met a full leaf that was being changed.
+  if (index_ >= Node::kSlots) return false;
   const Node& leaf = *leaf_.node;
   *link = Load(leaf.slots[index_]);
   if (index_ + kRecordsAhead < Node::kSlots) {

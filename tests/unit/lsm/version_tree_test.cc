@@ -10,6 +10,7 @@
 #include <deque>
 #include <map>
 #include <mutex>
+#include <new>
 #include <numeric>
 #include <random>
 #include <string>
@@ -32,6 +33,39 @@ class HeapMemory final : public VersionTree::Memory {
   std::deque<std::vector<uint64_t>> blocks_;
 };
 
+// Gives each node a block that ends where the node ends: the address sanitizer sees whoever reads
+// behind it.
+class TightMemory final : public VersionTree::Memory {
+ public:
+  ~TightMemory() {
+    for (char* const block : blocks_) ::operator delete(block, kAlignment);
+  }
+  char* Allocate(size_t bytes) noexcept override {
+    // A node begins at the next address that is a multiple of 64: all but the last eight bytes of
+    // what it asks for more than its size lie before it.
+    auto* const block = static_cast<char*>(::operator new(kBefore + bytes, kAlignment));
+    blocks_.push_back(block);
+    return block + kBefore;
+  }
+
+ private:
+  static constexpr std::align_val_t kAlignment{64};
+  static constexpr size_t kBefore = sizeof(uint64_t);
+  std::vector<char*> blocks_;
+};
+
+std::string RecordOf(const std::string& key, uint64_t version, uint8_t type) {
+  const size_t size = key.size() + sizeof version;
+  std::string record;
+  for (size_t left = size; left != 0 || record.empty(); left >>= 7) {
+    record.push_back(static_cast<char>((left & 0x7f) | (left > 0x7f ? 0x80 : 0)));
+  }
+  record += key;
+  const uint64_t footer = version << 8 | type;
+  record.append(reinterpret_cast<const char*>(&footer), sizeof footer);
+  return record;
+}
+
 struct Later {
   KeyOrder order;
   bool operator()(const std::pair<std::string, uint64_t>& a,
@@ -45,14 +79,7 @@ using Entries = std::map<std::pair<std::string, uint64_t>, int, Later>;
 class VersionTreeTest : public ::testing::TestWithParam<KeyOrder> {
  protected:
   bool Insert(const std::string& key, uint64_t version) {
-    const size_t size = key.size() + sizeof version;
-    std::string record;
-    for (size_t left = size; left != 0 || record.empty(); left >>= 7) {
-      record.push_back(static_cast<char>((left & 0x7f) | (left > 0x7f ? 0x80 : 0)));
-    }
-    record += key;
-    const uint64_t footer = version << 8 | type_++ % 3;
-    record.append(reinterpret_cast<const char*>(&footer), sizeof footer);
+    const std::string record = RecordOf(key, version, type_++ % 3);
     char* const place = memory_.Allocate(record.size());
     std::memcpy(place, record.data(), record.size());
     return tree_.Insert(place);
@@ -309,6 +336,56 @@ TEST_P(VersionTreeTest, WhoeverOnlyReadsFindsWholeRecords) {
   for (unsigned i = 0; i < 2; ++i) threads.emplace_back(read, i);
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(faults, 0U);
+}
+
+// Who goes back looks for his key in its leaf again once that has changed. Here the search takes
+// long, as the last keys are long and alike; before it has come to the end, another thread has the
+// leaf split and fills it with lesser keys, all of which the search passes.
+TEST(VersionTreeSplit, WhoeverGoesBackReadsNothingBehindAFullLeaf) {
+  constexpr int kMostTimes = 40;  // Whoever waits for a processor is too late.
+  constexpr size_t kSlots = 64;
+  constexpr size_t kLongKeys = 8;
+  const std::string alike(4 << 20, 'm');
+  std::vector<std::string> records;
+  for (size_t i = 0; i < kSlots; ++i) {
+    // The bytes that a search sees without a look at the keys themselves are the same in all.
+    std::string key(44, 'k');
+    key += i < kSlots - kLongKeys ? "a" : "b" + alike;
+    key.push_back(static_cast<char>('0' + i));
+    records.push_back(RecordOf(key, 1, 0));
+  }
+  const std::string last(VersionTree::ParseRecord(records.back().data()).key);
+  std::vector<std::string> lesser;
+  for (size_t i = 1; i < kSlots; ++i) lesser.push_back(RecordOf(std::string(i, 'a'), 1, 0));
+
+  for (int times = 0, overtaken = 0; times < kMostTimes && overtaken < 3; ++times) {
+    TightMemory memory;
+    VersionTree tree(KeyOrder::kAscending, &memory);
+    for (size_t i = 1; i < kSlots; ++i) ASSERT_TRUE(tree.Insert(records[i].data()));
+    VersionTree::Iterator place(tree);
+    place.Seek({last, 1});
+    ASSERT_TRUE(place.Valid());
+    ASSERT_TRUE(tree.Insert(records[0].data()));
+    std::atomic<bool> inserts{false};
+    std::atomic<bool> goes_back{false};
+    std::atomic<bool> has_gone{false};
+    std::thread reader([&] {
+      while (!inserts) {
+      }
+      goes_back = true;
+      place.Prev();
+      has_gone = true;
+    });
+    inserts = true;
+    while (!goes_back) {
+    }
+    const std::vector<std::string> unread(lesser);  // Takes as long as the search's first steps.
+    for (const std::string& record : lesser) EXPECT_TRUE(tree.Insert(record.data()));
+    overtaken += has_gone ? 0 : 1;
+    reader.join();
+    ASSERT_TRUE(place.Valid());
+    EXPECT_EQ(place.record(), records[kSlots - 2].data());
+  }
 }
 
 // Each thread inserts keys of its own and some that all have, and looks back at what it and others
