@@ -194,16 +194,14 @@ def _build(phase: Phase, directory: Path, scratch: Path, *options: str) -> None:
     partial = files.fresh_directory(directory.with_name(f"{directory.name}.partial"))
     log = LOG / "rocksdb.log"
     phase.note(f"compiling RocksDB {pin().rocksdb_version}: seven to fifteen minutes, once")
-    process.run(
-        [
-            *("cmake", "-G", "Ninja", "-S", ROCKSDB_RECIPE, "-B", scratch),
-            "-DCMAKE_BUILD_TYPE=",
-            f"-DROCKSDB_CRATE={crate()}",
-            *options,
-            f"-DCMAKE_INSTALL_PREFIX={partial}",
-        ],
-        log=log,
-        what="Configuring RocksDB",
+    _configure(
+        scratch,
+        log,
+        ROCKSDB_RECIPE,
+        "-DCMAKE_BUILD_TYPE=",
+        f"-DROCKSDB_CRATE={crate()}",
+        *options,
+        f"-DCMAKE_INSTALL_PREFIX={partial}",
     )
     process.run(
         ["ninja", "-C", scratch],
@@ -223,6 +221,17 @@ def _build(phase: Phase, directory: Path, scratch: Path, *options: str) -> None:
         },
     )
     files.install_directory(partial, directory)
+
+
+def _configure(scratch: Path, log: Path, recipe: Path, *options: str) -> None:
+    """CMake's part. What has been compiled in `scratch` stays, whichever checkout began it."""
+    # CMake refuses a directory that was configured for a recipe elsewhere.
+    (scratch / "CMakeCache.txt").unlink(missing_ok=True)
+    process.run(
+        ["cmake", "-G", "Ninja", "-S", recipe, "-B", scratch, *options],
+        log=log,
+        what="Configuring RocksDB",
+    )
 
 
 def ninja_progress(phase: Phase):
