@@ -174,7 +174,7 @@ Status SortedFiles::Ingest(Database* database, const std::vector<SortedFiles*>& 
   std::vector<rocksdb::IngestExternalFileArg> arguments;
   arguments.reserve(by_family.size());
   for (auto& [family, argument] : by_family) arguments.push_back(std::move(argument));
-  Status ingested = FromRocksDb(database->rocksdb()->IngestExternalFiles(arguments));
+  Status ingested = database->Ingest(arguments);
   if (trace)
     sets.front()->Trace("IngestExternalFile '" + std::to_string(file_count) + "' files returned " +
                         Outcome(ingested));

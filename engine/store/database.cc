@@ -186,6 +186,9 @@ SharedWithRocksDb MakeShared(const DatabaseOptions& options, Log* log) {
   shared.write_stalls = std::make_shared<WriteStalls>(ClockOf(options), options.pace);
   shared.damaged_files = std::make_shared<DamagedFiles>();
   shared.log_failure = std::make_shared<LogFailure>();
+  if (options.transaction.write_policy == rocksdb::TxnDBWritePolicy::WRITE_PREPARED) {
+    shared.ingested_files = std::make_shared<lsm::IngestedFiles>();
+  }
   return shared;
 }
 
@@ -202,6 +205,9 @@ void Listen(const SharedWithRocksDb& shared, DatabaseOptions* options, Log* log)
   listeners.push_back(MakeStallListener(shared.write_stalls));
   listeners.push_back(MakeBackgroundErrorListener(log, options->pace));
   listeners.push_back(MakeLogFailureListener(shared.log_failure));
+  if (shared.ingested_files != nullptr) {
+    listeners.push_back(lsm::MakeIngestionListener(shared.ingested_files));
+  }
 }
 
 }  // namespace
@@ -293,6 +299,12 @@ Database::~Database() {
 // With the other policies it takes more than a sequence number to know what is visible.
 bool Database::ReadsBySequence() const {
   return options_.transaction.write_policy == rocksdb::TxnDBWritePolicy::WRITE_COMMITTED;
+}
+
+Status Database::Ingest(const std::vector<rocksdb::IngestExternalFileArg>& files) {
+  CAIRN_RETURN_IF_ERROR(FromRocksDb(db_->IngestExternalFiles(files)));
+  if (shared_.ingested_files != nullptr) shared_.ingested_files->Commit(db_.get());
+  return Status();
 }
 
 rocksdb::Status Database::Get(const ColumnFamily& family, const rocksdb::ReadOptions& options,

@@ -16,6 +16,7 @@
 #include "engine/base/status.h"
 #include "engine/locks/range_lock_table.h"
 #include "engine/locks/table_claims.h"
+#include "engine/lsm/ingested_files.h"
 #include "engine/lsm/read_verifier.h"
 #include "engine/metrics/index_builds.h"
 #include "engine/metrics/memory_account.h"
@@ -67,6 +68,8 @@ struct SharedWithRocksDb {
   std::shared_ptr<WriteStalls> write_stalls;
   std::shared_ptr<DamagedFiles> damaged_files;
   std::shared_ptr<LogFailure> log_failure;
+  // Null where a sequence number says what is committed.
+  std::shared_ptr<lsm::IngestedFiles> ingested_files;
 };
 
 // Thread-safe, but for UseRangeLocks() and Close().
@@ -130,6 +133,9 @@ class Database {
   uint64_t NowSeconds() const { return cairn::NowSeconds(db_.get()); }
   // Microseconds since the epoch.
   int64_t NowMicros() const { return static_cast<int64_t>(env()->NowMicros()); }
+
+  // As DB::IngestExternalFiles. Errors: kIoError, kNoSpace, kInternal.
+  Status Ingest(const std::vector<rocksdb::IngestExternalFileArg>& files);
 
   // As DB::Get and DB::MultiGet. With a verifier, which is read_verifier(), the answers of readers
   // of ours are compared with RocksDB's own.
