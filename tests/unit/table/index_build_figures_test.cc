@@ -121,7 +121,7 @@ TEST_F(IndexBuildFiguresTest, WhatIsLeftOfADelta) {
   EXPECT_EQ(build_->Finish().code(), StatusCode::kDuplicateKey);
   EXPECT_EQ(ByC().DeltaLeft(), 0u);
   EXPECT_EQ(ByC().delta_merged, 4u);
-  EXPECT_EQ(ByC().suspects, 1u);
+  EXPECT_GT(ByC().suspects, 0u);
 }
 
 }  // namespace
