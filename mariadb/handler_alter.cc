@@ -501,6 +501,7 @@ bool ha_rocksdb::commit_inplace_alter_table(TABLE* altered_table, Alter_inplace_
     for (const cairn::Dictionary::TableChange& change : changes) {
       if (change.build != nullptr) engine->dictionary().AbandonBuild(change.build.get());
     }
+    engine->upkeep().RemoveDroppedIndexes();
     print_error(cairn::HandlerError(changed), MYF(0));
     return true;
   }
