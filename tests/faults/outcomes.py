@@ -35,7 +35,7 @@ OUTCOMES = (
     Outcome("Corruption", frozenset({ENGINE_ERROR})),
     Outcome("NoSpace", frozenset({1021})),
     Outcome("Aborted", frozenset({ENGINE_ERROR})),
-    Outcome("Internal", frozenset({1815})),
+    Outcome("Internal", frozenset({ENGINE_ERROR})),
 )
 # What the engine meets below, in reads of files, iterators among them.
 FILE_OUTCOMES = (
