@@ -50,7 +50,7 @@ SortedIndexes::SortedIndexes(Database* database, const Table* table,
          std::make_unique<SortedFiles>(database_, index.family(),
                                        table_->definition().name + "_" + index.layout().name,
                                        settings_.trace),
-         figures == nullptr ? &unseen_figures_ : &figures->indexes()[static_cast<size_t>(i)]});
+         &figures->indexes()[static_cast<size_t>(i)]});
   }
 }
 
@@ -99,6 +99,7 @@ Status SortedIndexes::AddEntry(NewIndex* index, const uint8_t* record, uint64_t 
       CAIRN_RETURN_IF_ERROR(CheckUnique(index, key_, unique_bytes, value_));
       if (duplicate_.has_value()) return Status(StatusCode::kDuplicateKey);
     }
+    ++index->figures->entries_written;
     return index->files->Add(key_, value_);
   }
   if (IsPrimary(*index)) AppendBigEndian(row_count_, &key_);

@@ -36,11 +36,11 @@ class SortedIndexes {
  public:
   // Makes the indexes of `table` at `positions`. `virtual_columns` may be null when none of them
   // has a virtual column. `suspects` hears of unique values that come twice; null: such a value is
-  // an error. `figures` has the same indexes, and hears of their entries; null: nobody asks. All
-  // but the settings outlive this.
+  // an error. `figures` has the same indexes, and hears of their entries. All but the settings
+  // outlive this.
   SortedIndexes(Database* database, const Table* table, const std::vector<uint32_t>& positions,
                 const IndexBuildSettings& settings, VirtualColumns* virtual_columns,
-                UniqueSuspects* suspects, IndexBuildFigures* figures = nullptr);
+                UniqueSuspects* suspects, IndexBuildFigures* figures);
 
   // The rows come in the order of the primary key, which is one of the indexes; its entries then
   // are not sorted. Before the first Add().
@@ -91,7 +91,6 @@ class SortedIndexes {
   const IndexBuildSettings settings_;
   VirtualColumns* const virtual_columns_;
   UniqueSuspects* const suspects_;
-  NewIndexFigures unseen_figures_;  // When nobody asks.
   std::vector<NewIndex> indexes_;
   uint64_t row_count_ = 0;
   std::optional<UniqueSuspects::Duplicate> duplicate_;
