@@ -361,6 +361,12 @@ int ha_rocksdb::BeginChange(const TABLE& altered_table, Alter_inplace_info* alte
   if (!loaded.ok()) return cairn::ReportBulkLoadError(loaded);
   auto description = cairn::DescribeTable(altered_table, dictionary_name_);
   if (!description.ok()) return cairn::HandlerError(description.status());
+  if (table->part_info != nullptr) {
+    // Of a partitioned table the server knows no version: after a crash it asks whether the table
+    // is newer than 0.
+    const Status reset = engine->dictionary().ResetTableVersion(engine_table_->definition().name);
+    if (!reset.ok()) return cairn::HandlerError(reset);
+  }
 
   cairn::Dictionary::TableChange change;
   change.table_name = engine_table_->definition().name;

@@ -194,6 +194,9 @@ class Dictionary {
   // temporary tables; kQuarantined; kInvalidArgument (an index that is neither the table's nor
   // added, or a record that says something else of its format).
   Status ChangeTables(const std::vector<TableChange>& changes);
+  // The version of the table that has this entry is 0 from now on, as that of a table that was not
+  // changed yet. Synced; writes nothing when it is 0. Errors: those of RocksDB.
+  Status ResetTableVersion(std::string_view table_name);
   // The entries of "db.table": its own, or those of its partitions; none when it does not exist.
   std::vector<std::string> EntriesOf(std::string_view table) const;
   // Those of all tables of a database, quarantined ones too.

@@ -107,6 +107,17 @@ Status Dictionary::PutChange(const TableChange& change, const TableDefinition& t
   return Status();
 }
 
+Status Dictionary::ResetTableVersion(std::string_view table_name) {
+  const std::lock_guard change(change_mutex_);
+  const std::string path = TableVersionPath(table_name);
+  CAIRN_ASSIGN_OR_RETURN(const uint64_t version, LoadTableVersion(path));
+  if (version == 0) return Status();
+  rocksdb::WriteBatch batch;
+  CAIRN_RETURN_IF_ERROR(FromRocksDb(
+      batch.Put(database_->system_family().handle, TableVersionKey(path), EncodeTableVersion(0))));
+  return Write(&batch);
+}
+
 Status Dictionary::ChangeTables(const std::vector<TableChange>& changes) {
   std::lock_guard change(change_mutex_);
   rocksdb::WriteBatch batch;

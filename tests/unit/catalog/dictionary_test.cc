@@ -416,6 +416,18 @@ TEST_F(ChangeTablesTest, MovesTheAutoIncrementValueWithTheRest) {
   EXPECT_EQ(*dictionary_->LoadAutoIncrement(*found), 7u);
 }
 
+TEST_F(ChangeTablesTest, AVersionCanBeginAnew) {
+  const auto table = dictionary_->CreateTable("db.a#P#p", kPrimaryAndSecondary, std::nullopt);
+  ASSERT_TRUE(table.ok());
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_TRUE(dictionary_->ResetTableVersion("db.a#P#p").ok());
+    EXPECT_EQ(Version("./db/a"), 0u);
+    ASSERT_TRUE(dictionary_->ChangeTables({Keep(*dictionary_->Find("db.a#P#p"), 0)}).ok());
+    EXPECT_EQ(Version("./db/a"), 1u);
+    Reopen();
+  }
+}
+
 TEST_F(ChangeTablesTest, StoresTheAutoIncrementValueThatWasReached) {
   const auto table = dictionary_->CreateTable("db.a", kPrimaryAndSecondary, 50);
   ASSERT_TRUE(table.ok());
