@@ -207,8 +207,11 @@ Status ExternalSorter::Drain(const Sink& sink) {
 Status ExternalSorter::MergeRuns(const std::vector<Run>& runs, std::span<const SortEntry> in_memory,
                                  const Sink& sink) const {
   rocksdb::ReadOptions read;
-  read.readahead_size = std::clamp(settings_.merge_read_bytes / runs.size(), kLeastReadAheadBytes,
-                                   kMostReadAheadBytes);
+  // What is read ahead and what is in memory already are together no more than a buffer.
+  const uint64_t buffer_left =
+      settings_.buffer_bytes - std::min(settings_.buffer_bytes / 8 * 7, buffered_bytes_);
+  read.readahead_size = std::clamp(std::min(settings_.merge_read_bytes, buffer_left) / runs.size(),
+                                   kLeastReadAheadBytes, kMostReadAheadBytes);
   const rocksdb::Options options = RunOptions(env_, comparator_);
   std::vector<std::unique_ptr<Source>> sources;
   sources.push_back(std::make_unique<Source>(in_memory));
