@@ -59,9 +59,10 @@ int ha_rocksdb::write_row(const uchar* record) {
   if (LoadsRows(plan)) return LoadRow(record);
   cairn::Session& session = cairn::Session::Of(ha_thd());
   cairn::ScopedWaitObserver observer(&session);
-  writer_->SetUniqueChecks(unchecked    ? UniqueChecks::kOverwrite
-                           : plan.loads ? UniqueChecks::kTrusted
-                                        : UniqueChecks::kAll);
+  const bool trusted = copy_.transaction == nullptr && plan.loads;
+  writer_->SetUniqueChecks(unchecked ? UniqueChecks::kOverwrite
+                           : trusted ? UniqueChecks::kTrusted
+                                     : UniqueChecks::kAll);
   const bool changes_duplicates = cairn::ChangesDuplicates(ha_thd());
   writer_->SetChangesDuplicates(changes_duplicates);
   const Status inserted = writer_->Insert(&transaction(), record);

@@ -15,8 +15,8 @@ namespace {
 // part that is unique, 0 when it has a NULL, which is unlike any other.
 constexpr size_t kUniqueBytesTrailer = sizeof(uint32_t);
 
-// While the entries of a primary key are sorted, their keys end with a number, so that none of them
-// are equal. No key is the beginning of another.
+// While rows are sorted by a new primary key, which two of them may have, the keys of all entries
+// end with a number, so that none of them are equal. No key is the beginning of another.
 constexpr size_t kRowNumberBytes = sizeof(uint64_t);
 
 // Entries after which the statement looks whether it was killed.
@@ -35,7 +35,7 @@ SortedIndexes::SortedIndexes(Database* database, const Table* table,
       suspects_(suspects),
       memory_(&database->memory_accounts(), MemoryPart::kBulkLoad) {
   SortSettings sort = settings_.sort;
-  sort.keys_differ = true;  // Those of secondary indexes end with the primary key.
+  sort.keys_differ = true;  // By the primary key at their end, or a number.
   sort.interrupted = [this] { return side_by_side_.IsToEnd(0); };
   std::vector<uint32_t> in_order = positions;
   // The primary key comes first: its files are complete when another index has a duplicate.
@@ -62,6 +62,11 @@ void SortedIndexes::RowsComeInOrder() {
 
 bool SortedIndexes::IsPrimary(const NewIndex& index) const {
   return index.position == table_->primary_position();
+}
+
+// Whether the primary key is one of the indexes, and rows come in any order.
+bool SortedIndexes::SortsRows() const {
+  return IsPrimary(indexes_.front()) && indexes_.front().sorter != nullptr;
 }
 
 // Each row has its hidden key for itself.
@@ -102,7 +107,7 @@ Status SortedIndexes::AddEntry(NewIndex* index, const uint8_t* record, uint64_t 
     ++index->figures->entries_written;
     return index->files->Add(key_, value_);
   }
-  if (IsPrimary(*index)) AppendBigEndian(row_count_, &key_);
+  if (SortsRows()) AppendBigEndian(row_count_, &key_);
   if (IsUnique(*index)) AppendBigEndian(unique_bytes, &value_);
   return index->sorter->Add(key_, value_);
 }
@@ -118,7 +123,7 @@ Status SortedIndexes::WriteFilesOf(size_t i) {
   NewIndex& index = indexes_[i];
   if (index.sorter == nullptr) return index.files->Finish();
   const bool unique = IsUnique(index);
-  const size_t number_bytes = IsPrimary(index) ? kRowNumberBytes : 0;
+  const size_t number_bytes = SortsRows() ? kRowNumberBytes : 0;
   uint64_t entry_count = 0;
   CAIRN_RETURN_IF_ERROR(
       index.sorter->Drain([&](std::string_view key, std::string_view value) -> Status {

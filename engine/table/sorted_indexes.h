@@ -79,6 +79,7 @@ class SortedIndexes {
 
   const TableIndex& IndexOf(const NewIndex& index) const { return table_->index(index.position); }
   bool IsPrimary(const NewIndex& index) const;
+  bool SortsRows() const;
   bool IsUnique(const NewIndex& index) const;
   Status AddEntry(NewIndex* index, const uint8_t* record, uint64_t hidden_key, uint64_t ttl_stamp);
   Status WriteFilesOf(size_t i);
