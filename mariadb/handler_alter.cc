@@ -444,9 +444,9 @@ bool ha_rocksdb::HasNull(const std::vector<uint32_t>& columns, cairn::ExpiredRow
     return true;
   }
   if (!found->has_value()) return false;
-  my_error(ER_INVALID_USE_OF_NULL, MYF(0));
-  push_warning_printf(ha_thd(), Sql_condition::WARN_LEVEL_WARN, ER_BAD_NULL_ERROR,
-                      ER_THD(ha_thd(), ER_BAD_NULL_ERROR), table->field[**found]->field_name.str);
+  // As the copy and InnoDB tell it.
+  my_error(WARN_DATA_TRUNCATED, MYF(0), table->field[(*found)->column]->field_name.str,
+           static_cast<ulong>((*found)->row));
   return true;
 }
 

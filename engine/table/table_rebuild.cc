@@ -56,22 +56,24 @@ Status TableRebuild::Run() {
   return scanned;
 }
 
-Result<std::optional<uint32_t>> FindNull(Database* database, const Table& table,
-                                         const std::vector<uint32_t>& columns,
-                                         ExpiredRows expired_rows, IndexCodec::Checksums checksums,
-                                         uint8_t* record) {
+Result<std::optional<NullValue>> FindNull(Database* database, const Table& table,
+                                          const std::vector<uint32_t>& columns,
+                                          ExpiredRows expired_rows, IndexCodec::Checksums checksums,
+                                          uint8_t* record) {
   CAIRN_RETURN_IF_ERROR(IndexBuild::CheckNoRowsWillChange(database, table));
   ColumnSet wanted(table.layout().columns.size(), false);
   for (const uint32_t column : columns) wanted[column] = true;
   CAIRN_ASSIGN_OR_RETURN(const auto plan, table.primary().codec->MakePlan(wanted, checksums));
-  std::optional<uint32_t> found;
+  std::optional<NullValue> found;
+  uint64_t row_number = 0;
   RowScan rows(database, &table);
   const Status read = rows.Run([&](std::string_view key, std::string_view row) -> Status {
     if (expired_rows == ExpiredRows::kGo && rows.HidesExpired(row)) return Status();
+    ++row_number;
     CAIRN_RETURN_IF_ERROR(table.primary().codec->Decode(*plan, key, row, record));
     for (const uint32_t column : columns) {
       if (!IsNull(table.layout().columns[column], record)) continue;
-      found = column;
+      found = {column, row_number};
       return Status(StatusCode::kEndOfRange);
     }
     return Status();

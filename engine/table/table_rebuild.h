@@ -46,13 +46,18 @@ class TableRebuild {
 // columns.
 bool SameRowOrder(const Table& source, const Table& table);
 
-// A column of `columns` in which some row of `table` is NULL. Rows that have expired count where
+struct NullValue {
+  uint32_t column;
+  uint64_t row;  // Its number in the order of the primary key, from 1 on.
+  bool operator==(const NullValue&) const = default;
+};
+// The first row of `table` that is NULL in one of `columns`. Rows that have expired count where
 // they stay, since who reads without the filter sees them. Nobody writes to the table. `record` as
 // above. Errors: as Run(), but for kDuplicateKey.
 enum class ExpiredRows : uint8_t { kStay, kGo };
-Result<std::optional<uint32_t>> FindNull(Database* database, const Table& table,
-                                         const std::vector<uint32_t>& columns,
-                                         ExpiredRows expired_rows, IndexCodec::Checksums checksums,
-                                         uint8_t* record);
+Result<std::optional<NullValue>> FindNull(Database* database, const Table& table,
+                                          const std::vector<uint32_t>& columns,
+                                          ExpiredRows expired_rows, IndexCodec::Checksums checksums,
+                                          uint8_t* record);
 
 }  // namespace cairn
