@@ -46,6 +46,7 @@ ROCKSDB_INTERNALS = (
     "port/",
     "table/",
     "util/",
+    "utilities/",
 )
 
 # Headers of the system and of libraries that engine/ may include besides the standard library's.
