@@ -1,7 +1,5 @@
 """Records in RocksDB's logs and manifests."""
 
-import pytest
-
 from tests.acceptance import log_file
 
 
@@ -38,6 +36,8 @@ def test_the_next_sequence_number_follows_the_last_batch(tmp_path):
     assert log_file.next_sequence(tmp_path) == 8
 
 
-def test_a_long_string_is_refused():
-    with pytest.raises(ValueError):
-        log_file.sized(b"x" * 128)
+def test_a_string_has_its_length_in_front():
+    assert log_file.sized(b"xy") == b"\x02xy"
+    assert log_file.sized(b"x" * 127)[:2] == b"\x7fx"
+    assert log_file.sized(b"x" * 128)[:3] == b"\x80\x01x"
+    assert log_file.sized(b"x" * 20_000)[:4] == b"\xa0\x9c\x01x"
