@@ -109,7 +109,7 @@ class Dictionary {
   // Opening the table has shown that its records and what the server knows of it do not fit: it is
   // as good as quarantined, with the same message to the log, until it is opened with success or
   // changes. DROP, TRUNCATE and RENAME go on.
-  void NoteUnusable(const std::shared_ptr<const TableDefinition>& table, std::string reason);
+  void NoteUnusable(const std::shared_ptr<const TableDefinition>& table, const std::string& reason);
   void NoteUsable(const TableDefinition& table);
   // Why the table could not be opened last; none: it could, or nobody has tried.
   std::optional<std::string> WhyUnusable(const TableDefinition& table) const;

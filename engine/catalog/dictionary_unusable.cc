@@ -14,7 +14,7 @@ void Dictionary::LogQuarantine(const std::string& name, const std::string& reaso
 }
 
 void Dictionary::NoteUnusable(const std::shared_ptr<const TableDefinition>& table,
-                              std::string reason) {
+                              const std::string& reason) {
   {
     const std::unique_lock lock(map_mutex_);
     UnusableTable& known = unusable_[table->name];

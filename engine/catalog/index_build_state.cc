@@ -7,6 +7,7 @@ namespace {
 
 std::vector<std::string> NamesOf(const std::vector<BuildingIndex>& indexes) {
   std::vector<std::string> names;
+  names.reserve(indexes.size());
   for (const BuildingIndex& index : indexes) names.push_back(index.layout.name);
   return names;
 }

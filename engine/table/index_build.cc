@@ -66,7 +66,7 @@ Status IndexBuild::Run() {
     CAIRN_RETURN_IF_ERROR(scanned);
     built_at_ = scan.begun_at();
   }
-  const Status merged = state_ == nullptr ? Status() : merge_->RunRounds();
+  Status merged = state_ == nullptr ? Status() : merge_->RunRounds();
   listed_.figures().stage = IndexBuildFigures::Stage::kWait;
   return merged;
 }

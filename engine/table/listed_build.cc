@@ -8,6 +8,7 @@ namespace cairn {
 std::shared_ptr<IndexBuildFigures> NewFigures(const Table& table,
                                               const std::vector<uint32_t>& positions) {
   std::vector<std::string> names;
+  names.reserve(positions.size());
   for (const uint32_t position : positions) names.push_back(table.index(position).layout().name);
   return std::make_shared<IndexBuildFigures>(table.definition().name, names);
 }

@@ -141,7 +141,7 @@ Status SortedIndexes::WriteFilesOf(size_t i) {
         }
         return index.files->Add(key, value);
       }));
-  const Status finished = index.files->Finish();
+  Status finished = index.files->Finish();
   index.figures->entries_written = entry_count;
   CountFiles(index);
   return finished;
@@ -170,7 +170,7 @@ Status SortedIndexes::CheckUnique(NewIndex* index, std::string_view key, uint32_
 Status SortedIndexes::Ingest() {
   std::vector<SortedFiles*> sets;
   for (const NewIndex& index : indexes_) sets.push_back(index.files.get());
-  const Status ingested = SortedFiles::Ingest(database_, sets);
+  Status ingested = SortedFiles::Ingest(database_, sets);
   for (const NewIndex& index : indexes_) CountFiles(index);
   return ingested;
 }

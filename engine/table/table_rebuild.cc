@@ -48,7 +48,7 @@ TableRebuild::TableRebuild(Database* database, const Table* source, const Table*
 
 Status TableRebuild::Run() {
   CAIRN_RETURN_IF_ERROR(IndexBuild::CheckNoRowsWillChange(database_, *source_));
-  const Status scanned = scan_.Run();
+  Status scanned = scan_.Run();
   if (scanned.ok()) listed_.figures().stage = IndexBuildFigures::Stage::kWait;
   if (scanned.code() != StatusCode::kDuplicateKey) return scanned;
   duplicate_index_ = scan_.duplicate()->position;
