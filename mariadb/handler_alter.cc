@@ -58,10 +58,8 @@ class InPlaceChange final : public inplace_alter_handler_ctx {
   ~InPlaceChange() override { Abandon(); }
 
   const cairn::Dictionary::TableChange& change() const { return change_; }
-  // The table as it will be, and the positions of its new indexes.
-  const cairn::Table* altered() const { return altered_.get(); }
-  const std::vector<uint32_t>& added() const { return added_; }
 
+  // The table as it will be, and the positions of its new indexes.
   void SetAltered(std::shared_ptr<const cairn::Table> altered, std::vector<uint32_t> added) {
     altered_ = std::move(altered);
     added_ = std::move(added);

@@ -95,10 +95,7 @@ Status SortedIndexes::AddEntry(NewIndex* index, const uint8_t* record, uint64_t 
     codec.EncodeSecondaryValue(unpack_info_, ttl_stamp, &value_);
   }
   if (settings_.append_checksums) IndexCodec::AppendChecksums(key_, &value_);
-  uint32_t unique_bytes = 0;
-  if (IsUnique(*index) && codec.EncodeUniquePrefix(record, &unique_prefix_)) {
-    unique_bytes = static_cast<uint32_t>(unique_prefix_.size());
-  }
+  const uint32_t unique_bytes = IsUnique(*index) ? UniqueBytes(codec, record, &unique_prefix_) : 0;
   if (index->sorter == nullptr) {
     if (unique_bytes != 0) {
       CAIRN_RETURN_IF_ERROR(CheckUnique(index, key_, unique_bytes, value_));
