@@ -39,6 +39,12 @@ class ForwardIterator final : public rocksdb::Iterator {
   rocksdb::Status status() const override {
     return general_ == nullptr ? status_ : general_->status();
   }
+  // Asked by an iterator of a transaction with writes of its own, which merges with what it gets.
+  const rocksdb::WideColumns& columns() const override {
+    if (general_ != nullptr) return general_->columns();
+    columns_.assign(1, {rocksdb::kDefaultWideColumnName, value_});
+    return columns_;
+  }
 
   void Seek(const Slice& target) override;
   void Next() override;
@@ -105,6 +111,7 @@ class ForwardIterator final : public rocksdb::Iterator {
   rocksdb::Status status_;
   Slice user_key_;          // Of the current entry, where its source has it.
   Slice value_;             // Likewise.
+  mutable rocksdb::WideColumns columns_;  // The value, as RocksDB shows it.
   std::string passed_key_;  // Whose further versions are passed over.
   std::string target_;
   Counts counts_;

@@ -34,6 +34,7 @@ class VerifiedIterator final : public rocksdb::Iterator {
   bool Valid() const override { return status_.ok() && ours_->Valid(); }
   Slice key() const override { return ours_->key(); }
   Slice value() const override { return ours_->value(); }
+  const rocksdb::WideColumns& columns() const override { return ours_->columns(); }
   Status status() const override { return status_; }
 
   void Seek(const Slice& target) override {

@@ -17,6 +17,7 @@
 #include "rocksdb/perf_level.h"
 #include "rocksdb/statistics.h"
 #include "rocksdb/table.h"
+#include "rocksdb/utilities/write_batch_with_index.h"
 #include "tests/unit/store/memory_database.h"
 
 namespace cairn::lsm {
@@ -92,7 +93,11 @@ class ForwardIteratorTest : public ::testing::TestWithParam<const char*> {
   std::optional<std::string> Describe(const rocksdb::Iterator& iterator) {
     if (!iterator.status().ok()) return iterator.status().ToString();
     if (!iterator.Valid()) return std::nullopt;
-    return iterator.key().ToString(/*hex=*/true) + "=" + iterator.value().ToString();
+    std::string text = iterator.key().ToString(/*hex=*/true) + "=" + iterator.value().ToString();
+    for (const rocksdb::WideColumn& column : iterator.columns()) {
+      text += " " + column.name().ToString() + ":" + column.value().ToString();
+    }
+    return text;
   }
 
   // Takes both the same way at random.
@@ -244,6 +249,22 @@ TEST_P(ForwardIteratorTest, ShowsMergedEntries) {
     EXPECT_EQ(iterator->value(), general->value());
   }
   EXPECT_FALSE(general->Valid());
+}
+
+// A batch's own operands are merged with the value that the iterator under it shows.
+TEST_P(ForwardIteratorTest, MergesOperandsOfABatchWithItsValue) {
+  rocksdb::DB* const db = database_->rocksdb();
+  rocksdb::ColumnFamilyHandle* const system = database_->system_family().handle;
+  const std::string key = IndexKey(DictionaryRecordType::kAutoIncrement, IndexId{0, 256});
+  ASSERT_TRUE(db->Put(rocksdb::WriteOptions(), system, key, EncodeAutoIncrement(9)).ok());
+  rocksdb::WriteBatchWithIndex batch(rocksdb::BytewiseComparator(), 0, /*overwrite_key=*/true);
+  ASSERT_TRUE(batch.Merge(system, key, EncodeAutoIncrement(7)).ok());
+  const rocksdb::ReadOptions options;
+  const std::unique_ptr<rocksdb::Iterator> merged(batch.NewIteratorWithBase(
+      system, NewForwardIterator(db, system, options).release(), &options));
+  merged->Seek(key);
+  ASSERT_TRUE(merged->Valid()) << merged->status().ToString();
+  EXPECT_EQ(merged->value(), EncodeAutoIncrement(9));
 }
 
 TEST_P(ForwardIteratorTest, CountsWhatRocksDbsOwnCounts) {

@@ -39,6 +39,10 @@ class ListIterator final : public rocksdb::Iterator {
   bool Valid() const override { return at_ < entries_.size(); }
   rocksdb::Slice key() const override { return entries_[at_].first; }
   rocksdb::Slice value() const override { return entries_[at_].second; }
+  const rocksdb::WideColumns& columns() const override {
+    columns_.assign(1, {rocksdb::kDefaultWideColumnName, value()});
+    return columns_;
+  }
   rocksdb::Status status() const override { return Valid() ? rocksdb::Status::OK() : end_; }
   void SeekToFirst() override { at_ = 0; }
   void SeekToLast() override { at_ = entries_.size() - 1; }
@@ -57,6 +61,7 @@ class ListIterator final : public rocksdb::Iterator {
   const Entries entries_;
   const rocksdb::Status end_;
   size_t at_;
+  mutable rocksdb::WideColumns columns_;
 };
 
 class ReadVerifierTest : public testing::Test {
