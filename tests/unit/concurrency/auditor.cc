@@ -79,7 +79,7 @@ Status Auditor::ReadTable(OpenAccounts* table, uint32_t index, std::optional<Loc
       account.id = AccountTable::IdIn(record);
       account.balance = AccountTable::BalanceIn(record);
     } else {
-      account = AccountTable::AccountIn(record);
+      account = AccountTable::AccountIn(table->description(), record);
     }
     books->total += account.balance;
     books->accounts.push_back(std::move(account));

@@ -115,7 +115,7 @@ void Bank::Fill(AccountTable* table) const {
   transaction.Start(TransactionSettings());
   for (int32_t id = 0; id < kIds; id += 2) {
     const Account account{id, id, kOwners[id % std::size(kOwners)], kFirstBalance};
-    const Record record(table->description(), AccountTable::RowOf(account));
+    const Record record(table->description(), AccountTable::RowOf(table->description(), account));
     const Status inserted = writer.Insert(&transaction, record.data());
     ASSERT_TRUE(inserted.ok()) << inserted.ToString();
   }

@@ -65,7 +65,11 @@ class Bank {
   enum Deed : uint8_t {
     kTransactions,
     kAudits,
-    kIndexChanges,
+    kIndexesAdded,
+    kIndexesAddedBesideWriters,  // Who changed some of their entries.
+    kIndexesAbandoned,
+    kIndexesRemoved,
+    kColumnChanges,
     kLoads,
     kDroppedTables,
     kMaintenance,

@@ -23,9 +23,12 @@ Builder::Builder(Bank* bank, unsigned number) : Client(bank, number) {
 
 void Builder::Work() {
   for (const auto& table : bank().tables()) {
-    const Status changed = table->ToggleNoteIndex(&bank().database(), &bank().dictionary());
+    const Status changed = ChangeIndexes(table.get());
     EXPECT_TRUE(changed.ok() || changed.code() == StatusCode::kInterrupted) << changed.ToString();
-    if (changed.ok()) bank().Count(Bank::kIndexChanges);
+    if (!dice().OneIn(4)) continue;
+    const Status toggled = table->ToggleBranch(&bank().dictionary());
+    EXPECT_TRUE(toggled.ok()) << toggled.ToString();
+    bank().Count(Bank::kColumnChanges);
   }
   MakeTable();
   for (int64_t left = 1 + dice().Below(kMostLoads); left > 0; --left) {
@@ -34,6 +37,29 @@ void Builder::Work() {
     if (dice().OneIn(4)) ChangeTable();
   }
   DropTable();
+}
+
+Status Builder::ChangeIndexes(AccountTable* table) {
+  Database* const database = &bank().database();
+  Dictionary* const dictionary = &bank().dictionary();
+  if (table->has_more_indexes()) {
+    CAIRN_RETURN_IF_ERROR(table->RemoveIndexes(dictionary));
+    bank().Count(Bank::kIndexesRemoved);
+    return Status();
+  }
+  if (dice().OneIn(3)) {
+    CAIRN_RETURN_IF_ERROR(table->AddIndexesAlone(database, dictionary));
+    bank().Count(Bank::kIndexesAdded);
+    return Status();
+  }
+  const bool publishes = dice().OneIn(2);
+  uint64_t merged = 0;
+  CAIRN_RETURN_IF_ERROR(table->AddIndexesBesideWriters(
+      database, dictionary, publishes ? AccountTable::End::kPublish : AccountTable::End::kAbandon,
+      &merged));
+  if (!publishes) bank().Count(Bank::kIndexesAbandoned);
+  if (merged != 0) bank().Count(Bank::kIndexesAddedBesideWriters);
+  return Status();
 }
 
 void Builder::MakeTable() {

@@ -1,5 +1,5 @@
-// A client that changes definitions: it builds and removes indexes, makes a table, loads, empties,
-// renames and drops it.
+// A client that changes definitions: it builds and removes indexes, adds and drops a column, makes
+// a table, loads, empties, renames and drops it.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +15,8 @@ class Builder final : public Client {
 
  private:
   void Work() override;
+  // Adds indexes in one of the ways that there are, or removes them.
+  Status ChangeIndexes(AccountTable* table);
   void MakeTable();
   void OpenTable();
   // kRowsAtOnce rows more, as a statement that claims the table and as a bulk load.

@@ -29,7 +29,7 @@ OpenAccounts::OpenAccounts(const AccountTable& accounts, Transaction* transactio
 
 std::string OpenAccounts::Prefix(uint32_t index, const Account& account) const {
   const IndexCodec& codec = *table_->index(index).codec;
-  const Record record(description_, AccountTable::RowOf(account));
+  const Record record(description_, AccountTable::RowOf(description_, account));
   const std::string search = SearchKey(description_, codec, record, 1);
   std::string prefix;
   codec.EncodeSearchKey(reinterpret_cast<const uint8_t*>(search.data()), 1, &prefix);
@@ -53,9 +53,9 @@ Status OpenAccounts::Open(uint32_t index, std::optional<LockMode> lock, bool ski
 Status OpenAccounts::Read(int32_t id, std::optional<LockMode> lock, Account* account) {
   CAIRN_RETURN_IF_ERROR(Open(kById, lock));
   CAIRN_RETURN_IF_ERROR(cursor_.ReadRow(Prefix(kById, {.id = id, .owner = {}}), record_.data()));
-  *account = AccountTable::AccountIn(record_);
+  *account = AccountTable::AccountIn(description_, record_);
   EXPECT_EQ(account->id, id);
-  EXPECT_TRUE(AccountTable::IsWhole(record_)) << id;
+  EXPECT_TRUE(AccountTable::IsWhole(description_, record_)) << id;
   return Status();
 }
 
@@ -64,25 +64,29 @@ Status OpenAccounts::LockOneOf(const std::string& owner, Account* account) {
   const std::string prefix = Prefix(kByOwner, {.owner = owner});
   CAIRN_RETURN_IF_ERROR(
       cursor_.Read(prefix, ReadStart::kExact, record_.data(), {.common_bytes = prefix.size()}));
-  *account = AccountTable::AccountIn(record_);
+  *account = AccountTable::AccountIn(description_, record_);
   EXPECT_EQ(account->owner, owner);
-  EXPECT_TRUE(AccountTable::IsWhole(record_)) << account->id;
+  EXPECT_TRUE(AccountTable::IsWhole(description_, record_)) << account->id;
   return Status();
 }
 
 Status OpenAccounts::Insert(const Account& account) {
-  const Record record(description_, AccountTable::RowOf(account));
+  Account written = account;
+  written.branch = AccountTable::BranchOf(account.id);
+  const Record record(description_, AccountTable::RowOf(description_, written));
   return writer_.Insert(transaction_, record.data());
 }
 
 Status OpenAccounts::Change(const Account& account, const Account& changed) {
-  const Record before(description_, AccountTable::RowOf(account));
-  const Record after(description_, AccountTable::RowOf(changed));
+  const Record before(description_, AccountTable::RowOf(description_, account));
+  Account written = changed;
+  written.branch = AccountTable::BranchOf(changed.id);
+  const Record after(description_, AccountTable::RowOf(description_, written));
   return writer_.Update(transaction_, before.data(), after.data(), /*hidden_key=*/0);
 }
 
 Status OpenAccounts::Remove(const Account& account) {
-  const Record record(description_, AccountTable::RowOf(account));
+  const Record record(description_, AccountTable::RowOf(description_, account));
   return writer_.Delete(transaction_, record.data(), /*hidden_key=*/0);
 }
 
@@ -92,7 +96,7 @@ Status OpenAccounts::Scan(uint32_t index, bool backward, std::optional<LockMode>
   const bool is_whole = columns_[kNote];
   Status read = backward ? cursor_.ReadLast(record_.data()) : cursor_.ReadFirst(record_.data());
   while (read.ok()) {
-    EXPECT_TRUE(!is_whole || AccountTable::IsWhole(record_));
+    EXPECT_TRUE(!is_whole || AccountTable::IsWhole(description_, record_));
     sink(record_);
     read = backward ? cursor_.ReadPrevious(record_.data()) : cursor_.ReadNext(record_.data());
   }
@@ -106,7 +110,7 @@ Status OpenAccounts::Gather(const std::vector<std::string>& owners, const Sink& 
     rows.Fetch(transaction_, table_->primary().family(), Transaction::View::kSnapshot);
     for (size_t i = 0; i < rows.size(); ++i) {
       CAIRN_RETURN_IF_ERROR(cursor_.ReadGathered(rows, i, record_.data()));
-      EXPECT_TRUE(AccountTable::IsWhole(record_));
+      EXPECT_TRUE(AccountTable::IsWhole(description_, record_));
       sink(record_);
     }
     rows.Clear();
