@@ -15,8 +15,9 @@ from cairn.errors import CairnError
 from cairn.paths import BUILD, CLI_TESTS, LOG, ROOT, SQL_SUITE, shown
 from cairn.report import Phase, Reporter, say
 
-# The unit tests run as users get the code, and where the sanitizers can see slips.
-UNIT_PRESETS = ("release", "asan")
+# The unit tests run as users get the code, and where the sanitizers can see slips. Under the thread
+# sanitizer those run in which threads meet.
+UNIT_PRESETS = ("release", "asan", "tsan")
 FORMATTED = ("engine", "mariadb", "tests", "tools")
 # ./cairn acceptance roundtrip and ./cairn acceptance damage make more of them.
 ROUND_TRIPS = 3
@@ -80,7 +81,7 @@ def run(part: str) -> int:
 
 
 def unit(reporter: Reporter) -> Total:
-    """The C++ unit tests in two builds, and the tests of this command line."""
+    """The C++ unit tests in three builds, and the tests of this command line."""
     total = Total()
     for preset in UNIT_PRESETS:
         _build(reporter, preset)

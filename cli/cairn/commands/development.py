@@ -42,7 +42,7 @@ def build(preset: str) -> None:
 @click.command()
 @click.argument("part", type=click.Choice(PARTS), default="all")
 def test(part: str) -> None:
-    """Run the tests: lint, unit (two builds), tidy, sql (a server), crash (short), conformance.
+    """Run the tests: lint, unit (three builds), tidy, sql (a server), crash (short), conformance.
 
     tidy is clang-tidy over what has changed. crash cuts DDL statements off and records histories of
     transactions; conformance runs the packaged tests of the stock plug-in that pass by the ledger.
