@@ -331,8 +331,8 @@ Result<std::shared_ptr<const LayoutHistory>> AlterRequest::HistoryAfter(
 Result<std::shared_ptr<const Table>> AlterRequest::Source(const TableDescription& altered) const {
   auto definition = std::make_shared<TableDefinition>(engine_table_.definition());
   definition->build = nullptr;
-  definition->indexes.assign(1, engine_table_.primary().entry);
-  IndexEntry& primary = definition->indexes.front();
+  definition->indexes.assign(1, engine_table_.primary().definition);
+  IndexDefinition& primary = definition->indexes.front();
   CAIRN_ASSIGN_OR_RETURN(primary.history, HistoryAfter(altered));
   if (primary.history != nullptr) primary.info.features |= kFeatureRowLayouts;
   return Table::Open(std::move(definition), altered.layout, {PrimaryOfRows(altered)});
@@ -395,7 +395,7 @@ bool AlterRequest::KeepsKey(uint old_key, uint key, const TableDescription& alte
 // Whether the records of the dictionary can say that the table has a generated column, which the
 // stock plug-in would take for a stored one.
 bool AlterRequest::MayGenerateColumns() const {
-  const IndexInfo& primary = engine_table_.primary().entry.info;
+  const IndexInfo& primary = engine_table_.primary().definition.info;
   return (primary.features & kFeatureGeneratedColumn) != 0 || AllowsCairnFormat();
 }
 
@@ -407,7 +407,7 @@ AlterPlan AlterRequest::PlanExpiry() const {
   if (ReadExpiry(altered_, engine_table_.layout().name, &expiry) != 0) {
     return {AlterPlan::Way::kFail};
   }
-  const IndexInfo& primary = engine_table_.primary().entry.info;
+  const IndexInfo& primary = engine_table_.primary().definition.info;
   const bool has_stamps = primary.has_ttl_stamp;
   if (has_stamps != (expiry.seconds != 0)) return Copy();
   // Rows that have expired would come back, without those of their entries that compactions have
@@ -425,7 +425,7 @@ AlterPlan AlterRequest::PlanExpiry() const {
 
 // Whether an index can be built beside the rows.
 bool AlterRequest::CanBuild(const TableDescription& altered, uint position) const {
-  const IndexInfo& primary = engine_table_.primary().entry.info;
+  const IndexInfo& primary = engine_table_.primary().definition.info;
   NewIndex format;
   if (!ChooseAddedFormat(altered, primary, position, &format)) return false;
   IndexLayout index = altered.indexes[position];

@@ -30,7 +30,7 @@ bool IsConfigured() {
 size_t CountCairnTables(const Dictionary& dictionary) {
   size_t count = 0;
   for (const auto& table : dictionary.Tables()) {
-    for (const IndexEntry& index : table->indexes) {
+    for (const IndexDefinition& index : table->indexes) {
       if (index.info.format_version != kCairnFormatVersion && index.info.features == 0) continue;
       ++count;
       break;

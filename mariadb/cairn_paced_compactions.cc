@@ -8,8 +8,8 @@ namespace cairn {
 void SettlePacedCompactions() {
   Engine* const engine = RunningEngine();
   if (engine == nullptr) return;
-  if (IoPace* const pace = engine->database().pace()) {
-    pace->SetOn(cairn_variables.paced_compactions != 0);
+  if (CompactionThrottle* const throttle = engine->database().throttle()) {
+    throttle->SetOn(cairn_variables.paced_compactions != 0);
   }
 }
 

@@ -189,7 +189,7 @@ Result<DatabaseOptions> OptionsFromVariables() {
   DatabaseOptions options = store_options.database;
   options.collect_statistics = variables.collect_sst_properties;
   options.bypass_memtable_bytes = cairn_variables.bypass_memtable_bytes;
-  options.pace = std::make_shared<IoPace>();
+  options.throttle = std::make_shared<CompactionThrottle>();
   options.remove_expired_rows = variables.enable_ttl;
   options.hide_expired_rows = variables.enable_ttl_read_filtering;
   options.transaction.custom_mutex_factory = MakeInterruptibleMutexFactory();

@@ -389,7 +389,7 @@ class ha_rocksdb final : public handler {
   int IndexesAfter(const cairn::AlterRequest& request, const TABLE& altered_table,
                    const cairn::TableDescription& description,
                    const cairn::Dictionary::TableChange& change,
-                   std::vector<cairn::IndexEntry>* indexes) const;
+                   std::vector<cairn::IndexDefinition>* indexes) const;
   // index_read_map for a search key of which only a beginning could be encoded.
   int ReadComparing(uchar* record, const uchar* key, uint key_bytes, ha_rkey_function find_flag);
   // Runs one read of the cursor on `index` and translates its outcome.

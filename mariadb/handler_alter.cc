@@ -64,7 +64,7 @@ class InPlaceChange final : public inplace_alter_handler_ctx {
     altered_ = std::move(altered);
     added_ = std::move(added);
     for (const cairn::TableIndex& index : altered_->indexes()) {
-      change_.indexes.push_back(index.entry.id);
+      change_.indexes.push_back(index.definition.id);
     }
   }
   // Its rows as they are, if it is rebuilt: all its indexes are made anew.
@@ -108,7 +108,7 @@ class InPlaceChange final : public inplace_alter_handler_ctx {
     progress->Follow(&build_->figures());
     cairn::ScopedWaitObserver observer(progress);
     CAIRN_RETURN_IF_ERROR(build_->Finish());
-    for (cairn::IndexEntry& index : change_.added) index.built_at = build_->built_at();
+    for (cairn::IndexDefinition& index : change_.added) index.built_at = build_->built_at();
     return Status();
   }
   // The dictionary has the say now: the indexes are the table's or, when it could not be written,
@@ -125,7 +125,7 @@ class InPlaceChange final : public inplace_alter_handler_ctx {
   void Abandon() {
     if (change_.added.empty()) return;
     cairn::Engine* const engine = cairn::RunningEngine();
-    const std::vector<cairn::IndexEntry> added = std::exchange(change_.added, {});
+    const std::vector<cairn::IndexDefinition> added = std::exchange(change_.added, {});
     if (const auto build = std::exchange(change_.build, nullptr)) {
       engine->dictionary().AbandonBuild(build.get());
     } else {
@@ -158,9 +158,9 @@ cairn::IndexBuildSettings BuildSettings(THD* thd) {
   return settings;
 }
 
-void LogBegin(const std::vector<cairn::IndexEntry>& indexes) {
+void LogBegin(const std::vector<cairn::IndexDefinition>& indexes) {
   if (global_system_variables.log_warnings <= 2) return;
-  for (const cairn::IndexEntry& index : indexes) {
+  for (const cairn::IndexDefinition& index : indexes) {
     sql_print_information("RocksDB: Begin index creation (%u,%u)", index.id.column_family,
                           index.id.index_number);
   }
@@ -214,7 +214,7 @@ bool ha_rocksdb::prepare_inplace_alter_table(TABLE* altered_table, Alter_inplace
 // What the records of the indexes that stay say afterwards, where that is something else.
 void ha_rocksdb::ChangeIndexRecords(uint64_t ttl_seconds, uint32_t added_features,
                                     cairn::Dictionary::TableChange* change) const {
-  for (const cairn::IndexEntry& index : engine_table_->definition().indexes) {
+  for (const cairn::IndexDefinition& index : engine_table_->definition().indexes) {
     cairn::IndexInfo info = index.info;
     if (info.has_ttl_stamp) info.ttl_seconds = ttl_seconds;
     if (index.info.kind != cairn::IndexKind::kSecondary) info.features |= added_features;
@@ -242,7 +242,7 @@ int ha_rocksdb::ChangeAutoIncrement(const Alter_inplace_info& alter_info,
 int ha_rocksdb::BeginIndexes(const cairn::AlterRequest& request, const TABLE& altered_table,
                              const cairn::TableDescription& description, bool beside_writers,
                              cairn::Dictionary::TableChange* change) {
-  const cairn::IndexInfo& primary = engine_table_->primary().entry.info;
+  const cairn::IndexInfo& primary = engine_table_->primary().definition.info;
   std::vector<cairn::NewIndex> new_indexes;
   std::vector<cairn::IndexLayout> layouts;
   for (uint i = 0; i < altered_table.s->keys; ++i) {
@@ -252,7 +252,7 @@ int ha_rocksdb::BeginIndexes(const cairn::AlterRequest& request, const TABLE& al
       return error;
     }
     layouts.push_back(description.indexes[i]);
-    if (const auto info = change->infos.find(engine_table_->primary().entry.id);
+    if (const auto info = change->infos.find(engine_table_->primary().definition.id);
         info != change->infos.end() && primary.has_ttl_stamp) {
       new_indexes.back().ttl_seconds = info->second.ttl_seconds;
     }
@@ -272,7 +272,7 @@ int ha_rocksdb::BeginIndexes(const cairn::AlterRequest& request, const TABLE& al
     if (!begun.ok()) return cairn::HandlerError(begun.status());
     change->build = std::move(begun).value();
     for (const cairn::BuildingIndex& index : change->build->indexes()) {
-      change->added.push_back(index.entry);
+      change->added.push_back(index.definition);
     }
   }
   LogBegin(change->added);
@@ -283,8 +283,8 @@ int ha_rocksdb::BeginIndexes(const cairn::AlterRequest& request, const TABLE& al
 int ha_rocksdb::IndexesAfter(const cairn::AlterRequest& request, const TABLE& altered_table,
                              const cairn::TableDescription& description,
                              const cairn::Dictionary::TableChange& change,
-                             std::vector<cairn::IndexEntry>* indexes) const {
-  const std::vector<cairn::IndexEntry>& present = engine_table_->definition().indexes;
+                             std::vector<cairn::IndexDefinition>* indexes) const {
+  const std::vector<cairn::IndexDefinition>& present = engine_table_->definition().indexes;
   size_t next_added = 0;
   for (uint i = 0; i < altered_table.s->keys; ++i) {
     if (request.IsBuilt(i, description)) {
@@ -300,7 +300,7 @@ int ha_rocksdb::IndexesAfter(const cairn::AlterRequest& request, const TABLE& al
     indexes->push_back(present[position]);
   }
   if (engine_table_->has_hidden_key()) indexes->push_back(present.back());
-  for (cairn::IndexEntry& index : *indexes) {
+  for (cairn::IndexDefinition& index : *indexes) {
     if (const auto info = change.infos.find(index.id); info != change.infos.end()) {
       index.info = info->second;
     }

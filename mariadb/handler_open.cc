@@ -355,7 +355,7 @@ cairn::Transaction& ha_rocksdb::transaction() {
 int ha_rocksdb::optimize(THD*, HA_CHECK_OPT*) {
   for (const cairn::TableIndex& index : engine_table_->indexes()) {
     const Status compacted = cairn::RunningEngine()->database().maintenance().CompactIndex(
-        index.family(), index.entry.id.index_number);
+        index.family(), index.definition.id.index_number);
     if (!compacted.ok()) {
       return cairn::AdminError(ha_thd(), compacted.WithContext(index.codec->label()));
     }

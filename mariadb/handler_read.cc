@@ -232,7 +232,7 @@ ha_rows ha_rocksdb::CountFewRows(ha_rows estimate) {
   cairn::Transaction reader(&cairn::RunningEngine()->database());
   cairn::Transaction& session = transaction();
   if (!session.has_writes()) reader.Start(cairn::TransactionSettings());
-  cairn::OrderedIterator rows(engine_table_->primary().entry,
+  cairn::OrderedIterator rows(engine_table_->primary().definition,
                               session.has_writes() ? &session : &reader,
                               cairn::Transaction::View::kLatest);
   ha_rows count = 0;
@@ -606,7 +606,7 @@ int ha_rocksdb::rnd_pos(uchar* record, uchar* position) {
                                  ? ref_length
                                  : uint4korr(position + ref_length - kPositionLengthBytes);
     search_key_.clear();
-    cairn::AppendBigEndian(engine_table_->primary().entry.id.index_number, &search_key_);
+    cairn::AppendBigEndian(engine_table_->primary().definition.id.index_number, &search_key_);
     search_key_.append(reinterpret_cast<const char*>(position), key_bytes);
     return cursor_->ReadRow(search_key_, record);
   });

@@ -257,7 +257,7 @@ ha_rows ha_rocksdb::records_in_range(uint index, const key_range* min_key, const
     codec.EncodeSearchKey(range.key, cairn::CountParts(table->key_info[index], range.keypart_map),
                           bytes);
   };
-  const cairn::IndexRange whole(engine_index.family(), engine_index.entry.id.index_number);
+  const cairn::IndexRange whole(engine_index.family(), engine_index.definition.id.index_number);
   std::string first = whole.first();
   std::string end = whole.end();
   std::string prefix;

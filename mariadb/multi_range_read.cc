@@ -77,7 +77,7 @@ bool MultiRangeRead::EncodeBounds() {
   end_key_.clear();
   if (!HasStart(wanted)) {
     first_key_.clear();
-    AppendBigEndian(index_.table->index(index_.position).entry.id.index_number, &first_key_);
+    AppendBigEndian(index_.table->index(index_.position).definition.id.index_number, &first_key_);
   } else if (!Encode(wanted.start_key, &first_key_)) {
     return false;
   }

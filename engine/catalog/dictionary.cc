@@ -35,7 +35,7 @@ Status Dictionary::SaveStatistics() {
   if (changed.empty()) return Status();
   std::set<IndexId> existing;
   for (const auto& table : Tables()) {
-    for (const IndexEntry& index : table->indexes) existing.insert(index.id);
+    for (const IndexDefinition& index : table->indexes) existing.insert(index.id);
   }
   rocksdb::WriteBatch batch;
   for (const IndexStatistics& statistics : changed) {
@@ -173,9 +173,9 @@ Result<uint32_t> Dictionary::AllocateIndexNumbers(uint32_t count, Sync sync) {
   return last + 1;
 }
 
-Result<std::vector<IndexEntry>> Dictionary::MakeIndexes(const std::vector<NewIndex>& indexes,
-                                                        Sync sync) {
-  std::vector<IndexEntry> entries;
+Result<std::vector<IndexDefinition>> Dictionary::MakeIndexes(const std::vector<NewIndex>& indexes,
+                                                             Sync sync) {
+  std::vector<IndexDefinition> entries;
   for (const NewIndex& index : indexes) {
     if (index.format_version == kCairnFormatVersion && format() != DirectoryFormat::kCairn) {
       return Status(StatusCode::kNotSupported,
@@ -193,7 +193,7 @@ Result<std::vector<IndexEntry>> Dictionary::MakeIndexes(const std::vector<NewInd
       return Status(StatusCode::kQuarantined,
                     "the column family " + index.family_name + " cannot be used: " + bad->second);
     }
-    IndexEntry& entry = entries.emplace_back();
+    IndexDefinition& entry = entries.emplace_back();
     entry.id.column_family = family->id;
     entry.info.kind = index.kind;
     entry.info.format_version = index.format_version;
@@ -204,12 +204,12 @@ Result<std::vector<IndexEntry>> Dictionary::MakeIndexes(const std::vector<NewInd
   }
   CAIRN_ASSIGN_OR_RETURN(uint32_t index_number,
                          AllocateIndexNumbers(static_cast<uint32_t>(indexes.size()), sync));
-  for (IndexEntry& entry : entries) entry.id.index_number = index_number++;
+  for (IndexDefinition& entry : entries) entry.id.index_number = index_number++;
   return entries;
 }
 
 Result<std::map<uint32_t, uint32_t>> Dictionary::PutNewFamilies(
-    const std::vector<NewIndex>& indexes, const std::vector<IndexEntry>& entries,
+    const std::vector<NewIndex>& indexes, const std::vector<IndexDefinition>& entries,
     rocksdb::WriteBatch* batch) const {
   std::map<uint32_t, uint32_t> new_family_flags;
   for (size_t i = 0; i < indexes.size(); ++i) {
@@ -270,7 +270,7 @@ Result<std::shared_ptr<const TableDefinition>> Dictionary::CreateTable(
 Status Dictionary::PutTable(const TableDefinition& table, rocksdb::WriteBatch* batch) const {
   rocksdb::ColumnFamilyHandle* const system = database_->system_family().handle;
   std::vector<IndexId> ids;
-  for (const IndexEntry& index : table.indexes) {
+  for (const IndexDefinition& index : table.indexes) {
     ids.push_back(index.id);
     CAIRN_RETURN_IF_ERROR(FromRocksDb(batch->Put(
         system, IndexKey(DictionaryRecordType::kIndex, index.id), EncodeIndexInfo(index.info))));
@@ -285,7 +285,7 @@ Status Dictionary::PutTable(const TableDefinition& table, rocksdb::WriteBatch* b
 
 Status Dictionary::PutDropMarks(const TableDefinition& table, rocksdb::WriteBatch* batch) const {
   rocksdb::ColumnFamilyHandle* const system = database_->system_family().handle;
-  for (const IndexEntry& index : table.indexes) {
+  for (const IndexDefinition& index : table.indexes) {
     CAIRN_RETURN_IF_ERROR(FromRocksDb(batch->Put(
         system, IndexKey(DictionaryRecordType::kIndexDropOngoing, index.id), EncodeOngoingMark())));
     if (index.info.format_version == kCairnFormatVersion || index.info.features != 0) {
@@ -322,7 +322,7 @@ Status Dictionary::DropTables(const std::vector<std::string>& names) {
   }
   CAIRN_RETURN_IF_ERROR(Write(&batch));
   for (const auto& table : dropped) {
-    for (const IndexEntry& index : table->indexes) database_->dropped_indexes().Add(index.id);
+    for (const IndexDefinition& index : table->indexes) database_->dropped_indexes().Add(index.id);
   }
   {
     std::unique_lock lock(map_mutex_);
@@ -338,7 +338,7 @@ Status Dictionary::DropTables(const std::vector<std::string>& names) {
 Status Dictionary::DropQuarantined(const QuarantinedTable& table) {
   std::set<uint32_t> others;  // Index numbers that another table claims.
   for (const auto& other : Tables()) {
-    for (const IndexEntry& index : other->indexes) others.insert(index.id.index_number);
+    for (const IndexDefinition& index : other->indexes) others.insert(index.id.index_number);
   }
   for (const QuarantinedTable& other : QuarantinedTables()) {
     if (other.name == table.name) continue;
@@ -385,7 +385,7 @@ Status Dictionary::DropForgottenTable(const TableDefinition& table) {
   rocksdb::WriteBatch batch;
   CAIRN_RETURN_IF_ERROR(PutDropMarks(table, &batch));
   CAIRN_RETURN_IF_ERROR(Write(&batch, Sync::kNo));
-  for (const IndexEntry& index : table.indexes) database_->dropped_indexes().Add(index.id);
+  for (const IndexDefinition& index : table.indexes) database_->dropped_indexes().Add(index.id);
   return Status();
 }
 
@@ -414,7 +414,7 @@ Status Dictionary::TruncateTables(const std::vector<std::string>& names) {
     empty->counters->next_auto_increment = 1;
     empty->counters->largest_given_value = 0;
     empty->counters->next_hidden_key = 1;
-    for (IndexEntry& index : empty->indexes) {
+    for (IndexDefinition& index : empty->indexes) {
       index.id.index_number = index_number++;
       index.built_at = 0;
       // There are no rows of another layout.
@@ -430,7 +430,7 @@ Status Dictionary::TruncateTables(const std::vector<std::string>& names) {
   }
   CAIRN_RETURN_IF_ERROR(Write(&batch, sync));
   for (const auto& table : tables) {
-    for (const IndexEntry& index : table->indexes) database_->dropped_indexes().Add(index.id);
+    for (const IndexDefinition& index : table->indexes) database_->dropped_indexes().Add(index.id);
   }
   for (const auto& empty : emptied) {
     database_->expiry().Add(ExpiryRules(*empty));
@@ -445,7 +445,7 @@ Status Dictionary::TruncateTables(const std::vector<std::string>& names) {
 }
 
 std::string Dictionary::AutoIncrementKey(const TableDefinition& table) {
-  for (const IndexEntry& index : table.indexes) {
+  for (const IndexDefinition& index : table.indexes) {
     if (index.info.kind != IndexKind::kSecondary) {
       return IndexKey(DictionaryRecordType::kAutoIncrement, index.id);
     }

@@ -18,7 +18,7 @@
 
 #include "engine/base/status.h"
 #include "engine/catalog/index_build_state.h"
-#include "engine/catalog/index_entry.h"
+#include "engine/catalog/index_definition.h"
 #include "engine/catalog/row_count.h"
 #include "engine/codec/dictionary_record.h"
 #include "engine/store/database.h"
@@ -57,8 +57,8 @@ struct TableCounters {
 
 // Immutable but for the counters; shared by the dictionary and all who have the table open.
 struct TableDefinition {
-  std::string name;                 // "db.table[#P#part]", file-name encoded.
-  std::vector<IndexEntry> indexes;  // In the server's key order, a hidden primary key last.
+  std::string name;                      // "db.table[#P#part]", file-name encoded.
+  std::vector<IndexDefinition> indexes;  // In the server's key order, a hidden primary key last.
   std::shared_ptr<TableCounters> counters;
   bool temporary = false;
   // Indexes that are being built while others write; null: none.
@@ -150,10 +150,10 @@ class Dictionary {
   // Gives indexes that are to be added to tables their numbers, and marks them as not yet built: a
   // crash before ChangeTables() makes them part of a table has their entries removed at the next
   // start. Errors: as CreateTable.
-  Result<std::vector<IndexEntry>> BeginIndexes(const std::vector<NewIndex>& indexes);
+  Result<std::vector<IndexDefinition>> BeginIndexes(const std::vector<NewIndex>& indexes);
   // They will not be part of a table; their entries are removed behind. Writes nothing, and so
   // cannot fail.
-  void AbandonIndexes(const std::vector<IndexEntry>& begun);
+  void AbandonIndexes(const std::vector<IndexDefinition>& begun);
 
   // The same for indexes that are built while others write to a table, which from now on has the
   // build in its definition. `layouts` are theirs, in the same order. Nobody uses the table now.
@@ -173,7 +173,7 @@ class Dictionary {
     // already, or `added` ones of BeginIndexes(), which are built. The others are gone at once,
     // their entries are removed behind.
     std::vector<IndexId> indexes;
-    std::vector<IndexEntry> added{};
+    std::vector<IndexDefinition> added{};
     // What the records of indexes that stay say now; the others say what they did. Only ttl_seconds
     // and features may differ.
     std::map<IndexId, IndexInfo> infos{};
@@ -267,19 +267,19 @@ class Dictionary {
   Result<std::optional<std::string>> Read(std::string_view key) const;
   Result<uint32_t> AllocateIndexNumbers(uint32_t count, Sync sync);
   // Checks new indexes, finds or makes their families and gives them numbers.
-  Result<std::vector<IndexEntry>> MakeIndexes(const std::vector<NewIndex>& indexes, Sync sync);
+  Result<std::vector<IndexDefinition>> MakeIndexes(const std::vector<NewIndex>& indexes, Sync sync);
   // Adds the records of their column families that have none yet, and returns these families'
   // flags.
   Result<std::map<uint32_t, uint32_t>> PutNewFamilies(const std::vector<NewIndex>& indexes,
-                                                      const std::vector<IndexEntry>& entries,
+                                                      const std::vector<IndexDefinition>& entries,
                                                       rocksdb::WriteBatch* batch) const;
   // Adds the marks of the deltas of a build that ends with a change.
   Status PutDeltaDrops(const IndexBuildState& build, rocksdb::WriteBatch* batch) const;
   // It is written.
   void EndBuild(IndexBuildState* build) const;
   // The indexes that a change leaves a table or gives it. Errors: kInvalidArgument.
-  Result<std::vector<IndexEntry>> IndexesAfter(const TableChange& change,
-                                               const TableDefinition& table) const;
+  Result<std::vector<IndexDefinition>> IndexesAfter(const TableChange& change,
+                                                    const TableDefinition& table) const;
   // Adds the records of a changed table. `versions` by path: as they are stored now.
   Status PutChange(const TableChange& change, const TableDefinition& table,
                    const TableDefinition& changed, std::map<std::string, uint64_t>* versions,

@@ -21,7 +21,7 @@ Result<std::shared_ptr<IndexBuildState>> Dictionary::BeginBuild(
   }
   std::vector<NewIndex> with_deltas = indexes;
   with_deltas.insert(with_deltas.end(), indexes.begin(), indexes.end());
-  CAIRN_ASSIGN_OR_RETURN(const std::vector<IndexEntry> begun, BeginIndexes(with_deltas));
+  CAIRN_ASSIGN_OR_RETURN(const std::vector<IndexDefinition> begun, BeginIndexes(with_deltas));
   std::vector<BuildingIndex> building;
   for (size_t i = 0; i < indexes.size(); ++i) {
     building.push_back({begun[i], begun[indexes.size() + i], std::move(layouts[i])});

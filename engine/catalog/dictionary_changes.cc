@@ -11,12 +11,13 @@
 
 namespace cairn {
 
-Result<std::vector<IndexEntry>> Dictionary::BeginIndexes(const std::vector<NewIndex>& indexes) {
+Result<std::vector<IndexDefinition>> Dictionary::BeginIndexes(
+    const std::vector<NewIndex>& indexes) {
   std::lock_guard change(change_mutex_);
-  CAIRN_ASSIGN_OR_RETURN(std::vector<IndexEntry> begun, MakeIndexes(indexes, Sync::kYes));
+  CAIRN_ASSIGN_OR_RETURN(std::vector<IndexDefinition> begun, MakeIndexes(indexes, Sync::kYes));
   rocksdb::WriteBatch batch;
   CAIRN_ASSIGN_OR_RETURN(auto new_family_flags, PutNewFamilies(indexes, begun, &batch));
-  for (const IndexEntry& index : begun) {
+  for (const IndexDefinition& index : begun) {
     CAIRN_RETURN_IF_ERROR(FromRocksDb(batch.Put(
         database_->system_family().handle,
         IndexKey(DictionaryRecordType::kIndexCreateOngoing, index.id), EncodeOngoingMark())));
@@ -26,18 +27,18 @@ Result<std::vector<IndexEntry>> Dictionary::BeginIndexes(const std::vector<NewIn
   return begun;
 }
 
-void Dictionary::AbandonIndexes(const std::vector<IndexEntry>& begun) {
+void Dictionary::AbandonIndexes(const std::vector<IndexDefinition>& begun) {
   std::lock_guard change(change_mutex_);
-  for (const IndexEntry& index : begun) database_->dropped_indexes().Add(index.id);
+  for (const IndexDefinition& index : begun) database_->dropped_indexes().Add(index.id);
 }
 
-Result<std::vector<IndexEntry>> Dictionary::IndexesAfter(const TableChange& change,
-                                                         const TableDefinition& table) const {
-  std::vector<IndexEntry> indexes;
+Result<std::vector<IndexDefinition>> Dictionary::IndexesAfter(const TableChange& change,
+                                                              const TableDefinition& table) const {
+  std::vector<IndexDefinition> indexes;
   for (const IndexId id : change.indexes) {
-    const IndexEntry* found = nullptr;
+    const IndexDefinition* found = nullptr;
     for (const auto* candidates : {&table.indexes, &change.added}) {
-      for (const IndexEntry& index : *candidates) {
+      for (const IndexDefinition& index : *candidates) {
         if (index.id == id) found = &index;
       }
     }
@@ -45,7 +46,7 @@ Result<std::vector<IndexEntry>> Dictionary::IndexesAfter(const TableChange& chan
       return Status(StatusCode::kInvalidArgument,
                     "table " + table.name + " has no index " + std::to_string(id.index_number));
     }
-    IndexEntry& index = indexes.emplace_back(*found);
+    IndexDefinition& index = indexes.emplace_back(*found);
     if (const auto info = change.infos.find(id); info != change.infos.end()) {
       index.info.ttl_seconds = info->second.ttl_seconds;
       index.info.features = info->second.features;
@@ -87,11 +88,11 @@ Status Dictionary::PutChange(const TableChange& change, const TableDefinition& t
                              rocksdb::WriteBatch* batch) const {
   rocksdb::ColumnFamilyHandle* const system = database_->system_family().handle;
   CAIRN_RETURN_IF_ERROR(PutTable(changed, batch));
-  for (const IndexEntry& index : change.added) {
+  for (const IndexDefinition& index : change.added) {
     CAIRN_RETURN_IF_ERROR(FromRocksDb(
         batch->Delete(system, IndexKey(DictionaryRecordType::kIndexCreateOngoing, index.id))));
   }
-  for (const IndexEntry& index : changed.indexes) {
+  for (const IndexDefinition& index : changed.indexes) {
     if (change.history == nullptr || index.history != change.history) continue;
     CAIRN_RETURN_IF_ERROR(
         FromRocksDb(batch->Put(system, IndexKey(DictionaryRecordType::kLayoutHistory, index.id),
@@ -136,7 +137,7 @@ Status Dictionary::ChangeTables(const std::vector<TableChange>& changes) {
       changed->build = nullptr;
       CAIRN_RETURN_IF_ERROR(PutDeltaDrops(*table_change.build, &batch));
     }
-    for (const IndexEntry& index : table->indexes) {
+    for (const IndexDefinition& index : table->indexes) {
       if (std::find(table_change.indexes.begin(), table_change.indexes.end(), index.id) ==
           table_change.indexes.end()) {
         dropped.indexes.push_back(index);
@@ -151,7 +152,7 @@ Status Dictionary::ChangeTables(const std::vector<TableChange>& changes) {
   }
   CAIRN_RETURN_IF_ERROR(PutDropMarks(dropped, &batch));
   CAIRN_RETURN_IF_ERROR(Write(&batch));
-  for (const IndexEntry& index : dropped.indexes) database_->dropped_indexes().Add(index.id);
+  for (const IndexDefinition& index : dropped.indexes) database_->dropped_indexes().Add(index.id);
   for (size_t i = 0; i < changes.size(); ++i) {
     database_->expiry().Add(ExpiryRules(*changed_tables[i]));
     if (changes[i].redefines) {

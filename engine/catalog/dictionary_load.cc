@@ -338,7 +338,8 @@ class Dictionary::Loader {
       if (!problem.empty()) return Quarantine(entry.name, entry.ids, Describe(id) + problem);
       const IndexInfo& info = indexes_.at(id);
       primary_keys += info.kind != IndexKind::kSecondary;
-      table->indexes.push_back(IndexEntry{id, info, database_.families().Find(id.column_family)});
+      table->indexes.push_back(
+          IndexDefinition{id, info, database_.families().Find(id.column_family)});
       if (const auto history = histories_.find(id); history != histories_.end()) {
         table->indexes.back().history = history->second;
       }

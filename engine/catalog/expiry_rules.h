@@ -8,7 +8,7 @@ namespace cairn {
 
 inline Expiry::Rules ExpiryRules(const TableDefinition& table) {
   Expiry::Rules rules;
-  for (const IndexEntry& index : table.indexes) {
+  for (const IndexDefinition& index : table.indexes) {
     if (!index.info.has_ttl_stamp || index.info.ttl_seconds == 0) continue;
     rules.emplace(index.id, Expiry::Rule{index.info.ttl_seconds, index.info.kind});
   }

@@ -33,7 +33,7 @@ void IndexBuildState::Abandon(DroppedIndexes* dropped) {
 void IndexBuildState::DropIfUnused(DroppedIndexes* dropped) {
   if (phase() != Phase::kAbandoned || open_transactions() != 0 || dropped_.exchange(true)) return;
   for (const BuildingIndex& index : indexes_) {
-    dropped->Add(index.entry.id);
+    dropped->Add(index.definition.id);
     dropped->Add(index.delta.id);
   }
 }

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/catalog/index_entry.h"
+#include "engine/catalog/index_definition.h"
 #include "engine/codec/table_layout.h"
 #include "engine/metrics/index_builds.h"
 #include "engine/sst/dropped_indexes.h"
@@ -19,9 +19,9 @@
 namespace cairn {
 
 struct BuildingIndex {
-  IndexEntry entry;    // As the table will have it.
-  IndexEntry delta;    // In the same family.
-  IndexLayout layout;  // Its columns are those of the table as it is.
+  IndexDefinition definition;  // As the table will have it.
+  IndexDefinition delta;       // In the same family.
+  IndexLayout layout;          // Its columns are those of the table as it is.
 };
 
 // Thread-safe. All indexes that one statement builds in one table.

@@ -37,7 +37,7 @@ TableFigures TableFigureReader::Read(const TableDefinition& table) {
   TableFigures figures;
   int64_t rows = 0;
   int64_t analysed_us = table.counters->analysed_us.load(std::memory_order_relaxed);
-  for (const IndexEntry& index : table.indexes) {
+  for (const IndexDefinition& index : table.indexes) {
     const IndexRange range(*index.family, index.id.index_number);
     uint64_t memtable_entries = 0;
     uint64_t memtable_bytes = 0;

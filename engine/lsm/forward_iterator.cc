@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "engine/lsm/comparator.h"
-#include "engine/lsm/file_scan.h"
 #include "engine/lsm/key_order.h"
+#include "engine/lsm/level_iterator.h"
 #include "engine/lsm/memtable_tree.h"
 #include "engine/lsm/read_options.h"
 #include "engine/lsm/rocksdb_internals.h"
@@ -78,7 +78,7 @@ class ForwardIterator final : public rocksdb::Iterator {
   }
   void MakeSources();
   void AddFiles(Runs* runs);
-  rocksdb::InternalIterator* NewFileScan(const FileRun& run);
+  rocksdb::InternalIterator* NewLevelIterator(const FileRun& run);
   rocksdb::Iterator* General();
   void GoOnWithGeneral(const Slice& key);
   void SetInternalKey(const Slice& user_key, SequenceNumber sequence, rocksdb::ValueType type);
@@ -109,10 +109,10 @@ class ForwardIterator final : public rocksdb::Iterator {
       false;  // It has further versions that nothing tells to be behind the end.
   std::unique_ptr<rocksdb::Iterator> general_;  // In the place of the sources once it is there.
   rocksdb::Status status_;
-  Slice user_key_;          // Of the current entry, where its source has it.
-  Slice value_;             // Likewise.
+  Slice user_key_;                        // Of the current entry, where its source has it.
+  Slice value_;                           // Likewise.
   mutable rocksdb::WideColumns columns_;  // The value, as RocksDB shows it.
-  std::string passed_key_;  // Whose further versions are passed over.
+  std::string passed_key_;                // Whose further versions are passed over.
   std::string target_;
   Counts counts_;
   uint64_t level_zero_files_ = 0;  // Beside other data that the bounds meet.
@@ -199,9 +199,9 @@ void ForwardIterator::MakeSources() {
                                     RunMerge(*order_, runs));
 }
 
-rocksdb::InternalIterator* ForwardIterator::NewFileScan(const FileRun& run) {
-  return new (arena_.AllocateAligned(sizeof(FileScan)))
-      FileScan(family_->cfd(), *version_, options_, *order_, run);
+rocksdb::InternalIterator* ForwardIterator::NewLevelIterator(const FileRun& run) {
+  return new (arena_.AllocateAligned(sizeof(LevelIterator)))
+      LevelIterator(family_->cfd(), *version_, options_, *order_, run);
 }
 
 // Adds the files that have keys between the bounds, which stay as they are for as long as this
@@ -222,7 +222,8 @@ void ForwardIterator::AddFiles(Runs* runs) {
     if (level == 0) {
       for (size_t i = 0; i < files.num_files; ++i) {
         if (ends_before(files.files[i]) || !begins_before_end(files.files[i])) continue;
-        runs->push_back(NewFileScan({.files = &files, .first = i, .end = i + 1, .level = level}));
+        runs->push_back(
+            NewLevelIterator({.files = &files, .first = i, .end = i + 1, .level = level}));
         ++files_of_level_zero;
       }
       continue;
@@ -232,10 +233,10 @@ void ForwardIterator::AddFiles(Runs* runs) {
     const auto* const first = std::partition_point(begin, behind_last, ends_before);
     const auto* const end = std::partition_point(first, behind_last, begins_before_end);
     if (first == end) continue;
-    runs->push_back(NewFileScan({.files = &files,
-                                 .first = static_cast<size_t>(first - begin),
-                                 .end = static_cast<size_t>(end - begin),
-                                 .level = level}));
+    runs->push_back(NewLevelIterator({.files = &files,
+                                      .first = static_cast<size_t>(first - begin),
+                                      .end = static_cast<size_t>(end - begin),
+                                      .level = level}));
   }
   level_zero_files_ = runs->size() > 1 ? files_of_level_zero : 0;
 }

@@ -8,7 +8,7 @@
 // entry), it puts RocksDB's own in its place, over the same versions.
 //
 // Between bounds, of an index for example, it takes those files alone that have keys between them,
-// and goes through these by itself where their blocks are in the cache (file_scan.h).
+// and goes through these by itself where their blocks are in the cache (level_iterator.h).
 //
 // The active memtable is kept apart from what is older. It is where the versions of a row pile up
 // until the next flush: they are passed by a search in it alone, which is one step in a tree

@@ -9,14 +9,14 @@
 #include <utility>
 #include <vector>
 
-#include "engine/lsm/block_look_ahead.h"
+#include "engine/lsm/block_prefetch.h"
 #include "engine/lsm/block_search.h"
 #include "engine/lsm/cached_block.h"
 #include "engine/lsm/comparator.h"
+#include "engine/lsm/pinned_table.h"
 #include "engine/lsm/point_table.h"
 #include "engine/lsm/read_options.h"
 #include "engine/lsm/rocksdb_internals.h"
-#include "engine/lsm/table_hold.h"
 #include "engine/lsm/ticker.h"
 #include "rocksdb/perf_level.h"
 #include "rocksdb/statistics.h"
@@ -54,7 +54,7 @@ void Publish(const Counts& counts, Ticker* ticker) {
 // A file's parts, each from the first key on that needs it.
 struct OpenFile {
   const rocksdb::FileMetaData* file = nullptr;
-  TableHold hold;
+  PinnedTable hold;
   const PointTable* table = nullptr;
   const rocksdb::ParsedFullFilterBlock* filter = nullptr;
   const rocksdb::Block* index = nullptr;

@@ -5,15 +5,15 @@
 #include <optional>
 #include <string_view>
 
-#include "engine/lsm/block_look_ahead.h"
+#include "engine/lsm/block_prefetch.h"
 #include "engine/lsm/block_search.h"
 #include "engine/lsm/cached_block.h"
 #include "engine/lsm/comparator.h"
 #include "engine/lsm/key_order.h"
+#include "engine/lsm/pinned_table.h"
 #include "engine/lsm/point_table.h"
 #include "engine/lsm/rocksdb_internals.h"
 #include "engine/lsm/rocksdb_status.h"
-#include "engine/lsm/table_hold.h"
 #include "engine/lsm/ticker.h"
 #include "rocksdb/perf_level.h"
 
@@ -100,7 +100,7 @@ std::optional<uint64_t> Measure::BytesInFile(const rocksdb::FdWithKeyRange& file
   const bool ends_inside = IsBefore(file.largest_key, limit_);
   if (begins_inside && ends_inside) return file.fd.GetFileSize();
 
-  TableHold hold;
+  PinnedTable hold;
   if (!hold.Open(family_, *version_, rocksdb::ReadOptions(), rocksdb::Env::IOActivity::kUnknown,
                  *file.file_metadata, level)) {
     return std::nullopt;

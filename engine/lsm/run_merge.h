@@ -18,7 +18,7 @@
 namespace cairn::lsm {
 
 // Of the methods that move, Seek() and the two that go to the next entry are all that may be
-// called, as of FileScan.
+// called, as of LevelIterator.
 class RunMerge final : public rocksdb::InternalIterator {
  public:
   // Keys of all runs are in that order, their versions from the newest to the oldest. The runs lie

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/lsm/block_look_ahead.h"
+#include "engine/lsm/block_prefetch.h"
 #include "engine/lsm/comparator.h"
 #include "engine/lsm/mapped_memtables.h"
 #include "engine/lsm/memtable_tree.h"
@@ -124,7 +124,7 @@ rocksdb::ColumnFamilyOptions ColumnFamilyOptionSource::For(std::string_view name
   options.merge_operator = name == kSystemColumnFamily ? MakeAutoIncrementMerge() : nullptr;
   options.compaction_filter_factory = filter_factory_;
   options.table_properties_collector_factories = collector_factories_;
-  options.table_factory = lsm::LookAheadInBlocks(options.table_factory);
+  options.table_factory = lsm::WithBlockPrefetch(options.table_factory);
   if (options.memtable_factory == unchosen_memtables_) lsm::UseMemtableTrees(&options);
   lsm::MapMemtables(&options);
   return options;

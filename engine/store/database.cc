@@ -159,9 +159,9 @@ constexpr long kZfs = 0x2FC12FC1;  // What statfs() gives for it.
 // for piece by piece, it can be rested for. On ZFS RocksDB would sync the file for each piece, and
 // with wal_bytes_per_sync commits would wait for pieces of the log.
 void SettlePace(DatabaseOptions* options) {
-  if (options->db.rate_limiter != nullptr) options->pace = nullptr;
-  if (options->pace == nullptr) return;
-  options->db.rate_limiter = options->pace;
+  if (options->db.rate_limiter != nullptr) options->throttle = nullptr;
+  if (options->throttle == nullptr) return;
+  options->db.rate_limiter = options->throttle;
   if (options->db.bytes_per_sync != 0) return;
   options->db.bytes_per_sync = 1 << 20;
   struct statfs file_system {};
@@ -183,7 +183,7 @@ SharedWithRocksDb MakeShared(const DatabaseOptions& options, Log* log) {
   shared.expiry->SetHides(options.hide_expired_rows);
   shared.key_layouts = std::make_shared<KeyLayouts>();
   shared.file_statistics = std::make_shared<FileStatistics>(shared.key_layouts, log);
-  shared.write_stalls = std::make_shared<WriteStalls>(ClockOf(options), options.pace);
+  shared.write_stalls = std::make_shared<WriteStalls>(ClockOf(options), options.throttle);
   shared.damaged_files = std::make_shared<DamagedFiles>();
   shared.log_failure = std::make_shared<LogFailure>();
   if (options.transaction.write_policy == rocksdb::TxnDBWritePolicy::WRITE_PREPARED) {
@@ -203,7 +203,7 @@ void Listen(const SharedWithRocksDb& shared, DatabaseOptions* options, Log* log)
   listeners.push_back(MakeDamageListener(shared.damaged_files, ClockOf(*options), log));
   listeners.push_back(MakeStatisticsListener(shared.file_statistics));
   listeners.push_back(MakeStallListener(shared.write_stalls));
-  listeners.push_back(MakeBackgroundErrorListener(log, options->pace));
+  listeners.push_back(MakeBackgroundErrorListener(log, options->throttle));
   listeners.push_back(MakeLogFailureListener(shared.log_failure));
   if (shared.ingested_files != nullptr) {
     listeners.push_back(lsm::MakeIngestionListener(shared.ingested_files));
@@ -227,7 +227,7 @@ Database::Database(std::unique_ptr<rocksdb::Env> env, DatabaseOptions options,
                     .file_statistics = shared_.file_statistics.get(),
                     .write_stalls = shared_.write_stalls.get(),
                     .log_failure = shared_.log_failure.get(),
-                    .pace = options_.pace.get(),
+                    .throttle = options_.throttle.get(),
                     .log = log}) {}
 
 Result<std::unique_ptr<Database>> Database::Open(DatabaseOptions options, Log* log) {
@@ -366,7 +366,7 @@ Status Database::MakeCommitsDurable() {
 
 Status Database::Close() {
   if (db_ == nullptr) return Status();
-  const IoPace::Haste haste(pace());
+  const CompactionThrottle::Haste haste(throttle());
   rocksdb::CancelAllBackgroundWork(db_.get(), /*wait=*/true);
   shared_.expiry->Bind(nullptr);
   shared_.write_stalls->Bind(nullptr);

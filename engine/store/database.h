@@ -28,8 +28,8 @@
 #include "engine/sst/statistics_collector.h"
 #include "engine/store/column_families.h"
 #include "engine/store/column_family_options.h"
+#include "engine/store/compaction_throttle.h"
 #include "engine/store/damaged_files.h"
-#include "engine/store/io_pace.h"
 #include "engine/store/log_failure.h"
 #include "engine/store/maintenance.h"
 #include "engine/store/prepared_indexes.h"
@@ -54,7 +54,8 @@ struct DatabaseOptions {
   bool hide_expired_rows = true;       // rocksdb_enable_ttl_read_filtering
   bool collect_statistics = true;      // rocksdb_collect_sst_properties
   uint64_t bypass_memtable_bytes = 0;  // cairn_bypass_memtable_bytes; 0: no commit does.
-  std::shared_ptr<IoPace> pace;  // Of compactions, where db.rate_limiter is not set; null: none.
+  std::shared_ptr<CompactionThrottle>
+      throttle;  // Of compactions, where db.rate_limiter is not set; null: none.
   std::shared_ptr<CollectorControl> collector = std::make_shared<CollectorControl>();
 };
 
@@ -126,8 +127,8 @@ class Database {
   const IndexBuildList& index_builds() const { return index_builds_; }
   const DamagedFiles& damaged_files() const { return *shared_.damaged_files; }
   WriteStalls& write_stalls() const { return *shared_.write_stalls; }
-  // Null: compactions have no pace of their own.
-  IoPace* pace() const { return options_.pace.get(); }
+  // Null: compactions have no throttle of their own.
+  CompactionThrottle* throttle() const { return options_.throttle.get(); }
   MemoryAccounts& memory_accounts() const { return memory_accounts_; }
   // Seconds since the epoch, by the clock that dates snapshots.
   uint64_t NowSeconds() const { return cairn::NowSeconds(db_.get()); }

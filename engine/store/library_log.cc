@@ -108,13 +108,13 @@ std::string_view Describe(rocksdb::BackgroundErrorReason reason) {
 
 class BackgroundErrorListener final : public rocksdb::EventListener {
  public:
-  BackgroundErrorListener(Log* log, std::shared_ptr<IoPace> pace)
-      : log_(log), pace_(std::move(pace)) {}
+  BackgroundErrorListener(Log* log, std::shared_ptr<CompactionThrottle> throttle)
+      : log_(log), throttle_(std::move(throttle)) {}
   const char* Name() const override { return "CairnBackgroundErrorListener"; }
 
   void OnBackgroundError(rocksdb::BackgroundErrorReason reason, rocksdb::Status* error) override {
     if (error->ok()) return;  // Taken back by damaged_files.h.
-    if (pace_ != nullptr) pace_->SetFailing(true);
+    if (throttle_ != nullptr) throttle_->SetFailing(true);
     log_->Write(Severity::kError,
                 "Error detected in background, Status Code: " + std::to_string(error->code()) +
                     ", Status: " + error->ToString());
@@ -126,7 +126,7 @@ class BackgroundErrorListener final : public rocksdb::EventListener {
   void OnErrorRecoveryEnd(const rocksdb::BackgroundErrorRecoveryInfo& info) override {
     info.old_bg_error.PermitUncheckedError();
     if (info.new_bg_error.ok()) {
-      if (pace_ != nullptr) pace_->SetFailing(false);
+      if (throttle_ != nullptr) throttle_->SetFailing(false);
       log_->Write(Severity::kNote,
                   "writes go on after the error in background: " + info.old_bg_error.ToString());
     }
@@ -134,7 +134,7 @@ class BackgroundErrorListener final : public rocksdb::EventListener {
 
  private:
   Log* const log_;
-  const std::shared_ptr<IoPace> pace_;
+  const std::shared_ptr<CompactionThrottle> throttle_;
 };
 
 }  // namespace
@@ -144,9 +144,9 @@ std::shared_ptr<rocksdb::Logger> MakeLibraryLog(std::shared_ptr<rocksdb::Logger>
   return std::make_shared<LibraryLog>(std::move(file), log, copied);
 }
 
-std::shared_ptr<rocksdb::EventListener> MakeBackgroundErrorListener(Log* log,
-                                                                    std::shared_ptr<IoPace> pace) {
-  return std::make_shared<BackgroundErrorListener>(log, std::move(pace));
+std::shared_ptr<rocksdb::EventListener> MakeBackgroundErrorListener(
+    Log* log, std::shared_ptr<CompactionThrottle> throttle) {
+  return std::make_shared<BackgroundErrorListener>(log, std::move(throttle));
 }
 
 }  // namespace cairn

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "engine/base/log.h"
-#include "engine/store/io_pace.h"
+#include "engine/store/compaction_throttle.h"
 #include "rocksdb/env.h"
 #include "rocksdb/listener.h"
 
@@ -17,8 +17,8 @@ std::shared_ptr<rocksdb::Logger> MakeLibraryLog(std::shared_ptr<rocksdb::Logger>
                                                 rocksdb::InfoLogLevel copied);
 
 // Errors of flushes, compactions and the log of writes, after which RocksDB takes no writes, and
-// that it does again. `pace`, if there is one, learns of them too.
+// that it does again. `throttle`, if there is one, learns of them too.
 std::shared_ptr<rocksdb::EventListener> MakeBackgroundErrorListener(
-    Log* log, std::shared_ptr<IoPace> pace = nullptr);
+    Log* log, std::shared_ptr<CompactionThrottle> throttle = nullptr);
 
 }  // namespace cairn

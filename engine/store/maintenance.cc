@@ -22,7 +22,7 @@ Status Maintenance::FlushMemtables() {
 }
 
 Status Maintenance::PauseBackgroundWork() {
-  const IoPace::Haste haste(parts_.pace);
+  const CompactionThrottle::Haste haste(parts_.throttle);
   pause_wanted_ = true;
   std::lock_guard lock(merge_mutex_);
   pause_wanted_ = false;
@@ -33,7 +33,7 @@ Status Maintenance::PauseBackgroundWork() {
 }
 
 Status Maintenance::ContinueBackgroundWork() {
-  const IoPace::Haste haste(parts_.pace);
+  const CompactionThrottle::Haste haste(parts_.throttle);
   std::lock_guard lock(merge_mutex_);
   if (!background_work_paused_) return Status();
   CAIRN_RETURN_IF_ERROR(FromRocksDb(db_->ContinueBackgroundWork()));
@@ -42,14 +42,14 @@ Status Maintenance::ContinueBackgroundWork() {
 }
 
 void Maintenance::AbortCompactions() {
-  const IoPace::Haste haste(parts_.pace);
+  const CompactionThrottle::Haste haste(parts_.throttle);
   db_->AbortAllCompactions();
 }
 
 void Maintenance::ResumeCompactions() { db_->ResumeAllCompactions(); }
 
 Status Maintenance::Compact(const ColumnFamily& family, uint32_t threads) {
-  const IoPace::Haste haste(parts_.pace);
+  const CompactionThrottle::Haste haste(parts_.throttle);
   rocksdb::CompactRangeOptions options;
   options.max_subcompactions = threads;
   options.bottommost_level_compaction = rocksdb::BottommostLevelCompaction::kForceOptimized;
@@ -67,7 +67,7 @@ Status Maintenance::Compact(const ColumnFamily& family, uint32_t threads) {
 
 Status Maintenance::CompactIndex(const ColumnFamily& family, uint32_t index_number,
                                  std::atomic<bool>* cancel) {
-  const IoPace::Haste haste(cancel == nullptr ? parts_.pace : nullptr);
+  const CompactionThrottle::Haste haste(cancel == nullptr ? parts_.throttle : nullptr);
   const IndexRange range(family, index_number);
   rocksdb::CompactRangeOptions options;
   options.exclusive_manual_compaction = false;
@@ -83,7 +83,7 @@ void Maintenance::NoteMerged(const ColumnFamily& family) {
 }
 
 Status Maintenance::CompactLevelZero() {
-  const IoPace::Haste haste(parts_.pace);
+  const CompactionThrottle::Haste haste(parts_.throttle);
   std::lock_guard lock(merge_mutex_);  // A merge for reads may leave its file in level 0.
   for (const ColumnFamily* family : parts_.families->All()) {
     rocksdb::ColumnFamilyMetaData metadata;

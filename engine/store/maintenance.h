@@ -12,7 +12,7 @@
 #include "engine/sst/file_statistics.h"
 #include "engine/store/backup_checkpoint.h"
 #include "engine/store/column_families.h"
-#include "engine/store/io_pace.h"
+#include "engine/store/compaction_throttle.h"
 #include "engine/store/log_failure.h"
 #include "engine/store/write_stalls.h"
 #include "rocksdb/db.h"
@@ -31,7 +31,7 @@ class Maintenance {
     FileStatistics* file_statistics = nullptr;
     WriteStalls* write_stalls = nullptr;
     const LogFailure* log_failure = nullptr;
-    IoPace* pace = nullptr;  // Null: compactions have no pace of their own.
+    CompactionThrottle* throttle = nullptr;  // Null: compactions have no throttle of their own.
     Log* log = nullptr;
   };
 

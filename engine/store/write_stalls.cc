@@ -153,10 +153,10 @@ void WriteStalls::LookLocked(const std::string& name, Family* family) {
   const rocksdb::Options options = db_->GetOptions(family->handle);
   const StallState state = ReadState(family->handle);
   const std::optional<WriteStall> now_holds = FindStall(options, state);
-  if (pace_ != nullptr) {
-    pace_->SetBacklog(family->handle->GetID(), now_holds.has_value()
-                                                   ? IoPace::kMostBacklog
-                                                   : Backlog(options, state.level_zero_files));
+  if (throttle_ != nullptr) {
+    throttle_->SetBacklog(family->handle->GetID(), now_holds.has_value()
+                                                       ? CompactionThrottle::kMostBacklog
+                                                       : Backlog(options, state.level_zero_files));
   }
   const int64_t now = now_us_();
   const auto is = [](const std::optional<WriteStall>& stall, size_t kind, size_t cause) {

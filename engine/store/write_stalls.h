@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/store/io_pace.h"
+#include "engine/store/compaction_throttle.h"
 #include "rocksdb/db.h"
 #include "rocksdb/listener.h"
 
@@ -61,9 +61,10 @@ class WriteStalls {
   static constexpr size_t kRemembered = 1000;  // and the oldest ones beyond these.
 
   // `now_us`: microseconds since the epoch.
-  // `pace`, if there is one, learns of files that wait to be merged.
-  explicit WriteStalls(std::function<int64_t()> now_us, std::shared_ptr<IoPace> pace = nullptr)
-      : now_us_(std::move(now_us)), pace_(std::move(pace)) {}
+  // `throttle`, if there is one, learns of files that wait to be merged.
+  explicit WriteStalls(std::function<int64_t()> now_us,
+                       std::shared_ptr<CompactionThrottle> throttle = nullptr)
+      : now_us_(std::move(now_us)), throttle_(std::move(throttle)) {}
 
   // Nothing is looked at before the first call, and after one with null.
   void Bind(rocksdb::DB* db);
@@ -96,7 +97,7 @@ class WriteStalls {
   void Remember(WriteStall stall, int64_t now_us);
 
   const std::function<int64_t()> now_us_;
-  const std::shared_ptr<IoPace> pace_;
+  const std::shared_ptr<CompactionThrottle> throttle_;
   std::mutex mutex_;
   rocksdb::DB* db_ = nullptr;
   std::map<std::string, Family, std::less<>> families_;

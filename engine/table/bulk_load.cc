@@ -33,8 +33,8 @@ BulkLoad::Index& BulkLoad::IndexAt(uint32_t position) {
   index.files =
       std::make_unique<SortedFiles>(database_, table_index.family(), name, settings_.trace);
   if (position != table_->primary_position() || settings_.sort_rows) {
-    index.sorter = MakeSorter(database_, table_index.family(), table_index.entry.id.index_number,
-                              settings_.sort);
+    index.sorter = MakeSorter(database_, table_index.family(),
+                              table_index.definition.id.index_number, settings_.sort);
   }
   return index;
 }

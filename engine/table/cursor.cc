@@ -19,7 +19,7 @@ Status Cursor::Open(Transaction* transaction, const CursorAccess& access) {
     transaction->LockRows();
   const bool waits = !access.skip_locked && !access.refuse_waits;
   if (access.lock.has_value() && waits && transaction->LocksRanges()) {
-    guard_.Begin(transaction, &current_index().entry, *access.lock);
+    guard_.Begin(transaction, &current_index().definition, *access.lock);
     // Filters pass over entries, and a guard is made of what is passed.
     access_.ask_prefix_filters = false;
   }
@@ -42,7 +42,7 @@ Status Cursor::CheckDefinition() const {
 }
 
 Status Cursor::ChangeColumns(const ColumnSet* columns) {
-  LeaveAhead();
+  LeavePrefetched();
   access_.columns = columns;
   return plans_.Bind(access_);
 }
@@ -50,7 +50,7 @@ Status Cursor::ChangeColumns(const ColumnSet* columns) {
 void Cursor::Close() {
   position_.Close();
   transaction_ = nullptr;
-  ahead_.Forget();
+  prefetched_.Forget();
   row_value_.Reset();
   has_primary_key_ = row_locked_ = scan_ended_ = false;
   moved_.Reset();
@@ -61,8 +61,8 @@ void Cursor::Close() {
 void Cursor::Suspend() {
   if (is_suspended()) return;
   if (is_open()) {
-    if (ahead_.active()) {
-      position_.SuspendOn(ahead_.entry());
+    if (prefetched_.active()) {
+      position_.SuspendOn(prefetched_.entry());
     } else if (!position_.Suspend() && has_primary_key_ && is_primary()) {
       position_.SuspendOn(primary_key_);  // The row was read by its key, or looked for.
     }
@@ -121,7 +121,7 @@ Status Cursor::AsEndOfRange(Status status) const {
 void Cursor::BeginFetch(Direction direction) {
   has_primary_key_ = row_locked_ = false;
   position_.BeginMove(direction);
-  ahead_.Forget();
+  prefetched_.Forget();
 }
 
 // Fills the record from the iterator's entry or the first suitable one behind it. kNotFound: none
@@ -412,7 +412,7 @@ Status Cursor::SeekTo(std::string_view prefix, Start start, const ReadRange& ran
 
 Status Cursor::ReadFirst(uint8_t* record, const ReadRange& range) {
   std::string index;
-  AppendBigEndian(current_index().entry.id.index_number, &index);
+  AppendBigEndian(current_index().definition.id.index_number, &index);
   position_.Confine(index, /*ends_there=*/true);
   range_end_.assign(range.end);
   BeginRead(index, Start::kAtOrAfter, range);
@@ -422,7 +422,7 @@ Status Cursor::ReadFirst(uint8_t* record, const ReadRange& range) {
 }
 
 Status Cursor::ReadLast(uint8_t* record) {
-  const IndexRange index(current_index().family(), current_index().entry.id.index_number);
+  const IndexRange index(current_index().family(), current_index().definition.id.index_number);
   range_end_.clear();
   moved_.EndRange();
   CAIRN_RETURN_IF_ERROR(GuardRead(index.end(), Start::kBefore));
@@ -432,8 +432,9 @@ Status Cursor::ReadLast(uint8_t* record) {
 
 Status Cursor::MoveForward(bool exact, uint8_t* record) {
   moved_.MoveOn(exact);
-  if (ahead_.active() && exact != ahead_.exact()) LeaveAhead();
-  if (ahead_.active() || (OnlyWalks() && MayReadAhead())) return MoveAhead(exact, record);
+  if (prefetched_.active() && exact != prefetched_.exact()) LeavePrefetched();
+  if (prefetched_.active() || (OnlyWalks() && MayPrefetch()))
+    return MoveToPrefetched(exact, record);
   if (OnlyWalks()) return WalkForward(exact, record);
   position_.SuspendIfStuck(Direction::kForward);
   if (is_suspended()) {
@@ -449,7 +450,7 @@ Status Cursor::MoveForward(bool exact, uint8_t* record) {
 }
 
 Status Cursor::MoveBackward(bool exact, uint8_t* record) {
-  LeaveAhead();
+  LeavePrefetched();
   moved_.EndRange();
   position_.SuspendIfStuck(Direction::kBackward);
   if (is_suspended()) {
@@ -487,7 +488,7 @@ void Cursor::BeginSingleRow(std::string_view primary_key) {
 
 Status Cursor::ReadRow(std::string_view primary_key, uint8_t* record) {
   BeginSingleRow(primary_key);
-  ahead_.Forget();
+  prefetched_.Forget();
   Status fetched = FetchRow(record);
   if (fetched.code() == StatusCode::kNotFound && iterator() != nullptr) UnlockRow();
   return fetched;

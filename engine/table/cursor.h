@@ -16,8 +16,8 @@
 // images in the record as they are.
 //
 // Its parts: ReadPlans has what is decoded, ScanPosition where the scan stands, ScanGuard what it
-// has locked on its way, MovedRows what others do with its rows meanwhile, ReadAhead the rows that
-// it fetches together.
+// has locked on its way, MovedRows what others do with its rows meanwhile, RowPrefetch the rows
+// that it fetches together.
 #pragma once
 
 #include <cstddef>
@@ -29,9 +29,9 @@
 #include "engine/table/cursor_access.h"
 #include "engine/table/moved_rows.h"
 #include "engine/table/ordered_iterator.h"
-#include "engine/table/read_ahead.h"
 #include "engine/table/read_plans.h"
 #include "engine/table/row_batch.h"
+#include "engine/table/row_prefetch.h"
 #include "engine/table/scan_guard.h"
 #include "engine/table/scan_position.h"
 #include "engine/table/table.h"
@@ -134,11 +134,11 @@ class Cursor {
   void BeginSingleRow(std::string_view primary_key);
   Status Fetch(Direction direction, bool exact, uint8_t* record);
   bool OnlyWalks() const;
-  bool MayReadAhead() const;
-  Status FetchAhead(bool exact, uint8_t* record);
+  bool MayPrefetch() const;
+  Status PrefetchRows(bool exact, uint8_t* record);
   Status AddRow(bool exact, uint8_t* record, RowBatch* rows);
-  Status MoveAhead(bool exact, uint8_t* record);
-  void LeaveAhead();
+  Status MoveToPrefetched(bool exact, uint8_t* record);
+  void LeavePrefetched();
   Status CheckCondition(uint8_t* record);
   Status CheckFilter(std::string_view primary_key);
   Status WalkForward(bool exact, uint8_t* record);
@@ -172,7 +172,7 @@ class Cursor {
   bool gathers_exact_ = false;  // The range that is being gathered is of one prefix.
   std::string primary_key_;     // Of the current row, when has_primary_key_.
   rocksdb::PinnableSlice row_value_;
-  ReadAhead ahead_;
+  RowPrefetch prefetched_;
   MovedRows moved_;
   std::string exact_prefix_;
   std::string range_end_;  // Where moves forward end; empty: not known.

@@ -22,7 +22,7 @@ bool IndexBuild::CanBuild(const IndexCodec& codec) {
 
 // Rows with a hidden key are not locked when they come.
 Status IndexBuild::CheckNoRowsWillChange(Database* database, const Table& table) {
-  const IndexId primary = table.primary().entry.id;
+  const IndexId primary = table.primary().definition.id;
   if (database->prepared_indexes().Names(primary.index_number, database->rocksdb())) {
     return Status(StatusCode::kLockTimeout);
   }

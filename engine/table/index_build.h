@@ -64,7 +64,7 @@ class IndexBuild {
 
   // Position of the index whose uniqueness the last kDuplicateKey is about.
   uint32_t duplicate_index() const { return duplicate_index_; }
-  // For IndexEntry::built_at.
+  // For IndexDefinition::built_at.
   uint64_t built_at() const { return built_at_; }
 
  private:

@@ -41,7 +41,7 @@ IndexMerge::IndexMerge(Database* database, const Table* table, IndexBuildState* 
   NewIndexFigures* figures = state->figures()->indexes().data();
   for (const BuildingIndex& building : state->indexes()) {
     for (uint32_t i = 0; i < table->indexes().size(); ++i) {
-      if (table->index(i).entry.id != building.entry.id) continue;
+      if (table->index(i).definition.id != building.definition.id) continue;
       indexes_.push_back({i, building.delta, figures});
     }
     ++figures;
@@ -91,7 +91,7 @@ Result<uint64_t> IndexMerge::RunRound(Locks locks) {
 
 // Who has claimed the whole table would have to lock, one by one, all rows that he has changed.
 Status IndexMerge::MergeBatch(const Index& index, Locks locks, Walk* walk) {
-  const uint32_t rows = table_->primary().entry.id.index_number;
+  const uint32_t rows = table_->primary().definition.id.index_number;
   TableClaims& claims = database_->table_claims();
   if (locks == Locks::kRows && claims.any() && claims.ClaimantOf(rows) != nullptr) {
     walk->ended = true;
@@ -101,7 +101,7 @@ Status IndexMerge::MergeBatch(const Index& index, Locks locks, Walk* walk) {
   transaction_.Start(MergeSettings());
   constexpr auto kView = Transaction::View::kLatest;
   OrderedIterator delta(index.delta, &transaction_, kView);
-  OrderedIterator others(table_->index(index.position).entry, &transaction_, kView);
+  OrderedIterator others(table_->index(index.position).definition, &transaction_, kView);
   if (walk->next_key.empty()) {
     delta.SeekToFirst();
   } else {
@@ -135,7 +135,7 @@ Status IndexMerge::MergeEntry(const Index& index, Locks locks, std::string_view 
   constexpr auto kView = Transaction::View::kLatest;
   const TableIndex& table_index = table_->index(index.position);
   key_.assign(delta_key_);
-  StoreBigEndian(key_.data(), table_index.entry.id.index_number);
+  StoreBigEndian(key_.data(), table_index.definition.id.index_number);
   if (locks == Locks::kRows) {
     CAIRN_ASSIGN_OR_RETURN(const bool locked, LockRow(table_index));
     if (!locked) {

@@ -38,7 +38,7 @@ class IndexMerge {
   enum class Locks : uint8_t { kRows, kNone };
   struct Index {
     uint32_t position;
-    IndexEntry delta;
+    IndexDefinition delta;
     NewIndexFigures* figures;
   };
   // What a round has met in one delta.

@@ -45,7 +45,9 @@ std::string KeyBetween(std::string_view low, std::string_view high) {
 class MemtableWalk {
  public:
   MemtableWalk(Database* database, const TableIndex& index)
-      : database_(database), index_(index), range_(index.family(), index.entry.id.index_number) {
+      : database_(database),
+        index_(index),
+        range_(index.family(), index.definition.id.index_number) {
     rocksdb::ReadOptions options;
     options.read_tier = rocksdb::kMemtableTier;
     options.total_order_seek = true;

@@ -16,7 +16,7 @@ bool PrefixSuccessor(std::string_view prefix, std::string* successor) {
   return false;
 }
 
-OrderedIterator::OrderedIterator(const IndexEntry& index, Transaction* transaction,
+OrderedIterator::OrderedIterator(const IndexDefinition& index, Transaction* transaction,
                                  Transaction::View view, uint64_t most_skipped)
     : family_(index.family),
       reverse_(index.family->reverse),
@@ -27,7 +27,7 @@ OrderedIterator::OrderedIterator(const IndexEntry& index, Transaction* transacti
       range_(*index.family, index.id.index_number),
       iterator_(Make(index, transaction, most_skipped)) {}
 
-OrderedIterator::OrderedIterator(const IndexEntry& index, Transaction* transaction,
+OrderedIterator::OrderedIterator(const IndexDefinition& index, Transaction* transaction,
                                  Transaction::View view, const lsm::ConfinedSeek& seek)
     : family_(index.family),
       reverse_(index.family->reverse),
@@ -46,7 +46,7 @@ OrderedIterator::OrderedIterator(const IndexEntry& index, Transaction* transacti
   iterator_ = Make(index, transaction, /*most_skipped=*/0);
 }
 
-std::unique_ptr<rocksdb::Iterator> OrderedIterator::Make(const IndexEntry& index,
+std::unique_ptr<rocksdb::Iterator> OrderedIterator::Make(const IndexDefinition& index,
                                                          Transaction* transaction,
                                                          uint64_t most_skipped) const {
   rocksdb::ReadOptions options;

@@ -28,10 +28,10 @@ class OrderedIterator {
  public:
   // With `most_skipped` it gives up when it would pass over more deleted entries than that in one
   // step.
-  OrderedIterator(const IndexEntry& index, Transaction* transaction, Transaction::View view,
+  OrderedIterator(const IndexDefinition& index, Transaction* transaction, Transaction::View view,
                   uint64_t most_skipped = 0);
   // For that seek: asks prefix filters if that loses nothing of what the seek wants.
-  OrderedIterator(const IndexEntry& index, Transaction* transaction, Transaction::View view,
+  OrderedIterator(const IndexDefinition& index, Transaction* transaction, Transaction::View view,
                   const lsm::ConfinedSeek& seek);
 
   // The bounds lie in this object and RocksDB points at them.
@@ -77,7 +77,7 @@ class OrderedIterator {
   }
 
  private:
-  std::unique_ptr<rocksdb::Iterator> Make(const IndexEntry& index, Transaction* transaction,
+  std::unique_ptr<rocksdb::Iterator> Make(const IndexDefinition& index, Transaction* transaction,
                                           uint64_t most_skipped) const;
 
   const ColumnFamily* const family_;

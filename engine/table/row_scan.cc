@@ -39,7 +39,8 @@ Status RowScan::Run(const Visitor& visit) {
 // Goes on behind last_key_. Whether rows may be left.
 Result<bool> RowScan::ReadChunk(const Visitor& visit) {
   const steady_clock::time_point end = steady_clock::now() + kTimePerChunk;
-  OrderedIterator iterator(table_->primary().entry, &transaction_, Transaction::View::kSnapshot);
+  OrderedIterator iterator(table_->primary().definition, &transaction_,
+                           Transaction::View::kSnapshot);
   if (last_key_.empty()) {
     iterator.SeekToFirst();
   } else {

@@ -24,7 +24,8 @@ class Walk {
  public:
   Walk(Database* database, const TableIndex& index) : index_(index), transaction_(database) {
     transaction_.Start(TransactionSettings());
-    iterator_.emplace(index.entry, &transaction_, Transaction::View::kLatest, kSkippedDeletions);
+    iterator_.emplace(index.definition, &transaction_, Transaction::View::kLatest,
+                      kSkippedDeletions);
   }
 
   // Nothing when there are more than `most` entries.

@@ -8,7 +8,7 @@
 
 namespace cairn {
 
-void ScanGuard::Begin(Transaction* transaction, const IndexEntry* index, LockMode mode) {
+void ScanGuard::Begin(Transaction* transaction, const IndexDefinition* index, LockMode mode) {
   transaction_ = transaction;
   index_ = index;
   mode_ = mode;

@@ -20,7 +20,7 @@ namespace cairn {
 class ScanGuard {
  public:
   // For a statement; both outlive it.
-  void Begin(Transaction* transaction, const IndexEntry* index, LockMode mode);
+  void Begin(Transaction* transaction, const IndexDefinition* index, LockMode mode);
   void End() { transaction_ = nullptr; }
   bool active() const { return transaction_ != nullptr; }
 
@@ -49,7 +49,7 @@ class ScanGuard {
   Status CheckUnchanged(std::string_view first, std::string_view end);
 
   Transaction* transaction_ = nullptr;
-  const IndexEntry* index_ = nullptr;
+  const IndexDefinition* index_ = nullptr;
   LockMode mode_ = LockMode::kShared;
   std::string first_;
   std::string end_;

@@ -29,19 +29,19 @@ void ScanIterators::Ensure() {
     plain_ = std::move(kept_[index_]);
     const bool serves = plain_ != nullptr && view_ == Transaction::View::kSnapshot &&
                         plain_->ServesStatementOf(*transaction_);
-    if (!serves) plain_ = std::make_unique<OrderedIterator>(entry(), transaction_, view_);
+    if (!serves) plain_ = std::make_unique<OrderedIterator>(definition(), transaction_, view_);
   }
   current_ = plain_.get();
 }
 
 void ScanIterators::EnsureFor(const lsm::ConfinedSeek& seek) {
   if (!ask_filters_ ||
-      !lsm::MayAskPrefixFilters(entry().family->prefix_extractor.current(), seek)) {
+      !lsm::MayAskPrefixFilters(definition().family->prefix_extractor.current(), seek)) {
     return Ensure();
   }
   if (!filtering_.has_value() || !filtering_->AsksFiltersFor(seek) ||
       !filtering_->IsCurrent(*transaction_)) {
-    filtering_.emplace(entry(), transaction_, view_, seek);
+    filtering_.emplace(definition(), transaction_, view_, seek);
   }
   current_ = &*filtering_;
 }
@@ -58,7 +58,7 @@ void ScanIterators::Drop() {
 OrderedIterator* ScanIterators::ForStatement(Transaction* transaction, uint32_t index) {
   std::unique_ptr<OrderedIterator>& kept = kept_[index];
   if (kept == nullptr || !kept->ServesStatementOf(*transaction)) {
-    kept = std::make_unique<OrderedIterator>(table_->index(index).entry, transaction,
+    kept = std::make_unique<OrderedIterator>(table_->index(index).definition, transaction,
                                              Transaction::View::kSnapshot);
   }
   return kept.get();

@@ -48,7 +48,7 @@ class ScanIterators {
   void ReleaseKept();
 
  private:
-  const IndexEntry& entry() const { return table_->index(index_).entry; }
+  const IndexDefinition& definition() const { return table_->index(index_).definition; }
 
   OrderedIterator* current_ = nullptr;
   const Table* const table_;

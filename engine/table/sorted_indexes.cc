@@ -46,7 +46,7 @@ SortedIndexes::SortedIndexes(Database* database, const Table* table,
     const TableIndex& index = table_->index(position);
     const auto i = std::find(positions.begin(), positions.end(), position) - positions.begin();
     indexes_.push_back(
-        {position, MakeSorter(database_, index.family(), index.entry.id.index_number, sort),
+        {position, MakeSorter(database_, index.family(), index.definition.id.index_number, sort),
          std::make_unique<SortedFiles>(database_, index.family(),
                                        table_->definition().name + "_" + index.layout().name,
                                        settings_.trace),

@@ -22,7 +22,7 @@ bool PrimaryKeyHasEveryColumn(const TableLayout& table, const IndexLayout& prima
 }
 
 // Without its history, rows of several layouts would be read as if they had one.
-Status CheckHistory(const TableDefinition& definition, const IndexEntry& primary) {
+Status CheckHistory(const TableDefinition& definition, const IndexDefinition& primary) {
   const bool needed = (primary.info.features & kFeatureRowLayouts) != 0;
   if (needed == (primary.history != nullptr)) return Status();
   return Status(StatusCode::kMetadataMismatch,
@@ -32,7 +32,7 @@ Status CheckHistory(const TableDefinition& definition, const IndexEntry& primary
 }
 
 // What the dictionary knows of an index goes into its layout.
-IndexLayout LayoutOf(const IndexEntry& entry, IndexLayout layout) {
+IndexLayout LayoutOf(const IndexDefinition& entry, IndexLayout layout) {
   layout.index_number = entry.id.index_number;
   layout.format_version = entry.info.format_version;
   layout.has_ttl_stamp = entry.info.has_ttl_stamp;
@@ -46,10 +46,11 @@ Result<std::vector<TableBuild>> OpenBuilds(const TableDefinition& definition,
   if (definition.build == nullptr) return builds;
   NewIndexFigures* figures = definition.build->figures()->indexes().data();
   for (const BuildingIndex& index : definition.build->indexes()) {
-    CAIRN_ASSIGN_OR_RETURN(std::unique_ptr<const IndexCodec> codec,
-                           IndexCodec::Make(layout, primary, LayoutOf(index.entry, index.layout)));
+    CAIRN_ASSIGN_OR_RETURN(
+        std::unique_ptr<const IndexCodec> codec,
+        IndexCodec::Make(layout, primary, LayoutOf(index.definition, index.layout)));
     builds.push_back(
-        {index.delta.id.index_number, std::move(codec), index.entry.family, figures++});
+        {index.delta.id.index_number, std::move(codec), index.definition.family, figures++});
   }
   return builds;
 }
@@ -67,7 +68,7 @@ Result<std::shared_ptr<const Table>> Table::Open(std::shared_ptr<const TableDefi
   }
   std::shared_ptr<Table> table(new Table());
   for (size_t i = 0; i < indexes.size(); ++i) {
-    const IndexEntry& entry = definition->indexes[i];
+    const IndexDefinition& entry = definition->indexes[i];
     if (entry.info.kind != indexes[i].kind) {
       return Status(StatusCode::kMetadataMismatch,
                     "table " + definition->name + ", index " + indexes[i].name +
@@ -103,14 +104,14 @@ Status Table::CheckDefinition(const Transaction& transaction, uint32_t index) co
   const uint64_t seen = transaction.SnapshotNumber();
   if (seen == 0) return Status();  // A snapshot that is taken from now on shows all that there is.
   const uint64_t defined_at = definition_->counters->defined_at.load(std::memory_order_acquire);
-  if (seen >= defined_at && seen >= indexes_[index].entry.built_at) return Status();
+  if (seen >= defined_at && seen >= indexes_[index].definition.built_at) return Status();
   return Status(StatusCode::kDefinitionTooNew);
 }
 
 void Table::RegisterKeyLayouts(const std::shared_ptr<const Table>& table, Database* database) {
   for (const TableIndex& index : table->indexes_) {
     // The codec lives as long as the table, which this pointer keeps.
-    database->key_layouts().Add(index.entry.id,
+    database->key_layouts().Add(index.definition.id,
                                 std::shared_ptr<const IndexCodec>(table, index.codec.get()));
   }
 }
@@ -122,7 +123,7 @@ Result<uint64_t> Table::NextHiddenKey(Database* database) const {
     if (counters.next_hidden_key.load(std::memory_order_relaxed) == 0) {
       Transaction transaction(database);
       transaction.Start(TransactionSettings());
-      OrderedIterator iterator(primary().entry, &transaction, Transaction::View::kLatest);
+      OrderedIterator iterator(primary().definition, &transaction, Transaction::View::kLatest);
       iterator.SeekToLast();
       uint64_t next = 1;
       if (iterator.Valid()) {

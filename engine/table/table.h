@@ -13,7 +13,7 @@
 namespace cairn {
 
 struct TableIndex {
-  IndexEntry entry;
+  IndexDefinition definition;
   std::unique_ptr<const IndexCodec> codec;
   // IndexCodec::SearchKeysEndEarly(): what a search key finds is to be compared with it, and what
   // is unique is less than the stored key.
@@ -21,7 +21,7 @@ struct TableIndex {
   bool has_virtual_part = false;
 
   const IndexLayout& layout() const { return codec->layout(); }
-  const ColumnFamily& family() const { return *entry.family; }
+  const ColumnFamily& family() const { return *definition.family; }
 };
 
 // An index that is being built while others write to the table.

@@ -67,7 +67,7 @@ class Checker {
     // later stays while the snapshot lives.
     transaction_->EnsureSnapshot();
     now_ = transaction_->ViewTime();
-    OrderedIterator iterator(primary.entry, transaction_, Transaction::View::kSnapshot);
+    OrderedIterator iterator(primary.definition, transaction_, Transaction::View::kSnapshot);
     for (iterator.SeekToFirst(); iterator.Valid() && !full(); iterator.Next()) {
       if (WaitInterrupted()) return Status(StatusCode::kInterrupted);
       if (HasExpired(iterator.value())) continue;
@@ -132,7 +132,7 @@ class Checker {
     const TableIndex& index = table_.index(position);
     uint64_t entry_count = 0;
     std::string previous;
-    OrderedIterator iterator(index.entry, transaction_, Transaction::View::kSnapshot);
+    OrderedIterator iterator(index.definition, transaction_, Transaction::View::kSnapshot);
     for (iterator.SeekToFirst(); iterator.Valid(); iterator.Next()) {
       if (WaitInterrupted()) return Status(StatusCode::kInterrupted);
       if (HasExpired(iterator.value())) continue;
@@ -199,7 +199,7 @@ class Checker {
   // Looks for the row of every entry.
   Status FindSurplusEntries(uint32_t position) {
     const TableIndex& index = table_.index(position);
-    OrderedIterator iterator(index.entry, transaction_, Transaction::View::kSnapshot);
+    OrderedIterator iterator(index.definition, transaction_, Transaction::View::kSnapshot);
     for (iterator.SeekToFirst(); iterator.Valid() && !full(); iterator.Next()) {
       if (WaitInterrupted()) return Status(StatusCode::kInterrupted);
       if (HasExpired(iterator.value())) continue;

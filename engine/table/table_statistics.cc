@@ -102,11 +102,11 @@ Result<CountedEntries> CountEntries(OrderedIterator* iterator, std::string_view 
 }  // namespace
 
 Result<std::optional<IndexSums>> SumOverFiles(Database* database, const TableIndex& index) {
-  auto kept = database->file_statistics().FindSums(index.entry.id);
+  auto kept = database->file_statistics().FindSums(index.definition.id);
   if (kept.has_value()) return kept;
   // The sums are not up to date: a file came or went just now.
   const ColumnFamily& family = index.family();
-  const IndexRange whole(family, index.entry.id.index_number);
+  const IndexRange whole(family, index.definition.id.index_number);
   rocksdb::TablePropertiesCollection files;
   const rocksdb::Range ranges[] = {{whole.lower(), whole.upper()}};
   CAIRN_RETURN_IF_ERROR(FromRocksDb(
@@ -114,13 +114,13 @@ Result<std::optional<IndexSums>> SumOverFiles(Database* database, const TableInd
   FileSums sums = SumFiles(database->rocksdb(), family.handle, files, database->key_layouts(),
                            &database->log());
   if (!sums.complete) return std::optional<IndexSums>();
-  return std::optional(std::move(sums.indexes[index.entry.id]));
+  return std::optional(std::move(sums.indexes[index.definition.id]));
 }
 
 Result<IndexSize> EstimateIndexSize(Database* database, const TableIndex& index,
                                     MemtableRows count_memtables) {
   const ColumnFamily& family = index.family();
-  const IndexRange whole(family, index.entry.id.index_number);
+  const IndexRange whole(family, index.definition.id.index_number);
   const KeyRange range(family, whole.first(), whole.end());
 
   IndexSize size;
@@ -169,7 +169,7 @@ Result<StoredRows> LookAtRows(Database* database, const Table& table,
   if (adds_up && size.memtable_entries == 0) rows.least = rows.most = in_files;
   if (std::min(rows.least, rows.estimate) > kCountedTableRows) return rows;
 
-  const IndexRange range(primary.family(), primary.entry.id.index_number);
+  const IndexRange range(primary.family(), primary.definition.id.index_number);
   CAIRN_ASSIGN_OR_RETURN(
       const CountedEntries counted,
       CountEntries(database, primary.family(),
@@ -200,7 +200,7 @@ Result<IndexSize> MeasureForShare(Database* database, const TableIndex& index,
     known->version = version;
   }
   IndexSize size = known->size;
-  const IndexRange whole(family, index.entry.id.index_number);
+  const IndexRange whole(family, index.definition.id.index_number);
   const KeyRange range(family, whole.first(), whole.end());
   database->rocksdb()->GetApproximateMemTableStats(family.handle, {range.start, range.limit},
                                                    &size.memtable_entries, &size.memtable_bytes);

@@ -185,8 +185,8 @@ Status TableWriter::FindDuplicate(Transaction* transaction, const TableIndex& in
   constexpr auto kView = Transaction::View::kLatest;
   OrderedIterator iterator =
       asks_prefix_filters_
-          ? OrderedIterator(index.entry, transaction, kView, {unique_prefix_, unique_prefix_})
-          : OrderedIterator(index.entry, transaction, kView);
+          ? OrderedIterator(index.definition, transaction, kView, {unique_prefix_, unique_prefix_})
+          : OrderedIterator(index.definition, transaction, kView);
   for (iterator.SeekAtOrAfter(unique_prefix_);
        iterator.Valid() && iterator.key().starts_with(unique_prefix_); iterator.Next()) {
     if (!exact) {  // With a BLOB part, entries that start alike are only candidates.

@@ -16,7 +16,7 @@ Status UniqueSuspects::Add(uint32_t position, std::string_view value) {
     SortSettings settings = settings_;
     settings.keys_differ = true;
     const TableIndex& index = table_->index(position);
-    sorter = MakeSorter(database_, index.family(), index.entry.id.index_number, settings);
+    sorter = MakeSorter(database_, index.family(), index.definition.id.index_number, settings);
   }
   key_.assign(value);
   AppendBigEndian(++count_, &key_);
@@ -26,7 +26,8 @@ Status UniqueSuspects::Add(uint32_t position, std::string_view value) {
 // An entry that has expired is in nobody's way.
 Result<bool> UniqueSuspects::IsDuplicate(Transaction* transaction, uint32_t position,
                                          std::string_view value, std::string* entry) const {
-  OrderedIterator iterator(table_->index(position).entry, transaction, Transaction::View::kLatest);
+  OrderedIterator iterator(table_->index(position).definition, transaction,
+                           Transaction::View::kLatest);
   bool found = false;
   for (iterator.SeekAtOrAfter(value); iterator.Valid() && iterator.key().starts_with(value);
        iterator.Next()) {

@@ -40,7 +40,7 @@ bool ClaimedTables::Claim(rocksdb::Transaction* holder, const TableDefinition& t
   }
   std::vector<ClaimedIndex> indexes;
   std::vector<uint32_t> numbers;
-  for (const IndexEntry& index : table.indexes) {
+  for (const IndexDefinition& index : table.indexes) {
     const bool locks_all = index.info.kind != IndexKind::kHiddenPrimary;
     indexes.push_back({index.id.index_number, index.family, locks_all, {}});
     numbers.push_back(index.id.index_number);

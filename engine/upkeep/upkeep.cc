@@ -31,7 +31,7 @@ Upkeep::Upkeep(Database* database, Dictionary* dictionary)
 }
 
 Upkeep::~Upkeep() {
-  const IoPace::Haste haste(database_->pace());
+  const CompactionThrottle::Haste haste(database_->throttle());
   sync_alarm_.Stop();
   removal_alarm_.Stop();
   cancel_compaction_ = true;  // Who sees it finds the alarm stopped.
@@ -71,7 +71,7 @@ void Upkeep::MarkNextIndexesStale() {
   if (rate == 0) return;
   std::map<uint32_t, uint32_t> families;  // By index number.
   for (const auto& table : dictionary_->Tables()) {
-    for (const IndexEntry& index : table->indexes) {
+    for (const IndexDefinition& index : table->indexes) {
       families.emplace(index.id.index_number, index.id.column_family);
     }
   }

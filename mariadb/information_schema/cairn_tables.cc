@@ -62,7 +62,7 @@ std::vector<std::string> KeyNames(THD* thd, const TableName& name) {
   return names;
 }
 
-bool NeedsCairn(const IndexEntry& index) {
+bool NeedsCairn(const IndexDefinition& index) {
   return index.info.format_version == kCairnFormatVersion || index.info.features != 0;
 }
 

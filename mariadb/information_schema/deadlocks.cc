@@ -27,7 +27,7 @@ struct Names {
 
 Names NamesOf(Engine* engine, uint32_t index_number) {
   for (const auto& table : engine->dictionary().Tables()) {
-    for (const IndexEntry& index : table->indexes) {
+    for (const IndexDefinition& index : table->indexes) {
       if (index.id.index_number != index_number) continue;
       const auto known = engine->database().key_layouts().Find(index.id);
       return {known == nullptr ? std::string() : known->layout().name, table->name};

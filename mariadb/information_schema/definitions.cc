@@ -25,7 +25,7 @@ ST_FIELD_INFO columns[] = {Show::Column("TABLE_SCHEMA", Show::Varchar(kNameWidth
 
 constexpr int kIndexHasTtl = 1;
 
-bool SendIndex(Engine* engine, const TableDefinition& table, const IndexEntry& index,
+bool SendIndex(Engine* engine, const TableDefinition& table, const IndexDefinition& index,
                SchemaTableWriter* writer) {
   const DictionaryNameParts name = SplitDictionaryName(table.name);
   writer->Text(name.database).Text(name.table).TextOrNull(name.partition);
@@ -49,7 +49,7 @@ bool SendIndex(Engine* engine, const TableDefinition& table, const IndexEntry& i
 
 bool Fill(Engine* engine, SchemaTableWriter* writer) {
   for (const auto& table : engine->dictionary().Tables()) {
-    for (const IndexEntry& index : table->indexes) {
+    for (const IndexDefinition& index : table->indexes) {
       if (!SendIndex(engine, *table, index, writer)) return false;
     }
   }

@@ -81,8 +81,8 @@ MemoryFigure DictionaryMemory(const Dictionary& dictionary) {
     ++tables;
     bytes += sizeof(TableDefinition) + sizeof(TableCounters) + kNodeBytes + 2 * table->name.size();
     // The codec of an opened table, its files' sums and what the dictionary last saved of them.
-    bytes +=
-        table->indexes.size() * (sizeof(IndexEntry) + 2 * sizeof(IndexStatistics) + kNodeBytes);
+    bytes += table->indexes.size() *
+             (sizeof(IndexDefinition) + 2 * sizeof(IndexStatistics) + kNodeBytes);
   }
   return {"data dictionary", bytes, std::to_string(tables) + " tables and partitions; estimated"};
 }

@@ -85,7 +85,7 @@ std::string IndexesIn(Engine* engine, const ColumnFamily& family,
   const auto [first, last] = std::minmax({number(file.smallestkey), number(file.largestkey)});
   std::vector<std::string> names;
   for (const auto& table : engine->dictionary().Tables()) {
-    for (const IndexEntry& index : table->indexes) {
+    for (const IndexDefinition& index : table->indexes) {
       const uint32_t own = index.id.index_number;
       if (index.id.column_family != family.id || own < first || own > last) continue;
       const auto known = engine->database().key_layouts().Find(index.id);

@@ -238,7 +238,7 @@ CAIRN_CALL("_ZN5cairn10Dictionary11RenameTableESt17basic_string_viewIcSt11char_t
 CAIRN_CALL("_ZN5cairn10Dictionary16RenamePartitionsESt17basic_string_viewIcSt11char_traitsIcEES4_",
            "Dictionary::RenamePartitions", kAnyCall, Status, (Dictionary* self, View from, View to), (self, from, to), )
 CAIRN_CALL("_ZN5cairn10Dictionary12BeginIndexesERKSt6vectorINS_8NewIndexESaIS2_EE", "Dictionary::BeginIndexes",
-           kAnyCall, Result<std::vector<IndexEntry>>, (Dictionary* self, const std::vector<NewIndex>& indexes),
+           kAnyCall, Result<std::vector<IndexDefinition>>, (Dictionary* self, const std::vector<NewIndex>& indexes),
            (self, indexes), )
 CAIRN_CALL("_ZN5cairn10Dictionary10BeginBuildESt17basic_string_viewIcSt11char_traitsIcEERKSt6vectorINS_8NewIndexESaIS6_EES5_INS_11IndexLayoutESaISB_EE",
            "Dictionary::BeginBuild", kAnyCall, Result<std::shared_ptr<IndexBuildState>>,

@@ -1,5 +1,5 @@
 // The fuzz target of what engine/lsm/ reads from the bytes of blocks (block_search.h,
-// block_walk.h).
+// data_block_iterator.h).
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "engine/lsm/block_search.h"
-#include "engine/lsm/block_walk.h"
+#include "engine/lsm/data_block_iterator.h"
 #include "tests/fuzz/fuzzer.h"
 #include "tests/fuzz/rocksdb_blocks.h"
 #include "tests/unit/codec/random.h"
@@ -26,12 +26,12 @@ using lsm::BlockEntry;
 using lsm::BlockKey;
 using lsm::BlockPlace;
 using lsm::BlockSearch;
-using lsm::BlockWalk;
+using lsm::DataBlockIterator;
 using lsm::IndexEntry;
 using lsm::IndexLayout;
 using lsm::KeyOrder;
 using lsm::kVersionBytes;
-using Step = BlockWalk::Step;
+using Step = DataBlockIterator::Step;
 
 constexpr uint64_t kMostSequence = (uint64_t{1} << 56) - 1;
 // Deletions, values, merges, deletions of one entry, and the type that searches have, which is the
@@ -118,7 +118,7 @@ bool HasHashIndex(std::string_view block) {
 }
 
 // The walk gives the entries from that number on.
-void ExpectRest(const BlockEntries& entries, size_t from, Step step, BlockWalk* walk) {
+void ExpectRest(const BlockEntries& entries, size_t from, Step step, DataBlockIterator* walk) {
   for (size_t i = from; i < entries.size(); ++i, step = walk->Next()) {
     ASSERT_EQ(step, Step::kEntry);
     EXPECT_EQ(walk->key(), entries[i].first);
@@ -174,7 +174,7 @@ void CheckDataBlock(Random* random) {
                                   .separates_values = random->Below(16) == 15};
   const BlockEntries stored = SomeEntries(order, file_sequence != nullptr, random);
   const lsm::Exactly block(BuildDataBlock(stored, layout));
-  BlockWalk walk;
+  DataBlockIterator walk;
   if (layout.separates_values || HasHashIndex(block.view())) {
     EXPECT_FALSE(walk.Open(block.view(), file_sequence));
     BlockEntry entry;
@@ -282,7 +282,7 @@ void CheckBytes(std::string_view bytes, const BlockEntries& entries, Random* ran
   const IndexLayout layout = {.keys_have_versions = random->Below(2) == 1,
                               .values_have_sizes = random->Below(2) == 1,
                               .has_whole_keys = random->Below(2) == 1};
-  BlockWalk walk;
+  DataBlockIterator walk;
   for (size_t i = random->Between(1, 8); i > 0; --i) {
     const std::string target = SomeTarget(entries, random);
     const BlockKey key = Wanted(target, order);

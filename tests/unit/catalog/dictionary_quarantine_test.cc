@@ -172,7 +172,7 @@ TEST_F(QuarantineTest, NumbersOfDamagedRecordsAreLeftOut) {
     const auto table = dictionary_->CreateTable(
         name, {{IndexKind::kPrimary}, {IndexKind::kSecondary}}, std::nullopt);
     ASSERT_TRUE(table.ok());
-    for (const IndexEntry& index : (*table)->indexes) EXPECT_NE(index.id.index_number, 261u);
+    for (const IndexDefinition& index : (*table)->indexes) EXPECT_NE(index.id.index_number, 261u);
     if (round == 0) {
       ASSERT_TRUE(dictionary_->DropTable("db.bad").ok());
     }

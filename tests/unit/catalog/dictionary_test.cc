@@ -382,7 +382,7 @@ TEST_F(ChangeTablesTest, RecordsOfIndexesThatStayMayTellMore) {
   const NewIndex secondary{.kind = IndexKind::kSecondary, .ttl_seconds = 1000};
   const auto table = dictionary_->CreateTable("db.ttl", {primary, secondary}, std::nullopt);
   ASSERT_TRUE(table.ok());
-  const std::vector<IndexEntry> before = (*table)->indexes;
+  const std::vector<IndexDefinition> before = (*table)->indexes;
   Dictionary::TableChange change{"db.ttl", {before[0].id, before[1].id}};
   change.infos[before[0].id] = before[0].info;
   change.infos[before[0].id].ttl_seconds = 20;

@@ -38,7 +38,7 @@ std::vector<NewIndex> AccountTable::MoreIndexes() const {
   return indexes;
 }
 
-Result<AccountTable::Altered> AccountTable::OpenWith(const std::vector<IndexEntry>& added,
+Result<AccountTable::Altered> AccountTable::OpenWith(const std::vector<IndexDefinition>& added,
                                                      Database* database) const {
   auto definition = std::make_shared<TableDefinition>(table_->definition());
   definition->build = nullptr;
@@ -53,7 +53,7 @@ Result<AccountTable::Altered> AccountTable::OpenWith(const std::vector<IndexEntr
 Dictionary::TableChange AccountTable::Unchanged() const {
   Dictionary::TableChange change;
   change.table_name = name_;
-  for (const TableIndex& index : table_->indexes()) change.indexes.push_back(index.entry.id);
+  for (const TableIndex& index : table_->indexes()) change.indexes.push_back(index.definition.id);
   return change;
 }
 
@@ -73,7 +73,7 @@ Status AccountTable::AddIndexesAlone(Database* database, Dictionary* dictionary)
     IndexBuild build(database, altered.get(), {kByNote, kByNumberAgain}, BuildSettings(*database),
                      record.data(), /*virtual_columns=*/nullptr);
     CAIRN_RETURN_IF_ERROR(build.Run());
-    for (IndexEntry& index : change.added) {
+    for (IndexDefinition& index : change.added) {
       index.built_at = build.built_at();
       change.indexes.push_back(index.id);
     }
@@ -102,8 +102,8 @@ Status AccountTable::AddIndexesBesideWriters(Database* database, Dictionary* dic
         change.build,
         dictionary->BeginBuild(name_, MoreIndexes(), {indexes.begin() + kByNote, indexes.end()}));
     for (const BuildingIndex& index : change.build->indexes()) {
-      change.indexes.push_back(index.entry.id);
-      change.added.push_back(index.entry);
+      change.indexes.push_back(index.definition.id);
+      change.added.push_back(index.definition);
     }
     CAIRN_ASSIGN_OR_RETURN(altered, OpenWith(change.added, database));
     Reopen(*dictionary);
@@ -117,7 +117,7 @@ Status AccountTable::AddIndexesBesideWriters(Database* database, Dictionary* dic
     const std::unique_lock definition(gate_.definition);
     built = build.Finish();
     *merged += build.figures().Sum(&NewIndexFigures::delta_merged);
-    for (IndexEntry& index : change.added) index.built_at = build.built_at();
+    for (IndexDefinition& index : change.added) index.built_at = build.built_at();
     if (built.ok()) built = Change(dictionary, change);
     if (built.ok()) return built;
   }
@@ -139,7 +139,7 @@ Status AccountTable::RemoveIndexes(Dictionary* dictionary) {
 Status AccountTable::ToggleBranch(Dictionary* dictionary) {
   const std::unique_lock rows(gate_.rows);
   const std::unique_lock definition(gate_.definition);
-  const IndexEntry& primary = table_->index(kById).entry;
+  const IndexDefinition& primary = table_->index(kById).definition;
   const auto row_of = [](const TestTable& description) {
     return IndexCodec::DescribeRow(description.layout(), description.primary());
   };

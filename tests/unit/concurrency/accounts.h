@@ -88,7 +88,7 @@ class AccountTable {
     return descriptions_[has_branch ? 1 : 0][has_more_indexes ? 1 : 0];
   }
   std::vector<NewIndex> MoreIndexes() const;
-  Result<Altered> OpenWith(const std::vector<IndexEntry>& added, Database* database) const;
+  Result<Altered> OpenWith(const std::vector<IndexDefinition>& added, Database* database) const;
   // The table as it is, for a change of it.
   Dictionary::TableChange Unchanged() const;
   // Nobody uses the table.

@@ -81,7 +81,7 @@ void Bank::Open() {
   ASSERT_TRUE(made.ok()) << made.status().ToString();
   store_options_ = std::move(made).value();
   DatabaseOptions options = store_options_.database;
-  options.pace = std::make_shared<IoPace>();
+  options.throttle = std::make_shared<CompactionThrottle>();
   const auto mutexes = MakeInterruptibleMutexFactory();
   options.transaction.custom_mutex_factory = mutexes;
   auto opened = Database::Open(std::move(options), &log_);

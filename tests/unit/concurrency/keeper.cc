@@ -43,8 +43,8 @@ Status Keeper::Maintain() {
     case 2: {
       const AccountTable& accounts = *bank().tables()[dice().Below(2)];
       const std::shared_lock definition(accounts.gate().definition);
-      const IndexEntry& index =
-          accounts.table()->index(static_cast<uint32_t>(dice().Below(4))).entry;
+      const IndexDefinition& index =
+          accounts.table()->index(static_cast<uint32_t>(dice().Below(4))).definition;
       return maintenance.CompactIndex(*index.family, index.id.index_number);
     }
     case 3:

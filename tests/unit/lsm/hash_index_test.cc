@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/lsm/block_look_ahead.h"
+#include "engine/lsm/block_prefetch.h"
 #include "engine/lsm/comparator.h"
 #include "rocksdb/db.h"
 #include "rocksdb/env.h"
@@ -40,7 +40,7 @@ class HashIndexTest : public ::testing::Test {
     options.prefix_extractor = extractor_;
     options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
     if (tables == Tables::kOfCairn) {
-      options.table_factory = LookAheadInBlocks(options.table_factory);
+      options.table_factory = WithBlockPrefetch(options.table_factory);
     }
     ASSERT_TRUE(rocksdb::DB::Open(options, "/db", &database_).ok());
   }

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/lsm/block_look_ahead.h"
+#include "engine/lsm/block_prefetch.h"
 #include "engine/lsm/comparator.h"
 #include "rocksdb/advanced_cache.h"
 #include "rocksdb/block_cache_trace_writer.h"
@@ -137,7 +137,7 @@ class RandomDatabase : public ::testing::TestWithParam<Layout> {
                             ? rocksdb::HyperClockCacheOptions(kCacheBytes, 0).MakeSharedCache()
                             : rocksdb::NewLRUCache(kCacheBytes);
     if (layout.change != nullptr) layout.change(&options, &table);
-    options.table_factory = LookAheadInBlocks(
+    options.table_factory = WithBlockPrefetch(
         std::shared_ptr<rocksdb::TableFactory>(rocksdb::NewBlockBasedTableFactory(table)));
     options_ = options;
     statistics_ = options.statistics;

@@ -77,19 +77,19 @@ TEST(LibraryLog, FollowsItsLevel) {
 
 TEST(BackgroundErrors, AreLoggedWithTheirReasonAndTheirEnd) {
   TestLog log;
-  const auto pace = std::make_shared<IoPace>();
-  const auto listener = MakeBackgroundErrorListener(&log, pace);
+  const auto throttle = std::make_shared<CompactionThrottle>();
+  const auto listener = MakeBackgroundErrorListener(&log, throttle);
   rocksdb::Status full = rocksdb::Status::NoSpace("on /data");
   listener->OnBackgroundError(rocksdb::BackgroundErrorReason::kFlush, &full);
-  EXPECT_EQ(pace->Rest(), 0);
+  EXPECT_EQ(throttle->Rest(), 0);
   rocksdb::BackgroundErrorRecoveryInfo info;
   info.old_bg_error = full;
   info.new_bg_error = full;
   listener->OnErrorRecoveryEnd(info);
-  EXPECT_EQ(pace->Rest(), 0);
+  EXPECT_EQ(throttle->Rest(), 0);
   info.new_bg_error = rocksdb::Status::OK();
   listener->OnErrorRecoveryEnd(info);
-  EXPECT_GT(pace->Rest(), 0);
+  EXPECT_GT(throttle->Rest(), 0);
   EXPECT_THAT(log.messages(),
               ElementsAre("Error detected in background, Status Code: 5, Status: IO error: No "
                           "space left on device: on /data",

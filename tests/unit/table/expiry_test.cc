@@ -62,7 +62,7 @@ class ExpiryTest : public ::testing::Test {
   std::vector<std::string> Stamps(uint32_t position) {
     Transaction transaction(database_.get());
     transaction.Start(TransactionSettings());
-    OrderedIterator iterator(table_->index(position).entry, &transaction,
+    OrderedIterator iterator(table_->index(position).definition, &transaction,
                              Transaction::View::kLatest);
     std::vector<std::string> entries;
     for (iterator.SeekToFirst(); iterator.Valid(); iterator.Next()) {
@@ -79,7 +79,7 @@ class ExpiryTest : public ::testing::Test {
     {
       Transaction transaction(database_.get());
       transaction.Start(TransactionSettings());
-      OrderedIterator iterator(table_->index(position).entry, &transaction,
+      OrderedIterator iterator(table_->index(position).definition, &transaction,
                                Transaction::View::kLatest);
       iterator.SeekToFirst();
       ASSERT_TRUE(iterator.Valid());

@@ -19,7 +19,7 @@ using ::testing::IsEmpty;
 
 class FileStatisticsTest : public TableFixture {
  protected:
-  IndexId Id(uint32_t position) const { return table().index(position).entry.id; }
+  IndexId Id(uint32_t position) const { return table().index(position).definition.id; }
 
   void InsertRows(int first, int count, int values_of_a) {
     Transaction transaction(database_.get());

@@ -42,7 +42,7 @@ class IndexBuildTest : public TableFixture {
     ASSERT_TRUE(begun.ok()) << begun.status().ToString();
     change_ = {"db.t", {}, std::move(begun).value()};
     auto definition = std::make_shared<TableDefinition>(table_->definition());
-    for (const IndexEntry& index : change_.added) definition->indexes.push_back(index);
+    for (const IndexDefinition& index : change_.added) definition->indexes.push_back(index);
     positions_.clear();
     for (uint32_t i = 0; i < definition->indexes.size(); ++i) {
       change_.indexes.push_back(definition->indexes[i].id);
@@ -61,7 +61,7 @@ class IndexBuildTest : public TableFixture {
                      /*virtual_columns=*/nullptr);
     const Status built = build.Run();
     duplicate_index_ = build.duplicate_index();
-    for (IndexEntry& index : change_.added) index.built_at = build.built_at();
+    for (IndexDefinition& index : change_.added) index.built_at = build.built_at();
     return built;
   }
 
@@ -178,7 +178,7 @@ TEST_F(IndexBuildTest, ADuplicateIsFoundWhateverLiesInMemory) {
     EXPECT_THAT(UnfinishedFiles(), IsEmpty());
     dictionary_->AbandonIndexes(change_.added);
     EXPECT_THAT(dictionary_->PendingDrops(), ElementsAre(change_.added[0].id, change_.added[1].id));
-    for (const IndexEntry& index : change_.added) {
+    for (const IndexDefinition& index : change_.added) {
       ASSERT_TRUE(dictionary_->ForgetDroppedIndex(index.id).ok());
     }
   }

@@ -40,7 +40,7 @@ class PutCounter {
 void IndexMergeTest::ExpectOnePutForEachSingleDelete() {
   std::vector<uint32_t> numbers;
   for (const BuildingIndex& building : state_->indexes()) {
-    numbers.push_back(building.entry.id.index_number);
+    numbers.push_back(building.definition.id.index_number);
   }
   PutCounter counter(numbers);
   std::unique_ptr<rocksdb::TransactionLogIterator> log;

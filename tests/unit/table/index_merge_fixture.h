@@ -126,7 +126,7 @@ class IndexMergeTest : public TableFixture {
     positions_.clear();
     for (const BuildingIndex& building : state_->indexes()) {
       positions_.push_back(static_cast<uint32_t>(definition->indexes.size()));
-      definition->indexes.push_back(building.entry);
+      definition->indexes.push_back(building.definition);
     }
     altered_ = *Table::Open(definition, description_.layout(), description_.indexes());
     OpenTable();
@@ -171,10 +171,10 @@ class IndexMergeTest : public TableFixture {
     Dictionary::TableChange change;
     change.table_name = "db.t";
     change.build = state_;
-    for (const IndexEntry& index : altered_->definition().indexes)
+    for (const IndexDefinition& index : altered_->definition().indexes)
       change.indexes.push_back(index.id);
     for (const BuildingIndex& building : state_->indexes()) {
-      change.added.push_back(building.entry);
+      change.added.push_back(building.definition);
       change.added.back().built_at = build_->built_at();
     }
     CAIRN_RETURN_IF_ERROR(dictionary_->ChangeTables({change}));
@@ -209,7 +209,7 @@ class IndexMergeTest : public TableFixture {
   std::vector<IndexId> BuiltIds() const {
     std::vector<IndexId> ids;
     for (const BuildingIndex& building : state_->indexes()) {
-      ids.push_back(building.entry.id);
+      ids.push_back(building.definition.id);
       ids.push_back(building.delta.id);
     }
     return ids;
@@ -220,7 +220,7 @@ class IndexMergeTest : public TableFixture {
     return ids;
   }
 
-  size_t EntryCount(const IndexEntry& index) {
+  size_t EntryCount(const IndexDefinition& index) {
     Transaction transaction(database_.get());
     transaction.Start(Autocommit());
     OrderedIterator iterator(index, &transaction, Transaction::View::kLatest);

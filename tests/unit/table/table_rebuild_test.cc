@@ -58,13 +58,13 @@ class TableRebuildTest : public TableFixture {
     auto begun = dictionary_->BeginIndexes(indexes);
     ASSERT_TRUE(begun.ok()) << begun.status().ToString();
     change_ = {"db.t", {}, *begun};
-    for (const IndexEntry& index : *begun) change_.indexes.push_back(index.id);
+    for (const IndexDefinition& index : *begun) change_.indexes.push_back(index.id);
     change_.redefines = true;
     auto definition = std::make_shared<TableDefinition>(table_->definition());
     definition->indexes = *begun;
     altered_ = *Table::Open(definition, wanted_.layout(), wanted_.indexes());
     auto rows = std::make_shared<TableDefinition>(table_->definition());
-    rows->indexes.assign(1, table_->primary().entry);
+    rows->indexes.assign(1, table_->primary().definition);
     source_ = *Table::Open(rows, wanted_.layout(), {description_.primary()});
   }
 
@@ -115,12 +115,12 @@ TEST_F(TableRebuildTest, AnotherPrimaryKeyMovesAllRows) {
   Begin(Columns().PrimaryKey(400, {"c"}).Key(401, {"b"}).UniqueKey(402, {"id"}));
   EXPECT_FALSE(SameRowOrder(*source_, *altered_));
   ASSERT_TRUE(Rebuild().ok());
-  const std::vector<IndexEntry> old_indexes = table_->definition().indexes;
+  const std::vector<IndexDefinition> old_indexes = table_->definition().indexes;
   Commit();
   EXPECT_THAT(IdsBy(0), ElementsAre(1, 2, 3, 4, 5));  // 1, 2, 3, 4, 5 times 7 modulo 6.
   EXPECT_THAT(IdsBy(1), ElementsAre(5, 4, 3, 2, 1));
   EXPECT_THAT(Problems(), IsEmpty());
-  for (const IndexEntry& old_index : old_indexes) {
+  for (const IndexDefinition& old_index : old_indexes) {
     EXPECT_TRUE(database_->dropped_indexes().Get()->contains(old_index.id));
   }
 }

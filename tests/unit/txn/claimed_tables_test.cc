@@ -36,7 +36,7 @@ class ClaimedTablesTest : public testing::Test {
   TableDefinition TableOf(const std::vector<uint32_t>& index_numbers) {
     TableDefinition table;
     for (const uint32_t number : index_numbers) {
-      IndexEntry index;
+      IndexDefinition index;
       index.id = {family().id, number};
       index.family = &family();
       table.indexes.push_back(index);

@@ -35,9 +35,9 @@ namespace cairn::lsm {
 struct PointTable;
 
 // A factory with the options of `factory` that neither writes nor asks hash indexes, and whose
-// readers look ahead where the block cache is a HyperClockCache; `factory` itself unless it makes
+// readers prefetch where the block cache is a HyperClockCache; `factory` itself unless it makes
 // block-based tables.
-std::shared_ptr<rocksdb::TableFactory> LookAheadInBlocks(
+std::shared_ptr<rocksdb::TableFactory> WithBlockPrefetch(
     std::shared_ptr<rocksdb::TableFactory> factory);
 
 // Asks the processor to fetch what an iterator over the block of these bytes looks at first: its

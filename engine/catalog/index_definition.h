@@ -9,7 +9,7 @@
 
 namespace cairn {
 
-struct IndexEntry {
+struct IndexDefinition {
   IndexId id;
   IndexInfo info;
   const ColumnFamily* family = nullptr;

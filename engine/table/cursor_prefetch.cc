@@ -9,16 +9,16 @@
 
 namespace cairn {
 
-bool Cursor::MayReadAhead() const {
+bool Cursor::MayPrefetch() const {
   return !is_primary() && plans_.entry() == nullptr && plans_.virtual_columns() == nullptr &&
          !access_.latest && !transaction_->has_writes();
 }
 
 // Gives up the batch: the cursor stands on the current row's entry, by its key alone.
-void Cursor::LeaveAhead() {
-  if (!ahead_.active()) return;
-  position_.SuspendOn(ahead_.entry());
-  ahead_.Forget();
+void Cursor::LeavePrefetched() {
+  if (!prefetched_.active()) return;
+  position_.SuspendOn(prefetched_.entry());
+  prefetched_.Forget();
   position_.DropIterator();
 }
 
@@ -41,30 +41,30 @@ Status Cursor::AddRow(bool exact, uint8_t* record, RowBatch* rows) {
 }
 
 // Fetches the next rows. Errors: kEndOfRange when there are none.
-Status Cursor::FetchAhead(bool exact, uint8_t* record) {
-  ahead_.Begin(exact);
-  while (ahead_.WantsMore()) {
+Status Cursor::PrefetchRows(bool exact, uint8_t* record) {
+  prefetched_.Begin(exact);
+  while (prefetched_.WantsMore()) {
     iterator()->Next();
-    Status added = AddRow(exact, record, ahead_.rows());
+    Status added = AddRow(exact, record, prefetched_.rows());
     if (added.ok()) {
-      ahead_.NoteRow(iterator()->key());
+      prefetched_.NoteRow(iterator()->key());
     } else if (added.code() != StatusCode::kNotFound) {
-      ahead_.NoteEnd(std::move(added));
+      prefetched_.NoteEnd(std::move(added));
     }
   }
-  return ahead_.Fetch(transaction_, table_->primary().family(), view());
+  return prefetched_.Fetch(transaction_, table_->primary().family(), view());
 }
 
-Status Cursor::MoveAhead(bool exact, uint8_t* record) {
+Status Cursor::MoveToPrefetched(bool exact, uint8_t* record) {
   has_primary_key_ = false;
   position_.BeginWalk();
-  if (!ahead_.Step()) CAIRN_RETURN_IF_ERROR(FetchAhead(exact, record));
-  primary_key_.assign(ahead_.primary_key());
+  if (!prefetched_.Step()) CAIRN_RETURN_IF_ERROR(PrefetchRows(exact, record));
+  primary_key_.assign(prefetched_.primary_key());
   has_primary_key_ = true;
-  const Status fetched = ahead_.status();
-  if (fetched.code() == StatusCode::kNotFound) return NoRowOfEntry(ahead_.entry());
+  const Status fetched = prefetched_.status();
+  if (fetched.code() == StatusCode::kNotFound) return NoRowOfEntry(prefetched_.entry());
   CAIRN_RETURN_IF_ERROR(fetched);
-  return table_->primary().codec->Decode(*plans_.row(), primary_key_, ahead_.value(), record);
+  return table_->primary().codec->Decode(*plans_.row(), primary_key_, prefetched_.value(), record);
 }
 
 // --- Rows of several ranges ---------------------------------------------------------------------

@@ -11,18 +11,18 @@
 
 namespace cairn::lsm {
 
-class TableHold {
+class PinnedTable {
  public:
-  TableHold() = default;
-  TableHold(const TableHold&) = delete;
-  TableHold& operator=(const TableHold&) = delete;
-  TableHold& operator=(TableHold&& other) noexcept {
+  PinnedTable() = default;
+  PinnedTable(const PinnedTable&) = delete;
+  PinnedTable& operator=(const PinnedTable&) = delete;
+  PinnedTable& operator=(PinnedTable&& other) noexcept {
     std::swap(reader_, other.reader_);
     std::swap(cache_, other.cache_);
     std::swap(handle_, other.handle_);
     return *this;
   }
-  ~TableHold() {
+  ~PinnedTable() {
     if (handle_ != nullptr) cache_->get_cache().Release(handle_);
   }
 

@@ -1,5 +1,5 @@
 // An iterator that looks ahead in blocks shows the same as one that does not, whatever way it goes.
-#include "engine/lsm/block_look_ahead.h"
+#include "engine/lsm/block_prefetch.h"
 
 #include <gtest/gtest.h>
 
@@ -54,7 +54,7 @@ class CountingCache final : public rocksdb::CacheWrapper {
 };
 
 // Every third number up to 3 * kKeys, in files of several levels with blocks of some entries.
-class BlockLookAheadTest : public ::testing::TestWithParam<const char*> {
+class BlockPrefetchTest : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override { Open(1 << 20, /*looks_ahead=*/true); }
 
@@ -80,7 +80,7 @@ class BlockLookAheadTest : public ::testing::TestWithParam<const char*> {
     options.disable_auto_compactions = true;
     options.prefix_extractor.reset(rocksdb::NewFixedPrefixTransform(3));
     options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(complete));
-    if (looks_ahead) options.table_factory = LookAheadInBlocks(options.table_factory);
+    if (looks_ahead) options.table_factory = WithBlockPrefetch(options.table_factory);
     statistics_ = options.statistics;
     ASSERT_TRUE(rocksdb::DB::Open(options, "/db", &database_).ok());
     expected_.clear();
@@ -202,20 +202,20 @@ class BlockLookAheadTest : public ::testing::TestWithParam<const char*> {
   std::mt19937 random_{20261123};
 };
 
-INSTANTIATE_TEST_SUITE_P(Indexes, BlockLookAheadTest,
+INSTANTIATE_TEST_SUITE_P(Indexes, BlockPrefetchTest,
                          ::testing::Values("index_type=kBinarySearch", "index_type=kHashSearch",
                                            "index_type=kTwoLevelIndexSearch",
                                            "index_type=kBinarySearchWithFirstKey",
                                            "cache_index_and_filter_blocks=true"));
 
-TEST_P(BlockLookAheadTest, ShowsWhatThereIsInACacheForAll) { WalkOften(); }
+TEST_P(BlockPrefetchTest, ShowsWhatThereIsInACacheForAll) { WalkOften(); }
 
-TEST_P(BlockLookAheadTest, ShowsWhatThereIsInACacheForHardlyAnything) {
+TEST_P(BlockPrefetchTest, ShowsWhatThereIsInACacheForHardlyAnything) {
   Open(1 << 14, /*looks_ahead=*/true);
   WalkOften();
 }
 
-TEST_P(BlockLookAheadTest, CountsABlockOnceAndPinsNone) {
+TEST_P(BlockPrefetchTest, CountsABlockOnceAndPinsNone) {
   const uint64_t hits = DataBlockHitsOfAScan();
   EXPECT_GT(hits, 100U);
   EXPECT_EQ(cache_->looks_ahead > 100, LooksAhead());
@@ -226,7 +226,7 @@ TEST_P(BlockLookAheadTest, CountsABlockOnceAndPinsNone) {
   EXPECT_LT(cache_->looks_ahead, 10);  // RocksDB itself does it at times.
 }
 
-TEST_P(BlockLookAheadTest, StaysWhenOptionsOfTheTableChange) {
+TEST_P(BlockPrefetchTest, StaysWhenOptionsOfTheTableChange) {
   ASSERT_TRUE(database_
                   ->SetOptions(database_->DefaultColumnFamily(),
                                {{"block_based_table_factory", "{block_size=256}"}})
@@ -240,17 +240,17 @@ TEST_P(BlockLookAheadTest, StaysWhenOptionsOfTheTableChange) {
 }
 
 // It would take a look-up for a use, and has a mutex for each.
-TEST_P(BlockLookAheadTest, LeavesOtherCachesAlone) {
+TEST_P(BlockPrefetchTest, LeavesOtherCachesAlone) {
   Open(1 << 20, /*looks_ahead=*/true, "LRUCache");
   DataBlockHitsOfAScan();
   EXPECT_LT(cache_->looks_ahead, 10);
 }
 
-TEST(BlockLookAhead, LeavesOtherFactoriesAlone) {
+TEST(BlockPrefetch, LeavesOtherFactoriesAlone) {
   const std::shared_ptr<rocksdb::TableFactory> plain(rocksdb::NewPlainTableFactory());
-  EXPECT_EQ(LookAheadInBlocks(plain), plain);
+  EXPECT_EQ(WithBlockPrefetch(plain), plain);
   const std::shared_ptr<rocksdb::TableFactory> none;
-  EXPECT_EQ(LookAheadInBlocks(none), none);
+  EXPECT_EQ(WithBlockPrefetch(none), none);
 }
 
 }  // namespace

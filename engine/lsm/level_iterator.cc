@@ -1,10 +1,10 @@
-#include "engine/lsm/file_scan.h"
+#include "engine/lsm/level_iterator.h"
 
 #include <algorithm>
 #include <string_view>
 #include <utility>
 
-#include "engine/lsm/block_look_ahead.h"
+#include "engine/lsm/block_prefetch.h"
 #include "engine/lsm/rocksdb_internals.h"
 #include "engine/lsm/ticker.h"
 
@@ -15,8 +15,10 @@ using rocksdb::Slice;
 
 }  // namespace
 
-FileScan::FileScan(rocksdb::ColumnFamilyData* family, const rocksdb::SuperVersion& version,
-                   const rocksdb::ReadOptions& options, KeyOrder order, const FileRun& run)
+LevelIterator::LevelIterator(rocksdb::ColumnFamilyData* family,
+                             const rocksdb::SuperVersion& version,
+                             const rocksdb::ReadOptions& options, KeyOrder order,
+                             const FileRun& run)
     : family_(family),
       version_(version),
       options_(options),
@@ -25,32 +27,34 @@ FileScan::FileScan(rocksdb::ColumnFamilyData* family, const rocksdb::SuperVersio
       is_sampled_(run.level != 0 && rocksdb::should_sample_file_read()),
       file_(run.end) {}
 
-FileScan::~FileScan() {
-  ahead_.Forgo();
+LevelIterator::~LevelIterator() {
+  next_block_.Forgo();
   Ticker ticker(family_->ioptions().stats);
   hits_.Publish(&ticker);
 }
 
-Slice FileScan::key() const { return is_general_ ? general_.key() : walk_.key(); }
+Slice LevelIterator::key() const { return is_general_ ? general_.key() : block_iterator_.key(); }
 
-Slice FileScan::value() const { return is_general_ ? general_.value() : walk_.value(); }
+Slice LevelIterator::value() const {
+  return is_general_ ? general_.value() : block_iterator_.value();
+}
 
-rocksdb::IterBoundCheck FileScan::UpperBoundCheckResult() {
+rocksdb::IterBoundCheck LevelIterator::UpperBoundCheckResult() {
   return valid_ && is_before_bound_ ? rocksdb::IterBoundCheck::kInbound
                                     : rocksdb::IterBoundCheck::kUnknown;
 }
 
-void FileScan::Next() {
+void LevelIterator::Next() {
   if (is_general_) {
     general_.Next();
     return TakeGeneral();
   }
-  const BlockWalk::Step step = walk_.Next();
-  if (step != BlockWalk::Step::kEntry) [[unlikely]]
+  const DataBlockIterator::Step step = block_iterator_.Next();
+  if (step != DataBlockIterator::Step::kEntry) [[unlikely]]
     LeaveBlock(step);
 }
 
-bool FileScan::NextAndGetResult(rocksdb::IterateResult* result) {
+bool LevelIterator::NextAndGetResult(rocksdb::IterateResult* result) {
   Next();
   if (!valid_) return false;
   result->key = key();
@@ -59,7 +63,7 @@ bool FileScan::NextAndGetResult(rocksdb::IterateResult* result) {
   return true;
 }
 
-void FileScan::Seek(const Slice& target) {
+void LevelIterator::Seek(const Slice& target) {
   status_ = rocksdb::Status::OK();
   is_general_ = false;
   const size_t file = run_.end - run_.first == 1 ? run_.first : FindFile(target);
@@ -85,14 +89,14 @@ void FileScan::Seek(const Slice& target) {
 }
 
 // The first one that does not end before the target.
-size_t FileScan::FindFile(const Slice& target) const {
+size_t LevelIterator::FindFile(const Slice& target) const {
   const auto found =
       static_cast<size_t>(rocksdb::FindFile(family_->internal_comparator(), *run_.files, target));
   return std::clamp(found, run_.first, run_.end);
 }
 
 // Whether its blocks are of the kind that can be walked, and its index is there.
-bool FileScan::OpenFile(size_t file) {
+bool LevelIterator::OpenFile(size_t file) {
   if (file != file_) {
     const rocksdb::FileMetaData& data = *run_.files->files[file].file_metadata;
     if (is_sampled_) rocksdb::sample_file_read_inc(&data);
@@ -100,12 +104,12 @@ bool FileScan::OpenFile(size_t file) {
     general_.Set(nullptr);
     owned_general_.reset();
     block_ = CachedBlock();
-    ahead_.Forgo();
+    next_block_.Forgo();
     index_ = nullptr;
     index_block_ = CachedBlock();
     table_ = nullptr;
-    if (hold_.Open(family_, version_, options_, options_.io_activity, data, run_.level)) {
-      table_ = FindPointTable(*hold_.reader());
+    if (pinned_.Open(family_, version_, options_, options_.io_activity, data, run_.level)) {
+      table_ = FindPointTable(*pinned_.reader());
       if (table_ != nullptr && !table_->index_layout.has_whole_keys) table_ = nullptr;
     }
   }
@@ -114,11 +118,11 @@ bool FileScan::OpenFile(size_t file) {
 }
 
 // What it means that the index has no such entry.
-FileScan::Outcome FileScan::Missed(BlockSearch search) {
+LevelIterator::Outcome LevelIterator::Missed(BlockSearch search) {
   return search == BlockSearch::kAbsent ? Outcome::kFileEnd : Outcome::kUnknown;
 }
 
-FileScan::Outcome FileScan::SeekInFile(const BlockKey& key, uint64_t footer) {
+LevelIterator::Outcome LevelIterator::SeekInFile(const BlockKey& key, uint64_t footer) {
   BlockPlace place;
   const BlockSearch found = FindBlock(BytesOf(*index_), table_->index_layout, key, &place);
   if (found != BlockSearch::kFound) return Missed(found);
@@ -128,14 +132,14 @@ FileScan::Outcome FileScan::SeekInFile(const BlockKey& key, uint64_t footer) {
       !OpenBlock(entry)) {
     return Outcome::kUnknown;
   }
-  switch (walk_.Seek(key, footer)) {
-    case BlockWalk::Step::kEntry:
+  switch (block_iterator_.Seek(key, footer)) {
+    case DataBlockIterator::Step::kEntry:
       return Outcome::kEntry;
-    case BlockWalk::Step::kEnd:
+    case DataBlockIterator::Step::kEnd:
       // It would lie between the last key of the block and where the index says that the next one
       // begins.
       return GoToNextBlock();
-    case BlockWalk::Step::kDamage:
+    case DataBlockIterator::Step::kDamage:
       break;
   }
   return Outcome::kUnknown;
@@ -144,7 +148,7 @@ FileScan::Outcome FileScan::SeekInFile(const BlockKey& key, uint64_t footer) {
 // Where the block holds the bound, the next one of the file is behind it. Of a file's last block
 // nothing follows from that: what the index has behind its last key may be behind the begin of the
 // next file.
-FileScan::Outcome FileScan::GoToNextBlock() {
+LevelIterator::Outcome LevelIterator::GoToNextBlock() {
   const uint32_t number = block_entry_.place.number + 1;
   if (is_before_bound_) return GoToBlock(number);
   IndexEntry next;
@@ -153,40 +157,42 @@ FileScan::Outcome FileScan::GoToNextBlock() {
 }
 
 // To its first entry.
-FileScan::Outcome FileScan::GoToBlock(uint32_t number) {
+LevelIterator::Outcome LevelIterator::GoToBlock(uint32_t number) {
   IndexEntry entry;
   const BlockSearch found = ReadIndexEntry(BytesOf(*index_), table_->index_layout, number, &entry);
   if (found != BlockSearch::kFound) return Missed(found);
-  return OpenBlock(entry) && walk_.Next() == BlockWalk::Step::kEntry ? Outcome::kEntry
-                                                                     : Outcome::kUnknown;
+  return OpenBlock(entry) && block_iterator_.Next() == DataBlockIterator::Step::kEntry
+             ? Outcome::kEntry
+             : Outcome::kUnknown;
 }
 
 // Does not count: whether it is used is not known yet.
-const rocksdb::Block* FileScan::FindData(const BlockPlace& place, CachedBlock* held) const {
+const rocksdb::Block* LevelIterator::FindData(const BlockPlace& place, CachedBlock* held) const {
   CacheHits ignored;
   return FindCached<rocksdb::Block>(table_->cache, table_->DataKey(place.offset).AsSlice(), held,
                                     &ignored, &CacheHits::data);
 }
 
 // Makes it the block that is walked through. False: that stays as it was.
-bool FileScan::OpenBlock(const IndexEntry& entry) {
+bool LevelIterator::OpenBlock(const IndexEntry& entry) {
   const bool is_open = !block_.empty() && block_entry_.place.offset == entry.place.offset;
   CachedBlock found;
   const rocksdb::Block* block;
   if (is_open) {
     block = block_.As<rocksdb::Block>();
-  } else if (!ahead_.empty() && entry.place.number == block_entry_.place.number + 1) {
-    found = std::move(ahead_);
+  } else if (!next_block_.empty() && entry.place.number == block_entry_.place.number + 1) {
+    found = std::move(next_block_);
     block = found.As<rocksdb::Block>();
   } else {
     block = FindData(entry.place, &found);
   }
-  if (block == nullptr || !walk_.Open(BytesOf(*block), table_->file_sequence())) return false;
+  if (block == nullptr || !block_iterator_.Open(BytesOf(*block), table_->file_sequence()))
+    return false;
   if (!is_open) {
     ++hits_.data;
     hits_.bytes += found.charged_bytes();
     block_ = std::move(found);
-    ahead_.Forgo();
+    next_block_.Forgo();
   }
   block_entry_ = entry;
   const Slice* const upper = options_.iterate_upper_bound;
@@ -197,23 +203,23 @@ bool FileScan::OpenBlock(const IndexEntry& entry) {
 
 // Who has moved on to a block will move on to the next, whereas most searches end in the block
 // where they began.
-void FileScan::LookAhead() {
+void LevelIterator::Prefetch() {
   IndexEntry next;
   if (!is_before_bound_ ||
       ReadIndexEntry(BytesOf(*index_), table_->index_layout, block_entry_.place.number + 1,
                      &next) != BlockSearch::kFound) {
     return;
   }
-  const rocksdb::Block* const block = FindData(next.place, &ahead_);
+  const rocksdb::Block* const block = FindData(next.place, &next_block_);
   if (block != nullptr) FetchToProcessor(BytesOf(*block));
 }
 
-// Goes on behind the last entry that the walk has given.
-void FileScan::LeaveBlock(BlockWalk::Step step) {
-  last_key_ = walk_.key();
-  switch (step == BlockWalk::Step::kEnd ? GoToNextBlock() : Outcome::kUnknown) {
+// Goes on behind the last entry that the block iterator has given.
+void LevelIterator::LeaveBlock(DataBlockIterator::Step step) {
+  last_key_ = block_iterator_.key();
+  switch (step == DataBlockIterator::Step::kEnd ? GoToNextBlock() : Outcome::kUnknown) {
     case Outcome::kEntry:
-      return LookAhead();
+      return Prefetch();
     case Outcome::kFileEnd:
       return GoToFile(file_ + 1);
     case Outcome::kBehindBound:
@@ -227,13 +233,13 @@ void FileScan::LeaveBlock(BlockWalk::Step step) {
   TakeGeneral();
 }
 
-void FileScan::GoToFile(size_t file) {
+void LevelIterator::GoToFile(size_t file) {
   is_general_ = false;
   if (file == run_.end) return End();
   switch (OpenFile(file) ? GoToBlock(0) : Outcome::kUnknown) {
     case Outcome::kEntry:
       valid_ = true;
-      return LookAhead();
+      return Prefetch();
     case Outcome::kFileEnd:
       return GoToFile(file + 1);
     case Outcome::kBehindBound:
@@ -244,13 +250,13 @@ void FileScan::GoToFile(size_t file) {
   }
 }
 
-void FileScan::End() {
+void LevelIterator::End() {
   valid_ = false;
   is_general_ = false;
 }
 
 // RocksDB's iterator over the file where this is.
-rocksdb::IteratorWrapper* FileScan::General() {
+rocksdb::IteratorWrapper* LevelIterator::General() {
   if (owned_general_ == nullptr) {
     owned_general_.reset(family_->table_cache()->NewIterator(
         options_, *family_->soptions(), family_->internal_comparator(),
@@ -268,7 +274,7 @@ rocksdb::IteratorWrapper* FileScan::General() {
 }
 
 // The entry where general_ is, or what follows the file.
-void FileScan::TakeGeneral() {
+void LevelIterator::TakeGeneral() {
   is_general_ = true;
   valid_ = general_.Valid();
   if (valid_) {
@@ -283,7 +289,7 @@ void FileScan::TakeGeneral() {
   GoToFile(file_ + 1);
 }
 
-void FileScan::GoNowhere() {
+void LevelIterator::GoNowhere() {
   End();
   status_ = rocksdb::Status::NotSupported("a scan of files goes forward from a key");
 }

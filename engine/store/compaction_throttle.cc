@@ -1,4 +1,4 @@
-#include "engine/store/io_pace.h"
+#include "engine/store/compaction_throttle.h"
 
 #include <algorithm>
 #include <chrono>
@@ -31,7 +31,7 @@ bool IsMeasured() {
 
 }  // namespace
 
-void IoPace::SetBacklog(uint32_t family, double backlog) {
+void CompactionThrottle::SetBacklog(uint32_t family, double backlog) {
   std::lock_guard lock(mutex_);
   backlogs_[family] = backlog;
   const auto largest =
@@ -40,7 +40,7 @@ void IoPace::SetBacklog(uint32_t family, double backlog) {
   backlog_.store(largest->second, std::memory_order_relaxed);
 }
 
-double IoPace::Rest() const {
+double CompactionThrottle::Rest() const {
   if (!on_.load(std::memory_order_relaxed) || failing_.load(std::memory_order_relaxed) ||
       hastes_.load(std::memory_order_relaxed) != 0) {
     return 0;
@@ -48,7 +48,7 @@ double IoPace::Rest() const {
   return kMostRest * std::max(0.0, 1 - backlog_.load(std::memory_order_relaxed) / kMostBacklog);
 }
 
-void IoPace::RestFor(uint64_t used_us) {
+void CompactionThrottle::RestFor(uint64_t used_us) {
   using std::chrono::microseconds;
   using std::chrono::steady_clock;
   const auto begun = steady_clock::now();
@@ -62,7 +62,7 @@ void IoPace::RestFor(uint64_t used_us) {
   rested_us_.fetch_add(static_cast<uint64_t>(rested.count()), std::memory_order_relaxed);
 }
 
-void IoPace::Request(int64_t, rocksdb::Env::IOPriority priority, rocksdb::Statistics*) {
+void CompactionThrottle::Request(int64_t, rocksdb::Env::IOPriority priority, rocksdb::Statistics*) {
   const double rest = Rest();
   if (priority != rocksdb::Env::IO_LOW || rest <= 0) {
     if (IsMeasured()) settled_us = UsedUs();
@@ -82,6 +82,6 @@ void IoPace::Request(int64_t, rocksdb::Env::IOPriority priority, rocksdb::Statis
 }
 
 // Only bounds the pieces: a file's buffer is smaller, unless somebody has set it.
-int64_t IoPace::GetSingleBurstBytes() const { return 1 << 20; }
+int64_t CompactionThrottle::GetSingleBurstBytes() const { return 1 << 20; }
 
 }  // namespace cairn

@@ -21,7 +21,7 @@ namespace cairn {
 // Thread-safe; taken for a limit of bytes it has none. It belongs to compactions' own threads,
 // whose perf level it raises to have their time measured: a session's thread compacts within a
 // Haste.
-class IoPace final : public rocksdb::RateLimiter {
+class CompactionThrottle final : public rocksdb::RateLimiter {
  public:
   // Of the time that reading and writing took, with an empty level 0.
   static constexpr double kMostRest = 3.0;
@@ -31,21 +31,21 @@ class IoPace final : public rocksdb::RateLimiter {
   // While one lives, nobody rests.
   class Haste {
    public:
-    // Null: there is no pace.
-    explicit Haste(IoPace* pace) : pace_(pace) {
-      if (pace_ != nullptr) ++pace_->hastes_;
+    // Null: there is no throttle.
+    explicit Haste(CompactionThrottle* throttle) : throttle_(throttle) {
+      if (throttle_ != nullptr) ++throttle_->hastes_;
     }
     ~Haste() {
-      if (pace_ != nullptr) --pace_->hastes_;
+      if (throttle_ != nullptr) --throttle_->hastes_;
     }
     Haste(const Haste&) = delete;
     Haste& operator=(const Haste&) = delete;
 
    private:
-    IoPace* const pace_;
+    CompactionThrottle* const throttle_;
   };
 
-  IoPace() : RateLimiter(Mode::kWritesOnly) {}
+  CompactionThrottle() : RateLimiter(Mode::kWritesOnly) {}
 
   // On at first.
   void SetOn(bool on) { on_.store(on, std::memory_order_relaxed); }

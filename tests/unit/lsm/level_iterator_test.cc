@@ -1,5 +1,5 @@
-// Scans between bounds, which step through files by themselves (engine/lsm/file_scan.h), show what
-// RocksDB's own iterator shows.
+// Scans between bounds, which step through files by themselves (engine/lsm/level_iterator.h), show
+// what RocksDB's own iterator shows.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -18,7 +18,7 @@
 namespace cairn::lsm {
 namespace {
 
-class FileScanTest : public RandomDatabase {
+class LevelIteratorTest : public RandomDatabase {
  protected:
   // Between bounds; of a state that both iterators have.
   struct Range {
@@ -116,10 +116,10 @@ class FileScanTest : public RandomDatabase {
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(Layouts, FileScanTest, AllLayouts(),
+INSTANTIATE_TEST_SUITE_P(Layouts, LevelIteratorTest, AllLayouts(),
                          [](const auto& info) { return info.param.name; });
 
-TEST_P(FileScanTest, ShowsWhatRocksDbShows) {
+TEST_P(LevelIteratorTest, ShowsWhatRocksDbShows) {
   RecordProperty("seed", std::to_string(seed_));
   for (int round = 0; round < 30; ++round) {
     for (int change = 0; change < 25; ++change) {
@@ -135,7 +135,7 @@ TEST_P(FileScanTest, ShowsWhatRocksDbShows) {
 }
 
 // Beside files there are memtables that wait to be written out.
-TEST_P(FileScanTest, ShowsWhatWaitsInMemtablesToo) {
+TEST_P(LevelIteratorTest, ShowsWhatWaitsInMemtablesToo) {
   for (int round = 0; round < 5; ++round) {
     for (int change = 0; change < 60; ++change) {
       ASSERT_NO_FATAL_FAILURE(ChangeSomething(/*everything=*/false));
@@ -163,7 +163,7 @@ TEST_P(FileScanTest, ShowsWhatWaitsInMemtablesToo) {
   }
 }
 
-TEST_P(FileScanTest, StepsThroughTheCacheByItself) {
+TEST_P(LevelIteratorTest, StepsThroughTheCacheByItself) {
   // Not in memtables, of whose versions RocksDB passes many by a search in all files.
   for (int change = 1; change <= 600; ++change) {
     ASSERT_TRUE(database_->Put(rocksdb::WriteOptions(), AnyKey(), AnyValue()).ok());
@@ -183,7 +183,7 @@ TEST_P(FileScanTest, StepsThroughTheCacheByItself) {
 }
 
 // What it shows stays for as long as it stands there, whatever happens to the block and its file.
-TEST_P(FileScanTest, EntriesStayAfterTheirFile) {
+TEST_P(LevelIteratorTest, EntriesStayAfterTheirFile) {
   for (int i = 0; i < 100; ++i) {
     const std::string key = "key" + std::to_string(1000 + i);
     ASSERT_TRUE(database_->Put(rocksdb::WriteOptions(), key, "of " + key).ok());
@@ -212,7 +212,7 @@ TEST_P(FileScanTest, EntriesStayAfterTheirFile) {
 }
 
 // Damage is reported as RocksDB does it, and never taken for an end.
-TEST_P(FileScanTest, DamageIsAnError) {
+TEST_P(LevelIteratorTest, DamageIsAnError) {
   std::vector<std::string> keys;
   // Of the last data blocks.
   ASSERT_NO_FATAL_FAILURE(MakeDamagedFile(900, 1300, 200, &keys));

@@ -1,4 +1,4 @@
-#include "engine/lsm/block_look_ahead.h"
+#include "engine/lsm/block_prefetch.h"
 
 #include <algorithm>
 #include <string>
@@ -23,10 +23,10 @@ using IndexIterator = rocksdb::InternalIteratorBase<IndexValue>;
 constexpr size_t kMostFetchedBytes = 512;
 
 // The entries of a file's index, read one ahead.
-class LookAheadIndexIterator final : public IndexIterator {
+class PrefetchingIndexIterator final : public IndexIterator {
  public:
-  LookAheadIndexIterator(const BlockBasedTable& table, const Slice* upper_bound,
-                         std::unique_ptr<IndexIterator> entries)
+  PrefetchingIndexIterator(const BlockBasedTable& table, const Slice* upper_bound,
+                           std::unique_ptr<IndexIterator> entries)
       : table_(table), upper_bound_(upper_bound), entries_(std::move(entries)) {}
 
   bool Valid() const override { return is_ahead_ || entries_->Valid(); }
@@ -74,7 +74,7 @@ class LookAheadIndexIterator final : public IndexIterator {
   void Prepare(const rocksdb::MultiScanArgs* ranges) override { entries_->Prepare(ranges); }
 
  private:
-  void LookAhead();
+  void Prefetch();
   void FetchBlock(const rocksdb::BlockHandle& handle) const;
 
   const BlockBasedTable& table_;
@@ -89,13 +89,13 @@ class LookAheadIndexIterator final : public IndexIterator {
 };
 
 // Who moves on once will do so again, whereas most searches end in the block where they began.
-void LookAheadIndexIterator::Next() {
+void PrefetchingIndexIterator::Next() {
   if (!is_ahead_) entries_->Next();
   is_ahead_ = false;
-  if (entries_->Valid()) LookAhead();
+  if (entries_->Valid()) Prefetch();
 }
 
-void LookAheadIndexIterator::Prev() {
+void PrefetchingIndexIterator::Prev() {
   if (is_ahead_) {
     is_ahead_ = false;
     if (entries_->Valid()) {
@@ -108,7 +108,7 @@ void LookAheadIndexIterator::Prev() {
 }
 
 // Keeps the entry where entries_ is and moves on, if the block behind may be wanted.
-void LookAheadIndexIterator::LookAhead() {
+void PrefetchingIndexIterator::Prefetch() {
   const BlockBasedTable::Rep& table = *table_.get_rep();
   const Slice user_key = entries_->user_key();
   if (upper_bound_ != nullptr &&
@@ -129,7 +129,7 @@ void LookAheadIndexIterator::LookAhead() {
   if (entries_->Valid()) FetchBlock(entries_->value().handle);
 }
 
-void LookAheadIndexIterator::FetchBlock(const rocksdb::BlockHandle& handle) const {
+void PrefetchingIndexIterator::FetchBlock(const rocksdb::BlockHandle& handle) const {
   const BlockBasedTable::Rep& table = *table_.get_rep();
   rocksdb::Cache& cache = *table.table_options.block_cache;
   const rocksdb::CacheKey key = BlockBasedTable::GetCacheKey(table.base_cache_key, handle);
@@ -149,18 +149,18 @@ bool IsWorthwhile(const BlockBasedTable::Rep& table) {
          table.index_type != rocksdb::BlockBasedTableOptions::kTwoLevelIndexSearch;
 }
 
-// RocksDB's hash indexes lose entries: see block_look_ahead.h.
+// RocksDB's hash indexes lose entries: see block_prefetch.h.
 bool HashesPrefixes(const BlockBasedTable::Rep& table) {
   return table.index_type == rocksdb::BlockBasedTableOptions::kHashSearch;
 }
 
-// In the place of a table's own index reader, which it asks: looks ahead where that helps, keeps
+// In the place of a table's own index reader, which it asks: prefetches where that helps, keeps
 // what reads of ours know of the table, and leaves hashes alone.
-class LookAheadIndexReader final : public BlockBasedTable::IndexReader {
+class PrefetchingIndexReader final : public BlockBasedTable::IndexReader {
  public:
-  LookAheadIndexReader(const BlockBasedTable& table,
-                       std::unique_ptr<BlockBasedTable::IndexReader> reader,
-                       const PointTable& point_table)
+  PrefetchingIndexReader(const BlockBasedTable& table,
+                         std::unique_ptr<BlockBasedTable::IndexReader> reader,
+                         const PointTable& point_table)
       : table_(table),
         point_table_(point_table),
         looks_ahead_(IsWorthwhile(*table.get_rep())),
@@ -179,8 +179,8 @@ class LookAheadIndexReader final : public BlockBasedTable::IndexReader {
         lookup->caller != rocksdb::TableReaderCaller::kUserIterator) {
       return entries;
     }
-    return new LookAheadIndexIterator(table_, options.iterate_upper_bound,
-                                      std::unique_ptr<IndexIterator>(entries));
+    return new PrefetchingIndexIterator(table_, options.iterate_upper_bound,
+                                        std::unique_ptr<IndexIterator>(entries));
   }
   size_t ApproximateMemoryUsage() const override {
     return reader_->ApproximateMemoryUsage() + sizeof(*this);
@@ -201,9 +201,9 @@ class LookAheadIndexReader final : public BlockBasedTable::IndexReader {
   const std::unique_ptr<BlockBasedTable::IndexReader> reader_;
 };
 
-class LookAheadTableFactory final : public rocksdb::BlockBasedTableFactory {
+class PrefetchingTableFactory final : public rocksdb::BlockBasedTableFactory {
  public:
-  explicit LookAheadTableFactory(const rocksdb::BlockBasedTableFactory& factory)
+  explicit PrefetchingTableFactory(const rocksdb::BlockBasedTableFactory& factory)
       : rocksdb::BlockBasedTableFactory(factory) {}
 
   using rocksdb::BlockBasedTableFactory::NewTableReader;
@@ -220,7 +220,7 @@ class LookAheadTableFactory final : public rocksdb::BlockBasedTableFactory {
       BlockBasedTable::Rep& rep = *table->get_rep();
       const PointTable point_table(*table);
       if (point_table.is_plain || IsWorthwhile(rep) || HashesPrefixes(rep)) {
-        rep.index_reader = std::make_unique<LookAheadIndexReader>(
+        rep.index_reader = std::make_unique<PrefetchingIndexReader>(
             *table, std::move(rep.index_reader), point_table);
       }
     }
@@ -237,18 +237,18 @@ class LookAheadTableFactory final : public rocksdb::BlockBasedTableFactory {
     return rocksdb::BlockBasedTableFactory(without_hashes).NewTableBuilder(options, file);
   }
   std::unique_ptr<rocksdb::TableFactory> Clone() const override {
-    return std::make_unique<LookAheadTableFactory>(*this);
+    return std::make_unique<PrefetchingTableFactory>(*this);
   }
 };
 
 }  // namespace
 
-std::shared_ptr<rocksdb::TableFactory> LookAheadInBlocks(
+std::shared_ptr<rocksdb::TableFactory> WithBlockPrefetch(
     std::shared_ptr<rocksdb::TableFactory> factory) {
   const auto* const block_based =
       dynamic_cast<const rocksdb::BlockBasedTableFactory*>(factory.get());
   if (block_based == nullptr) return factory;
-  return std::make_shared<LookAheadTableFactory>(*block_based);
+  return std::make_shared<PrefetchingTableFactory>(*block_based);
 }
 
 void FetchToProcessor(std::string_view block) {
@@ -262,8 +262,8 @@ const PointTable* FindPointTable(const rocksdb::TableReader& table) {
   if (typeid(table) != typeid(BlockBasedTable)) return nullptr;
   const auto* const index =
       static_cast<const BlockBasedTable&>(table).get_rep()->index_reader.get();
-  if (typeid(*index) != typeid(LookAheadIndexReader)) return nullptr;
-  const PointTable& found = static_cast<const LookAheadIndexReader*>(index)->point_table();
+  if (typeid(*index) != typeid(PrefetchingIndexReader)) return nullptr;
+  const PointTable& found = static_cast<const PrefetchingIndexReader*>(index)->point_table();
   return found.is_plain ? &found : nullptr;
 }
 

@@ -1,11 +1,11 @@
-#include "engine/lsm/block_walk.h"
+#include "engine/lsm/data_block_iterator.h"
 
 #include <algorithm>
 #include <utility>
 
 namespace cairn::lsm {
 
-BlockWalk::Step BlockWalk::Seek(const BlockKey& key, uint64_t footer) {
+DataBlockIterator::Step DataBlockIterator::Seek(const BlockKey& key, uint64_t footer) {
   int64_t before;
   if (!FindRestart</*keys_have_versions=*/true, /*values_have_sizes=*/true>(view_, file_sequence_,
                                                                             key, &before)) {
@@ -26,7 +26,7 @@ BlockWalk::Step BlockWalk::Seek(const BlockKey& key, uint64_t footer) {
   return step;
 }
 
-void BlockWalk::Grow(size_t kept) {
+void DataBlockIterator::Grow(size_t kept) {
   const size_t capacity = 2 * key_bytes_;
   auto longer = std::make_unique_for_overwrite<char[]>(capacity + kWordBytes);
   std::memcpy(longer.get(), key_, kept);
@@ -36,7 +36,7 @@ void BlockWalk::Grow(size_t kept) {
   key_capacity_ = capacity;
 }
 
-void BlockWalk::ShowFileSequence() {
+void DataBlockIterator::ShowFileSequence() {
   if (key_bytes_ > shown_capacity_) {
     shown_capacity_ = 2 * key_bytes_;
     shown_copy_ = std::make_unique_for_overwrite<char[]>(shown_capacity_);

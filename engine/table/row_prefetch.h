@@ -20,7 +20,7 @@ namespace cairn {
 
 // Used by one thread. Takes little room before it is used, and keeps its buffers for the next
 // batch.
-class ReadAhead {
+class RowPrefetch {
  public:
   // Whether the scan stands on a row of a batch.
   bool active() const { return row_ < rows_.size(); }

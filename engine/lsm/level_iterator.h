@@ -2,16 +2,16 @@
 // cache has.
 //
 // RocksDB's iterators over a file decide anew at each entry whether they go forward or backward,
-// read ahead, or have been told to stop, and search the index of the file by an iterator of its
-// own. This one steps through the bytes of a block (block_walk.h), and goes to the next block by
-// the bytes of the index. While the rows of one block are read, the next is on its way to the
-// processor, as in block_look_ahead.h.
+// prefetch, or have been told to stop, and search the index of the file by an iterator of its
+// own. This one steps through the bytes of a block (data_block_iterator.h), and goes to the next
+// block by the bytes of the index. While the rows of one block are read, the next is on its way to
+// the processor, as in block_prefetch.h.
 //
 // It reads no blocks from files. Where a block is not in the cache, or is not laid out as it knows,
-// it goes on with RocksDB's own iterator over the file, which reads ahead and reports damage, until
+// it goes on with RocksDB's own iterator over the file, which prefetches and reports damage, until
 // the next search or file.
 //
-// file_scan.cc depends on RocksDB's internal headers, and so on the pinned version.
+// level_iterator.cc depends on RocksDB's internal headers, and so on the pinned version.
 #pragma once
 
 #include <cstddef>
@@ -20,12 +20,12 @@
 #include <string>
 
 #include "engine/lsm/block_search.h"
-#include "engine/lsm/block_walk.h"
 #include "engine/lsm/cached_block.h"
+#include "engine/lsm/data_block_iterator.h"
 #include "engine/lsm/key_order.h"
+#include "engine/lsm/pinned_table.h"
 #include "engine/lsm/point_table.h"
 #include "engine/lsm/rocksdb_internals.h"
-#include "engine/lsm/table_hold.h"
 #include "rocksdb/options.h"
 
 namespace cairn::lsm {
@@ -41,11 +41,11 @@ struct FileRun {
 // Of the methods that move, Seek() and the two that go to the next entry are all that may be
 // called. Deletions of ranges are not looked at. All that the constructor takes outlives it; the
 // bounds that `options` points at stay as they are. `order` is that of the family.
-class FileScan final : public rocksdb::InternalIterator {
+class LevelIterator final : public rocksdb::InternalIterator {
  public:
-  FileScan(rocksdb::ColumnFamilyData* family, const rocksdb::SuperVersion& version,
-           const rocksdb::ReadOptions& options, KeyOrder order, const FileRun& run);
-  ~FileScan() override;
+  LevelIterator(rocksdb::ColumnFamilyData* family, const rocksdb::SuperVersion& version,
+                const rocksdb::ReadOptions& options, KeyOrder order, const FileRun& run);
+  ~LevelIterator() override;
 
   bool Valid() const override { return valid_; }
   rocksdb::Slice key() const override;
@@ -78,8 +78,8 @@ class FileScan final : public rocksdb::InternalIterator {
   Outcome GoToBlock(uint32_t number);
   const rocksdb::Block* FindData(const BlockPlace& place, CachedBlock* held) const;
   bool OpenBlock(const IndexEntry& entry);
-  void LookAhead();
-  void LeaveBlock(BlockWalk::Step step);
+  void Prefetch();
+  void LeaveBlock(DataBlockIterator::Step step);
   void GoToFile(size_t file);
   void End();
   rocksdb::IteratorWrapper* General();
@@ -95,21 +95,21 @@ class FileScan final : public rocksdb::InternalIterator {
   // none is: what is read there is counted otherwise (level_zero_reads.h), where the estimate
   // stands for look-ups.
   const bool is_sampled_;
-  BlockWalk walk_;
+  DataBlockIterator block_iterator_;
   bool valid_ = false;
   bool is_general_ = false;  // The current entry is that of general_.
   // No entry of the block is behind the upper bound, or general_ says so of the current one.
   bool is_before_bound_ = false;
   rocksdb::Status status_;
-  size_t file_ = 0;  // In run_, where hold_ and general_ are.
-  TableHold hold_;
+  size_t file_ = 0;  // In run_, where pinned_ and general_ are.
+  PinnedTable pinned_;
   const PointTable* table_ = nullptr;      // Null: the file is RocksDB's to read.
   const rocksdb::Block* index_ = nullptr;  // Null: it was not in the cache, or there is no table_.
   CachedBlock index_block_;
-  CachedBlock block_;  // Through which walk_ goes.
+  CachedBlock block_;  // Through which block_iterator_ goes.
   IndexEntry block_entry_ = {};
-  CachedBlock ahead_;     // The one that follows it, if it was looked for and found.
-  std::string last_key_;  // Of a block that was left.
+  CachedBlock next_block_;  // The one that follows it, if it was looked for and found.
+  std::string last_key_;    // Of a block that was left.
   std::unique_ptr<rocksdb::InternalIterator> owned_general_;
   rocksdb::IteratorWrapper general_;  // RocksDB's over the file; made when it is needed.
   CacheHits hits_;

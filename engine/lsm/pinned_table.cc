@@ -1,4 +1,4 @@
-#include "engine/lsm/table_hold.h"
+#include "engine/lsm/pinned_table.h"
 
 #include <cstdint>
 
@@ -7,10 +7,10 @@
 
 namespace cairn::lsm {
 
-bool TableHold::Open(rocksdb::ColumnFamilyData* family, const rocksdb::SuperVersion& version,
-                     const rocksdb::ReadOptions& options, rocksdb::Env::IOActivity activity,
-                     const rocksdb::FileMetaData& file, int level) {
-  *this = TableHold();
+bool PinnedTable::Open(rocksdb::ColumnFamilyData* family, const rocksdb::SuperVersion& version,
+                       const rocksdb::ReadOptions& options, rocksdb::Env::IOActivity activity,
+                       const rocksdb::FileMetaData& file, int level) {
+  *this = PinnedTable();
   reader_ = file.fd.pinned_reader.Get();
   if (reader_ != nullptr) return true;
   cache_ = family->table_cache();

@@ -17,7 +17,7 @@
 
 namespace cairn::lsm {
 
-class BlockWalk {
+class DataBlockIterator {
  public:
   enum class Step : uint8_t {
     kEntry,   // It stands on one.
@@ -25,9 +25,9 @@ class BlockWalk {
     kDamage,  // What is there is no entry. After Next() likewise.
   };
 
-  BlockWalk() = default;  // Through a block without entries.
-  BlockWalk(const BlockWalk&) = delete;
-  BlockWalk& operator=(const BlockWalk&) = delete;
+  DataBlockIterator() = default;  // Through a block without entries.
+  DataBlockIterator(const DataBlockIterator&) = delete;
+  DataBlockIterator& operator=(const DataBlockIterator&) = delete;
 
   // Stands before the first entry. `block` stays as it is for as long as entries of it are looked
   // at. With `file_sequence` all entries have that number instead of their own. False: not a block

@@ -1,4 +1,4 @@
-#include "engine/lsm/block_walk.h"
+#include "engine/lsm/data_block_iterator.h"
 
 #include <gtest/gtest.h>
 
@@ -15,10 +15,10 @@ namespace cairn::lsm {
 namespace {
 
 using Entries = std::vector<std::pair<std::string, std::string>>;
-using Step = BlockWalk::Step;
+using Step = DataBlockIterator::Step;
 
 // From where it stands to the end.
-Entries Rest(BlockWalk* walk) {
+Entries Rest(DataBlockIterator* walk) {
   Entries rest;
   do {
     rest.emplace_back(walk->key(), walk->value());
@@ -57,9 +57,9 @@ Entries SomeEntries(std::mt19937* random) {
   return entries;
 }
 
-TEST(BlockWalk, ShowsEveryEntryFromAnyKeyOn) {
+TEST(DataBlockIterator, ShowsEveryEntryFromAnyKeyOn) {
   std::mt19937 random(20261125);
-  BlockWalk walk;  // Goes from block to block.
+  DataBlockIterator walk;  // Goes from block to block.
   EXPECT_EQ(walk.Next(), Step::kEnd);
   for (const size_t interval : {1, 2, 8, 16}) {
     for (int round = 0; round < 20; ++round) {
@@ -100,13 +100,13 @@ TEST(BlockWalk, ShowsEveryEntryFromAnyKeyOn) {
   }
 }
 
-TEST(BlockWalk, GoesInDescendingOrderToo) {
+TEST(DataBlockIterator, GoesInDescendingOrderToo) {
   BlockBuilder builder(/*interval=*/2, /*values_have_sizes=*/true);
   for (const char* const key : {"d", "c", "bb", "b", "a"}) {
     builder.Add(VersionOf(key, 5, 1), key);
   }
   const Exactly block(builder.Finish());
-  BlockWalk walk;
+  DataBlockIterator walk;
   for (const auto& [from, found] : std::vector<std::pair<std::string, std::string>>{
            {"e", "d"}, {"d", "d"}, {"cc", "c"}, {"bb", "bb"}, {"ba", "b"}, {"a", "a"}}) {
     ASSERT_TRUE(walk.Open(block.view(), nullptr));
@@ -117,12 +117,12 @@ TEST(BlockWalk, GoesInDescendingOrderToo) {
   EXPECT_EQ(walk.Seek({"", 9, KeyOrder::kDescending}, 9 << 8), Step::kEnd);
 }
 
-TEST(BlockWalk, AFileMayHaveOneNumberForAll) {
+TEST(DataBlockIterator, AFileMayHaveOneNumberForAll) {
   BlockBuilder builder(/*interval=*/4, /*values_have_sizes=*/true);
   for (const char* const key : {"a", "ab", "abc", "b"}) builder.Add(VersionOf(key, 0, 1), key);
   const Exactly block(builder.Finish());
   for (const uint64_t sequence : {0, 7}) {
-    BlockWalk walk;
+    DataBlockIterator walk;
     ASSERT_TRUE(walk.Open(block.view(), &sequence));
     ASSERT_EQ(walk.Next(), Step::kEntry);
     EXPECT_EQ(Rest(&walk), (Entries{{VersionOf("a", sequence, 1), "a"},
@@ -140,11 +140,11 @@ TEST(BlockWalk, AFileMayHaveOneNumberForAll) {
   }
 }
 
-TEST(BlockWalk, RefusesWhatIsNoBlock) {
+TEST(DataBlockIterator, RefusesWhatIsNoBlock) {
   BlockBuilder builder(/*interval=*/4, /*values_have_sizes=*/true);
   builder.Add(VersionOf("a", 1, 1), "value");
   const Exactly block(builder.Finish());
-  BlockWalk walk;
+  DataBlockIterator walk;
   ASSERT_TRUE(walk.Open(block.view(), nullptr));
   ASSERT_EQ(walk.Next(), Step::kEntry);
   EXPECT_FALSE(walk.Open("", nullptr));
@@ -156,7 +156,7 @@ TEST(BlockWalk, RefusesWhatIsNoBlock) {
 }
 
 // Whatever bytes there are, nothing beside them is read, and what is shown lies in them.
-TEST(BlockWalk, DamageIsSurvived) {
+TEST(DataBlockIterator, DamageIsSurvived) {
   std::mt19937 random(20261126);
   const auto below = [&](size_t end) {
     return std::uniform_int_distribution<size_t>(0, end - 1)(random);
@@ -174,7 +174,7 @@ TEST(BlockWalk, DamageIsSurvived) {
     }
     const Exactly block(damaged);
     const uint64_t sequence = 3;
-    BlockWalk walk;
+    DataBlockIterator walk;
     if (!walk.Open(block.view(), below(2) == 0 ? nullptr : &sequence)) continue;
     const std::string& key = entries[below(entries.size())].first;
     const BlockKey wanted(std::string_view(key).substr(0, key.size() - kVersionBytes), 5,
