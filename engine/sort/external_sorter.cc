@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstring>
 #include <queue>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -99,66 +100,121 @@ ExternalSorter::ExternalSorter(rocksdb::Env* env, const rocksdb::Comparator* com
       name_(std::move(name)),
       settings_(std::move(settings)) {}
 
-ExternalSorter::~ExternalSorter() { RemoveAllRuns(); }
+ExternalSorter::~ExternalSorter() {
+  WaitForThread();
+  RemoveAllRuns();
+}
 
 SortEntry ExternalSorter::Keep(std::string_view key, std::string_view value) {
   const size_t bytes = SortEntry::Bytes(key, value);
-  if (bytes > block_left_) {
+  if (bytes > buffer_.block_left) {
     const size_t size = std::max(kBlockBytes, bytes);
-    blocks_.push_back(std::make_unique_for_overwrite<char[]>(size));
-    block_next_ = blocks_.back().get();
-    block_left_ = size;
+    buffer_.blocks.push_back(std::make_unique_for_overwrite<char[]>(size));
+    buffer_.block_next = buffer_.blocks.back().get();
+    buffer_.block_left = size;
   }
-  const SortEntry kept = SortEntry::Store(key, value, block_next_);
-  block_next_ += bytes;
-  block_left_ -= bytes;
+  const SortEntry kept = SortEntry::Store(key, value, buffer_.block_next);
+  buffer_.block_next += bytes;
+  buffer_.block_left -= bytes;
   return kept;
 }
 
 Status ExternalSorter::Add(std::string_view key, std::string_view value) {
   if (!settings_.keys_differ && keys_.contains(key)) return Status(StatusCode::kDuplicateKey);
-  entries_.push_back(Keep(key, value));
-  buffered_bytes_ += key.size() + value.size() + kEntryOverheadBytes;
+  buffer_.entries.push_back(Keep(key, value));
+  buffer_bytes_ += key.size() + value.size() + kEntryOverheadBytes;
   if (!settings_.keys_differ) {
-    keys_.insert(entries_.back().key());
-    buffered_bytes_ += kSetOverheadBytes;
+    keys_.insert(buffer_.entries.back().key());
+    buffer_bytes_ += kSetOverheadBytes;
   }
   ++entry_count_;
-  return buffered_bytes_ >= settings_.buffer_bytes ? SpillBuffer() : Status();
+  const uint64_t most_bytes = in_background_ ? settings_.buffer_bytes / 2 : settings_.buffer_bytes;
+  return buffer_bytes_ >= most_bytes ? HandOver() : Status();
 }
 
-void ExternalSorter::SortBuffer() {
+// Has the buffer emptied. Errors: those of the one before; then both are as they were.
+Status ExternalSorter::HandOver() {
+  CAIRN_RETURN_IF_ERROR(AwaitThread());
+  was_full_ = true;
   keys_.clear();
-  if (order_.has_value()) return SortByKey(&entries_, *order_);
-  std::sort(entries_.begin(), entries_.end(), [this](const SortEntry& a, const SortEntry& b) {
-    return comparator_->Compare(a.key(), b.key()) < 0;
-  });
+  handed_over_ = std::exchange(buffer_, Buffer());
+  handed_over_bytes_ = std::exchange(buffer_bytes_, 0);
+  if (in_background_) {
+    try {
+      emptied_ = std::async(std::launch::async, [this] { return Empty(); });
+      return Status();
+    } catch (const std::system_error&) {
+      // There are no more threads: this one does it.
+    }
+  }
+  return Empty();
 }
 
-void ExternalSorter::ClearBuffer() {
-  entries_.clear();
-  keys_.clear();
-  blocks_.clear();
-  block_left_ = 0;
-  buffered_bytes_ = 0;
+Status ExternalSorter::Empty() {
+  Status emptied = empty_ ? empty_() : Spill();
+  if (!emptied.ok() && emptied.code() != StatusCode::kOutOfOrder) {
+    failure_ = emptied;
+    ForgetHandedOver();
+  }
+  return emptied;
 }
 
-Status ExternalSorter::DrainBuffer(const Sink& sink) {
-  SortBuffer();
-  for (const SortEntry& entry : entries_) {
+Status ExternalSorter::AwaitThread() {
+  Status emptied;
+  if (emptied_.valid()) emptied = emptied_.get();
+  return failure_.ok() ? emptied : failure_;
+}
+
+void ExternalSorter::ForgetHandedOver() {
+  handed_over_ = Buffer();
+  handed_over_bytes_ = 0;
+}
+
+Status ExternalSorter::EmptyMemory() {
+  CAIRN_RETURN_IF_ERROR(HandOver());
+  return AwaitThread();
+}
+
+void ExternalSorter::SortBuffer(Buffer* buffer) const {
+  const auto comes_before = [this](const SortEntry& a, const SortEntry& b) {
+    return order_.has_value() ? lsm::CompareKeys(a.key(), b.key(), *order_) < 0
+                              : comparator_->Compare(a.key(), b.key()) < 0;
+  };
+  std::vector<SortEntry>& entries = buffer->entries;
+  // Whether they come in order shows soon, where they do not.
+  if (std::is_sorted(entries.begin(), entries.end(), comes_before)) return;
+  if (order_.has_value()) return SortByKey(&entries, *order_);
+  std::sort(entries.begin(), entries.end(), comes_before);
+}
+
+Status ExternalSorter::DrainBuffer(Buffer* buffer, const Sink& sink) const {
+  SortBuffer(buffer);
+  for (const SortEntry& entry : buffer->entries) {
     CAIRN_RETURN_IF_ERROR(sink(entry.key(), entry.value()));
   }
   return Status();
 }
 
-Status ExternalSorter::SpillBuffer() {
-  const Status spilled =
-      WriteRun(/*level=*/0, [this](const Sink& sink) { return DrainBuffer(sink); });
-  ClearBuffer();
-  CAIRN_RETURN_IF_ERROR(spilled);
+Status ExternalSorter::DrainHandedOver(const Sink& sink) {
+  CAIRN_RETURN_IF_ERROR(DrainBuffer(&handed_over_, sink));
+  ForgetHandedOver();
+  return Status();
+}
+
+Status ExternalSorter::Spill() {
+  if (!handed_over_.entries.empty() && failure_.ok()) failure_ = SpillHandedOver();
+  return failure_;
+}
+
+Status ExternalSorter::SpillHandedOver() {
+  CAIRN_RETURN_IF_ERROR(WriteRun(
+      /*level=*/0, [this](const Sink& sink) { return DrainBuffer(&handed_over_, sink); }));
+  ForgetHandedOver();
   for (size_t level = 0; level < levels_.size() && levels_[level].size() >= kMostRuns; ++level) {
     CAIRN_RETURN_IF_ERROR(WriteRun(level + 1, [this, level](const Sink& sink) {
-      return MergeRuns(levels_[level], /*in_memory=*/{}, sink);
+      // Another thread may fill the other half of the buffer meanwhile.
+      const uint64_t bytes_in_memory = in_background_ ? settings_.buffer_bytes / 2 : 0;
+      return MergeRuns(levels_[level], /*in_memory=*/{}, bytes_in_memory, sink);
     }));
     RemoveRuns(&levels_[level]);
   }
@@ -189,27 +245,32 @@ Status ExternalSorter::WriteRun(size_t level, const std::function<Status(const S
 }
 
 Status ExternalSorter::Drain(const Sink& sink) {
+  CAIRN_RETURN_IF_ERROR(AwaitThread());
   Status drained;
   if (run_count_ == 0) {
-    drained = DrainBuffer(sink);
+    drained = DrainBuffer(&buffer_, sink);
   } else {
-    SortBuffer();
+    SortBuffer(&buffer_);
     std::vector<Run> runs;
     for (const auto& level : levels_) runs.insert(runs.end(), level.begin(), level.end());
-    drained = MergeRuns(runs, entries_, sink);
+    drained = MergeRuns(runs, buffer_.entries, buffer_bytes_, sink);
   }
-  ClearBuffer();
+  keys_.clear();
+  buffer_ = Buffer();
+  buffer_bytes_ = 0;
   RemoveAllRuns();
   entry_count_ = 0;
+  was_full_ = false;
   return drained;
 }
 
+// `bytes_in_memory`: of `in_memory`, and whatever else is there.
 Status ExternalSorter::MergeRuns(const std::vector<Run>& runs, std::span<const SortEntry> in_memory,
-                                 const Sink& sink) const {
+                                 uint64_t bytes_in_memory, const Sink& sink) const {
   rocksdb::ReadOptions read;
   // What is read ahead and what is in memory already are together no more than a buffer.
   const uint64_t buffer_left =
-      settings_.buffer_bytes - std::min(settings_.buffer_bytes / 8 * 7, buffered_bytes_);
+      settings_.buffer_bytes - std::min(settings_.buffer_bytes / 8 * 7, bytes_in_memory);
   read.readahead_size = std::clamp(std::min(settings_.merge_read_bytes, buffer_left) / runs.size(),
                                    kLeastReadAheadBytes, kMostReadAheadBytes);
   const rocksdb::Options options = RunOptions(env_, comparator_);

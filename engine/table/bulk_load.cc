@@ -3,8 +3,15 @@
 #include <utility>
 
 #include "engine/lsm/rocksdb_status.h"
+#include "engine/sort/external_sorter.h"
+#include "engine/sort/sorted_files.h"
 
 namespace cairn {
+
+struct BulkLoad::Index {
+  std::unique_ptr<ExternalSorter> sorter;  // Null when entries come in order.
+  std::unique_ptr<SortedFiles> files;
+};
 
 BulkLoad::BulkLoad(Database* database, const Dictionary* dictionary,
                    std::shared_ptr<const Table> table, BulkLoadSettings settings)

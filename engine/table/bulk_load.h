@@ -11,11 +11,13 @@
 
 #include "engine/base/status.h"
 #include "engine/metrics/memory_account.h"
-#include "engine/sort/external_sorter.h"
-#include "engine/sort/sorted_files.h"
+#include "engine/sort/sort_settings.h"
 #include "engine/table/table.h"
 
 namespace cairn {
+
+class ExternalSorter;
+class SortedFiles;
 
 struct BulkLoadSettings {
   bool sort_rows = false;  // Rows come in any order; else in key order or its reverse.
@@ -58,10 +60,7 @@ class BulkLoad {
   uint64_t buffered_bytes() const { return buffered_bytes_.load(std::memory_order_relaxed); }
 
  private:
-  struct Index {
-    std::unique_ptr<ExternalSorter> sorter;  // Null when entries come in order.
-    std::unique_ptr<SortedFiles> files;
-  };
+  struct Index;
 
   Index& IndexAt(uint32_t position);
   Status FinishFiles();

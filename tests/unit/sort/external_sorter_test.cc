@@ -161,6 +161,66 @@ TEST_F(ExternalSorterTest, WaitsAfterARemovalEndWhenTheyAreInterrupted) {
   EXPECT_THAT(Files(), IsEmpty());
 }
 
+TEST_F(ExternalSorterTest, SortsInTheBackground) {
+  SortSettings settings = Settings(20'000);
+  settings.keys_differ = true;
+  ExternalSorter sorter(disk_.env(), lsm::ForwardComparator(), "i", settings);
+  sorter.WorkInBackground();
+  uint64_t most_bytes = 0;
+  for (int i = 0; i < 10'000; ++i) {
+    const std::string key = std::to_string(100'000 + (i * 7'919) % 10'000);
+    ASSERT_TRUE(sorter.Add(key, "value").ok());
+    most_bytes = std::max(most_bytes, sorter.buffered_bytes());
+  }
+  EXPECT_LE(most_bytes, 20'200u);
+  const std::vector<std::string> keys = DrainedKeys(&sorter);
+  EXPECT_EQ(keys.size(), 10'000u);
+  EXPECT_TRUE(std::is_sorted(keys.begin(), keys.end()));
+  EXPECT_EQ(sorter.buffered_bytes(), 0u);
+  EXPECT_THAT(Files(), IsEmpty());
+}
+
+TEST_F(ExternalSorterTest, WhatFailsInTheBackgroundIsToldAndStaysSo) {
+  SortSettings settings = Settings(kRunForEachEntry);
+  settings.directory = "/nowhere/at/all";
+  ExternalSorter sorter(rocksdb::Env::Default(), rocksdb::BytewiseComparator(), "j", settings);
+  sorter.WorkInBackground();
+  EXPECT_TRUE(sorter.Add("a", "1").ok());
+  for (int i = 0; i < 2; ++i) {
+    const Status drained =
+        sorter.Drain([](std::string_view, std::string_view) { return Status(); });
+    EXPECT_EQ(drained.code(), StatusCode::kIoError);
+  }
+}
+
+TEST_F(ExternalSorterTest, WhatDoesNotBelongElsewhereCanBeSpilled) {
+  SortSettings settings = Settings(kRunForEachEntry);
+  settings.keys_differ = true;
+  for (const bool in_background : {false, true}) {
+    ExternalSorter sorter(disk_.env(), rocksdb::BytewiseComparator(), "k", settings);
+    if (in_background) sorter.WorkInBackground();
+    std::vector<std::string> elsewhere;
+    bool spills = false;
+    sorter.WhenFull([&] {
+      return spills ? sorter.Spill()
+                    : sorter.DrainHandedOver([&](std::string_view key, std::string_view) {
+                        if (key == "b") return Status(StatusCode::kOutOfOrder);
+                        elsewhere.emplace_back(key);
+                        return Status();
+                      });
+    });
+    ASSERT_TRUE(sorter.Add("c", "1").ok());
+    Status added = sorter.Add("b", "1");
+    if (in_background) added = sorter.EmptyMemory();
+    EXPECT_EQ(added.code(), StatusCode::kOutOfOrder);
+    spills = true;
+    ASSERT_TRUE(sorter.Spill().ok());
+    ASSERT_TRUE(sorter.Add("a", "1").ok());
+    EXPECT_THAT(DrainedKeys(&sorter), ElementsAre("a", "b"));
+    EXPECT_THAT(elsewhere, ElementsAre("c"));
+  }
+}
+
 TEST_F(ExternalSorterTest, AMissingDirectoryIsAnErrorThatNamesTheFile) {
   SortSettings settings = Settings(kRunForEachEntry);
   settings.directory = "/nowhere/at/all";
