@@ -6,12 +6,14 @@
 
 #include "engine/base/bytes.h"
 #include "engine/lsm/rocksdb_status.h"
+#include "rocksdb/sst_file_reader.h"
 
 namespace cairn {
 namespace {
 
 constexpr uint64_t kFileSizeFactor = 3;  // Of the family's target.
-constexpr size_t kMaxNameBytes = 180;    // File systems allow 255 with what is appended.
+constexpr uint64_t kReadAheadBytes = 2 << 20;
+constexpr size_t kMaxNameBytes = 180;  // File systems allow 255 with what is appended.
 
 // Names of tables and indexes may have any bytes; what no file name should have becomes an
 // underscore.
@@ -141,6 +143,30 @@ Status SortedFiles::WriteReversed() {
 }
 
 Status SortedFiles::Finish() { return failure_.ok() ? Remember(WriteReversed()) : failure_; }
+
+Status SortedFiles::TakeBack(const ExternalSorter::Sink& sink) {
+  CAIRN_RETURN_IF_ERROR(Finish());
+  rocksdb::ReadOptions read;
+  read.fill_cache = false;
+  read.readahead_size = kReadAheadBytes;
+  read.total_order_seek = true;
+  for (const rocksdb::ExternalSstFileInfo& file : files_) {
+    Trace("Taking back file " + file.file_path);
+    rocksdb::SstFileReader reader(options_);
+    CAIRN_RETURN_IF_ERROR(FromRocksDb(reader.Open(file.file_path)).WithContext(file.file_path));
+    const std::unique_ptr<rocksdb::Iterator> entry(reader.NewIterator(read));
+    for (entry->SeekToFirst(); entry->Valid(); entry->Next()) {
+      CAIRN_RETURN_IF_ERROR(sink(entry->key().ToStringView(), entry->value().ToStringView()));
+    }
+    CAIRN_RETURN_IF_ERROR(FromRocksDb(entry->status()).WithContext(file.file_path));
+  }
+  for (const rocksdb::ExternalSstFileInfo& file : files_) {
+    database_->env()->DeleteFile(file.file_path).PermitUncheckedError();
+  }
+  files_.clear();
+  last_key_.clear();
+  return Status();
+}
 
 std::pair<std::string, std::string> SortedFiles::KeyRange() const {
   std::string smallest = files_.front().smallest_key;

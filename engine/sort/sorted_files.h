@@ -32,8 +32,11 @@ class SortedFiles {
   // that come in the reverse of the family's order are kept until the file is full, and their order
   // is checked then: what kOutOfOrder says of them, and every other error, Finish() says again.
   Status Add(std::string_view key, std::string_view value);
-  // No more entries follow. Errors as Add.
+  // What was added is in complete files then. Entries that follow begin another one. Errors as Add.
   Status Finish();
+  // Gives all entries back to `sink`, file by file, and forgets them. Errors: those of Finish() and
+  // of `sink`, kCorruption; the files are left to be removed.
+  Status TakeBack(const ExternalSorter::Sink& sink);
 
   bool empty() const { return files_.empty(); }
   // Memory in use for entries.
@@ -41,6 +44,8 @@ class SortedFiles {
   // Of the files so far.
   uint64_t file_bytes() const { return file_bytes_ + (writer_ ? writer_->FileSize() : 0); }
   const ColumnFamily& family() const { return family_; }
+  // That was added last; empty: none was.
+  std::string_view last_key() const { return last_key_; }
 
   // Makes the files of all that have finished part of the database, all or none, and empties them.
   // Keys that the database has already are overwritten: the caller has made sure that there are
