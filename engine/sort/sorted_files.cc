@@ -69,7 +69,9 @@ Status SortedFiles::OpenFile() {
 
 Status SortedFiles::Append(std::string_view key, std::string_view value) {
   if (writer_ == nullptr) CAIRN_RETURN_IF_ERROR(OpenFile());
-  return FromRocksDb(writer_->Put(key, value)).WithContext(writer_path_);
+  Status appended = FromRocksDb(writer_->Put(key, value)).WithContext(writer_path_);
+  file_bytes_.store(finished_bytes_ + writer_->FileSize(), std::memory_order_relaxed);
+  return appended;
 }
 
 Status SortedFiles::CloseFile() {
@@ -81,7 +83,8 @@ Status SortedFiles::CloseFile() {
   Trace("Adding file " + info.file_path + ", smallest key: " + ToHex(info.smallest_key) +
         ", largest key: " + ToHex(info.largest_key) + ", file size: " +
         std::to_string(info.file_size) + ", num_entries: " + std::to_string(info.num_entries));
-  file_bytes_ += info.file_size;
+  finished_bytes_ += info.file_size;
+  file_bytes_ = finished_bytes_;
   files_.push_back(std::move(info));
   writer_.reset();
   writer_path_.clear();
@@ -163,7 +166,7 @@ Status SortedFiles::TakeBack(const ExternalSorter::Sink& sink) {
   for (const rocksdb::ExternalSstFileInfo& file : files_) {
     database_->env()->DeleteFile(file.file_path).PermitUncheckedError();
   }
-  files_.clear();
+  ForgetFiles();
   last_key_.clear();
   return Status();
 }
@@ -205,11 +208,14 @@ Status SortedFiles::Ingest(Database* database, const std::vector<SortedFiles*>& 
     sets.front()->Trace("IngestExternalFile '" + std::to_string(file_count) + "' files returned " +
                         Outcome(ingested));
   if (!ingested.ok()) return ingested;
-  for (SortedFiles* set : sets) {
-    set->files_.clear();
-    set->file_bytes_ = 0;
-  }
+  for (SortedFiles* set : sets) set->ForgetFiles();
   return Status();
+}
+
+void SortedFiles::ForgetFiles() {
+  files_.clear();
+  finished_bytes_ = 0;
+  file_bytes_ = 0;
 }
 
 std::unique_ptr<ExternalSorter> MakeSorter(Database* database, const ColumnFamily& family,

@@ -2,6 +2,7 @@
 // log, no memtable, no compaction (docs/stock-format.md, 15).
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -41,8 +42,8 @@ class SortedFiles {
   bool empty() const { return files_.empty(); }
   // Memory in use for entries.
   uint64_t buffered_bytes() const { return buffered_bytes_; }
-  // Of the files so far.
-  uint64_t file_bytes() const { return file_bytes_ + (writer_ ? writer_->FileSize() : 0); }
+  // Of the files so far. Any thread may ask.
+  uint64_t file_bytes() const { return file_bytes_.load(std::memory_order_relaxed); }
   const ColumnFamily& family() const { return family_; }
   // That was added last; empty: none was.
   std::string_view last_key() const { return last_key_; }
@@ -64,6 +65,7 @@ class SortedFiles {
   Status Append(std::string_view key, std::string_view value);
   Status CloseFile();
   Status WriteReversed();
+  void ForgetFiles();
   void Trace(std::string_view message) const;
 
   Database* const database_;
@@ -80,7 +82,8 @@ class SortedFiles {
   std::vector<std::pair<std::string, std::string>> kept_;
   uint64_t buffered_bytes_ = 0;
   uint64_t file_count_ = 0;
-  uint64_t file_bytes_ = 0;  // Of files_.
+  uint64_t finished_bytes_ = 0;          // Of files_.
+  std::atomic<uint64_t> file_bytes_{0};  // Of all that is written.
   Status failure_;
   std::vector<rocksdb::ExternalSstFileInfo> files_;
 };
