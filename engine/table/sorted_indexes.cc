@@ -6,7 +6,6 @@
 #include "engine/base/bytes.h"
 #include "engine/locks/interruptible_mutex.h"
 #include "engine/table/index_delta.h"
-#include "engine/txn/transaction.h"
 
 namespace cairn {
 namespace {
@@ -15,12 +14,18 @@ namespace {
 // part that is unique, 0 when it has a NULL, which is unlike any other.
 constexpr size_t kUniqueBytesTrailer = sizeof(uint32_t);
 
-// While rows are sorted by a new primary key, which two of them may have, the keys of all entries
-// end with a number, so that none of them are equal. No key is the beginning of another.
+// While entries are sorted, their keys end with the number of their row, if two rows may have the
+// same primary key, so that none of them are equal. No key is the beginning of another.
 constexpr size_t kRowNumberBytes = sizeof(uint64_t);
 
 // Entries after which the statement looks whether it was killed.
 constexpr uint64_t kEntriesPerLook = 256;
+
+// What goes to a file of its own at least, where others want the memory.
+constexpr uint64_t kLeastAppendedBytes = uint64_t{4} << 20;
+
+// What may go through a transaction.
+constexpr uint64_t kFewBytes = uint64_t{1} << 20;
 
 }  // namespace
 
@@ -33,15 +38,18 @@ SortedIndexes::SortedIndexes(Database* database, const Table* table,
       settings_(settings),
       virtual_columns_(virtual_columns),
       suspects_(suspects),
+      append_checksums_(settings.append_checksums),
       memory_(&database->memory_accounts(), MemoryPart::kBulkLoad) {
   SortSettings sort = settings_.sort;
-  sort.keys_differ = true;  // By the primary key at their end, or a number.
-  sort.interrupted = [this] { return side_by_side_.IsToEnd(0); };
+  sort.keys_differ = true;  // They end with the primary key, and with numbers where that repeats.
+  sort.interrupted = [this] { return IsToEnd(); };
   std::vector<uint32_t> in_order = positions;
   // The primary key comes first: its files are complete when another index has a duplicate.
   std::stable_partition(in_order.begin(), in_order.end(), [this](uint32_t position) {
     return position == table_->primary_position();
   });
+  numbers_rows_ = !in_order.empty() && in_order.front() == table_->primary_position() &&
+                  !table_->has_hidden_key();
   for (const uint32_t position : in_order) {
     const TableIndex& index = table_->index(position);
     const auto i = std::find(positions.begin(), positions.end(), position) - positions.begin();
@@ -54,7 +62,41 @@ SortedIndexes::SortedIndexes(Database* database, const Table* table,
   }
 }
 
+SortedIndexes::~SortedIndexes() {
+  is_abandoned_ = true;
+  for (NewIndex& index : indexes_) {
+    if (index.sorter != nullptr) index.sorter->WaitForThread();  // It uses the rest of this.
+  }
+  if (share_ == nullptr) return;
+  share_->bytes_ -= shared_bytes_;
+  std::erase(share_->sharers_, this);
+  if (share_->appending_ == this) share_->appending_ = nullptr;
+}
+
+void SortedIndexes::Share(std::shared_ptr<SortMemory> memory) {
+  share_ = std::move(memory);
+  share_->sharers_.push_back(this);
+}
+
+void SortedIndexes::RowsTendToComeInOrder() {
+  for (NewIndex& index : indexes_) {
+    if (!IsPrimary(index) || IndexOf(index).search_keys_end_early) continue;
+    index.appends = true;
+    index.sorter->WhenFull(
+        [this, &index] { return index.appends ? Append(&index) : index.sorter->Spill(); });
+  }
+}
+
+void SortedIndexes::WorkInBackground() {
+  for (NewIndex& index : indexes_) {
+    if (index.sorter != nullptr) index.sorter->WorkInBackground();
+  }
+}
+
+bool SortedIndexes::IsToEnd() { return is_abandoned_ || side_by_side_.IsToEnd(0); }
+
 void SortedIndexes::RowsComeInOrder() {
+  numbers_rows_ = false;  // A primary key that repeats ends all.
   for (NewIndex& index : indexes_) {
     if (IsPrimary(index)) index.sorter.reset();
   }
@@ -64,25 +106,20 @@ bool SortedIndexes::IsPrimary(const NewIndex& index) const {
   return index.position == table_->primary_position();
 }
 
-// Whether the primary key is one of the indexes, and rows come in any order.
-bool SortedIndexes::SortsRows() const {
-  return IsPrimary(indexes_.front()) && indexes_.front().sorter != nullptr;
-}
-
 // Each row has its hidden key for itself.
 bool SortedIndexes::IsUnique(const NewIndex& index) const {
   return IsPrimary(index) ? !table_->has_hidden_key() : IndexOf(index).layout().unique;
 }
 
-Status SortedIndexes::Add(uint8_t* record, uint64_t hidden_key, uint64_t ttl_stamp) {
+Status SortedIndexes::Add(const uint8_t* record, uint64_t hidden_key, uint64_t ttl_stamp) {
   ++row_count_;
   for (NewIndex& index : indexes_) {
-    if (IndexOf(index).has_virtual_part) {
+    if (IndexOf(index).has_virtual_part && !records_are_complete_) {
       CAIRN_RETURN_IF_ERROR(virtual_columns_->Compute(index.position));
     }
     CAIRN_RETURN_IF_ERROR(AddEntry(&index, record, hidden_key, ttl_stamp));
   }
-  return Status();
+  return share_ == nullptr ? Status() : KeepWithinShare();
 }
 
 Status SortedIndexes::AddEntry(NewIndex* index, const uint8_t* record, uint64_t hidden_key,
@@ -94,61 +131,177 @@ Status SortedIndexes::AddEntry(NewIndex* index, const uint8_t* record, uint64_t 
   } else {
     codec.EncodeSecondaryValue(unpack_info_, ttl_stamp, &value_);
   }
-  if (settings_.append_checksums) IndexCodec::AppendChecksums(key_, &value_);
+  if (append_checksums_) IndexCodec::AppendChecksums(key_, &value_);
   const uint32_t unique_bytes = IsUnique(*index) ? UniqueBytes(codec, record, &unique_prefix_) : 0;
-  if (index->sorter == nullptr) {
-    if (unique_bytes != 0) {
-      CAIRN_RETURN_IF_ERROR(CheckUnique(index, key_, unique_bytes, value_));
-      if (duplicate_.has_value()) return Status(StatusCode::kDuplicateKey);
-    }
-    ++index->figures->entries_written;
-    return index->files->Add(key_, value_);
-  }
-  if (SortsRows()) AppendBigEndian(row_count_, &key_);
+  if (index->sorter == nullptr) return AddToFiles(index, {key_, value_, unique_bytes});
+  return AddToSorter(index, row_count_, unique_bytes);
+}
+
+// The entry in key_ and value_.
+Status SortedIndexes::AddToSorter(NewIndex* index, uint64_t row_number, uint32_t unique_bytes) {
+  if (numbers_rows_) AppendBigEndian(row_number, &key_);
   if (IsUnique(*index)) AppendBigEndian(unique_bytes, &value_);
-  return index->sorter->Add(key_, value_);
+  Status added = index->sorter->Add(key_, value_);
+  return added.code() == StatusCode::kOutOfOrder ? BeginToSort(index) : added;
+}
+
+SortedIndexes::Sorted SortedIndexes::TakeApart(const NewIndex& index, std::string_view key,
+                                               std::string_view value) const {
+  Sorted entry = {key, value, 0};
+  if (numbers_rows_) entry.key.remove_suffix(kRowNumberBytes);
+  if (IsUnique(index)) {
+    entry.value.remove_suffix(kUniqueBytesTrailer);
+    entry.unique_bytes = LoadBigEndian<uint32_t>(entry.value.data() + entry.value.size());
+  }
+  return entry;
+}
+
+Status SortedIndexes::AddToFiles(NewIndex* index, const Sorted& entry) {
+  CAIRN_RETURN_IF_ERROR(CheckUnique(index, entry));
+  CAIRN_RETURN_IF_ERROR(index->files->Add(entry.key, entry.value));
+  index->figures->entries_written.fetch_add(1, std::memory_order_relaxed);
+  return Status();
+}
+
+Status SortedIndexes::EmptyMemory(NewIndex* index) {
+  Status emptied = index->sorter->EmptyMemory();
+  return emptied.code() == StatusCode::kOutOfOrder ? BeginToSort(index) : emptied;
+}
+
+// Of all that share memory one has an open file, as it takes memory itself.
+Status SortedIndexes::BeginNextFile() {
+  if (share_ == nullptr) return Status();
+  SortedIndexes* const before = std::exchange(share_->appending_, this);
+  if (before == nullptr || before == this) return Status();
+  for (const NewIndex& index : before->indexes_) {
+    if (index.appends) CAIRN_RETURN_IF_ERROR(index.files->Finish());
+  }
+  return Status();
+}
+
+// Brings what the sorter has handed over to the end of the files. Errors: kOutOfOrder: some of it
+// does not belong there, and all is where it was.
+Status SortedIndexes::Append(NewIndex* index) {
+  const rocksdb::Comparator& order = *IndexOf(*index).family().handle->GetComparator();
+  uint64_t entry_count = 0;
+  const auto append = [&](std::string_view key, std::string_view value) -> Status {
+    if (entry_count % kEntriesPerLook == 0 && IsToEnd()) return Status(StatusCode::kInterrupted);
+    const Sorted entry = TakeApart(*index, key, value);
+    const std::string_view last = index->files->last_key();
+    if (entry_count++ == 0) {
+      if (!last.empty() && order.Compare(last, entry.key) >= 0) {
+        return Status(StatusCode::kOutOfOrder);
+      }
+      return AddToFiles(index, entry);
+    }
+    Status added = AddToFiles(index, entry);
+    CAIRN_ASSERT(added.code() != StatusCode::kOutOfOrder);
+    return added;
+  };
+  CAIRN_RETURN_IF_ERROR(index->sorter->DrainHandedOver(append));
+  return BeginNextFile();
+}
+
+// From here on the entries are sorted, those in the files as well.
+Status SortedIndexes::BeginToSort(NewIndex* index) {
+  index->appends = false;
+  CAIRN_RETURN_IF_ERROR(index->sorter->Spill());
+  uint64_t entry_count = 0;
+  const auto sort = [&](std::string_view key, std::string_view value) -> Status {
+    if (entry_count++ % kEntriesPerLook == 0 && IsToEnd()) return Status(StatusCode::kInterrupted);
+    key_.assign(key);
+    value_.assign(value);
+    // They came before all others, and their whole keys are unique.
+    return AddToSorter(index, /*row_number=*/0, static_cast<uint32_t>(key.size()));
+  };
+  CAIRN_RETURN_IF_ERROR(index->files->TakeBack(sort));
+  index->figures->entries_written = 0;
+  index->previous_unique_value.clear();
+  return Status();
+}
+
+uint64_t SortedIndexes::HeldBytes() const {
+  uint64_t bytes = 0;
+  for (const NewIndex& index : indexes_) {
+    // With a sorter the files keep nothing that counts, and may be a thread's.
+    bytes +=
+        index.sorter != nullptr ? index.sorter->buffered_bytes() : index.files->buffered_bytes();
+  }
+  return bytes;
+}
+
+void SortedIndexes::CountShare() {
+  const uint64_t bytes = HeldBytes();
+  share_->bytes_ += bytes - shared_bytes_;
+  shared_bytes_ = bytes;
+}
+
+// Where several share the memory, whoever has the most of it gives it up. A duplicate that another
+// one meets is for itself to tell, at its end at the latest.
+Status SortedIndexes::KeepWithinShare() {
+  CountShare();
+  while (share_->bytes_ > share_->most_bytes_) {
+    const uint64_t bytes_before = share_->bytes_;
+    SortedIndexes* const largest =
+        *std::max_element(share_->sharers_.begin(), share_->sharers_.end(),
+                          [](const SortedIndexes* a, const SortedIndexes* b) {
+                            return a->shared_bytes_ < b->shared_bytes_;
+                          });
+    Status emptied = largest->EmptyLargest();
+    largest->CountShare();
+    const bool tells_itself = largest != this && emptied.code() == StatusCode::kDuplicateKey;
+    if (!emptied.ok() && !tells_itself) return emptied;
+    if (share_->bytes_ >= bytes_before) break;  // What is left cannot be less.
+  }
+  return Status();
+}
+
+Status SortedIndexes::EmptyLargest() {
+  NewIndex* largest = nullptr;
+  for (NewIndex& index : indexes_) {
+    if (index.sorter == nullptr) continue;
+    if (largest == nullptr || index.sorter->buffered_bytes() > largest->sorter->buffered_bytes()) {
+      largest = &index;
+    }
+  }
+  CAIRN_ASSERT(largest != nullptr);
+  // So little would make files that are not worth it.
+  if (largest->appends && largest->sorter->buffered_bytes() < kLeastAppendedBytes) {
+    CAIRN_RETURN_IF_ERROR(BeginToSort(largest));
+  }
+  return EmptyMemory(largest);
 }
 
 Status SortedIndexes::WriteFiles() {
   CAIRN_RETURN_IF_ERROR(
       side_by_side_.Run(indexes_.size(), [this](size_t i) { return WriteFilesOf(i); }));
   CountMemory();
+  if (share_ != nullptr) CountShare();
   return duplicate_.has_value() ? Status(StatusCode::kDuplicateKey) : Status();
 }
 
 Status SortedIndexes::WriteFilesOf(size_t i) {
   NewIndex& index = indexes_[i];
-  if (index.sorter == nullptr) return index.files->Finish();
-  const bool unique = IsUnique(index);
-  const size_t number_bytes = SortsRows() ? kRowNumberBytes : 0;
+  if (index.appends) CAIRN_RETURN_IF_ERROR(EmptyMemory(&index));
+  if (index.appends || index.sorter == nullptr) return index.files->Finish();
   uint64_t entry_count = 0;
   CAIRN_RETURN_IF_ERROR(
       index.sorter->Drain([&](std::string_view key, std::string_view value) -> Status {
         if (entry_count++ % kEntriesPerLook == 0) {
-          index.figures->entries_written = entry_count;
           CountFiles(index);
           if (side_by_side_.IsToEnd(i)) return Status(StatusCode::kInterrupted);
         }
-        key.remove_suffix(number_bytes);
-        if (unique) {
-          const size_t value_bytes = value.size() - kUniqueBytesTrailer;
-          const auto unique_bytes = LoadBigEndian<uint32_t>(value.data() + value_bytes);
-          value = value.substr(0, value_bytes);
-          CAIRN_RETURN_IF_ERROR(CheckUnique(&index, key, unique_bytes, value));
-        }
-        return index.files->Add(key, value);
+        return AddToFiles(&index, TakeApart(index, key, value));
       }));
   Status finished = index.files->Finish();
-  index.figures->entries_written = entry_count;
   CountFiles(index);
   return finished;
 }
 
 // Equal values lie side by side. Of several indexes that have duplicates the first is named.
-Status SortedIndexes::CheckUnique(NewIndex* index, std::string_view key, uint32_t unique_bytes,
-                                  std::string_view value) {
-  const std::string_view unique_value = key.substr(0, unique_bytes);
-  if (unique_bytes == 0 || unique_value != index->previous_unique_value) {
+Status SortedIndexes::CheckUnique(NewIndex* index, const Sorted& entry) {
+  const std::string_view unique_value = entry.key.substr(0, entry.unique_bytes);
+  if (entry.unique_bytes == 0 || unique_value != index->previous_unique_value) {
     index->previous_unique_value.assign(unique_value);
     return Status();
   }
@@ -158,8 +311,8 @@ Status SortedIndexes::CheckUnique(NewIndex* index, std::string_view key, uint32_
     return suspects_->Add(index->position, unique_value);
   }
   if (!duplicate_.has_value() || index->position < duplicate_->position) {
-    duplicate_ = {index->position, std::string(key)};
-    duplicate_value_.assign(value);
+    duplicate_ = {index->position, std::string(entry.key)};
+    duplicate_value_.assign(entry.value);
   }
   return Status(StatusCode::kDuplicateKey);
 }
@@ -170,6 +323,30 @@ Status SortedIndexes::Ingest() {
   Status ingested = SortedFiles::Ingest(database_, sets);
   for (const NewIndex& index : indexes_) CountFiles(index);
   return ingested;
+}
+
+bool SortedIndexes::AreFew() const {
+  return HeldBytes() <= kFewBytes &&
+         std::all_of(indexes_.begin(), indexes_.end(), [](const NewIndex& index) {
+           return index.sorter != nullptr && index.sorter->is_in_memory() &&
+                  index.files->last_key().empty();
+         });
+}
+
+Status SortedIndexes::PutInto(Transaction* transaction) {
+  transaction_ = transaction;
+  for (NewIndex& index : indexes_) {
+    const ColumnFamily& family = IndexOf(index).family();
+    CAIRN_RETURN_IF_ERROR(
+        index.sorter->Drain([&](std::string_view key, std::string_view value) -> Status {
+          const Sorted entry = TakeApart(index, key, value);
+          CAIRN_RETURN_IF_ERROR(CheckUnique(&index, entry));
+          return transaction->Put(family, entry.key, entry.value);
+        }));
+  }
+  CountMemory();
+  if (share_ != nullptr) CountShare();
+  return Status();
 }
 
 Status SortedIndexes::LoadDuplicate(uint8_t* record) {
@@ -189,13 +366,13 @@ Status SortedIndexes::LoadDuplicate(uint8_t* record) {
   CAIRN_RETURN_IF_ERROR(index.codec->ExtractPrimaryKey(duplicate_->entry, &key));
   Transaction reader(database_);
   reader.Start(TransactionSettings());
+  Transaction* const holder = transaction_ != nullptr ? transaction_ : &reader;
   CAIRN_RETURN_IF_ERROR(
-      reader.Get(primary.family(), key, Transaction::View::kLatest, &duplicate_row_));
+      holder->Get(primary.family(), key, Transaction::View::kLatest, &duplicate_row_));
   CAIRN_RETURN_IF_ERROR(primary.codec->Decode(*plan, key, duplicate_row_.ToStringView(), record));
   return index.has_virtual_part ? virtual_columns_->Compute(duplicate_->position) : Status();
 }
 
-// By whoever adds to the index or writes its files.
 void SortedIndexes::CountFiles(const NewIndex& index) {
   uint64_t bytes = index.files->file_bytes();
   if (index.sorter != nullptr) bytes += index.sorter->file_bytes();
@@ -203,13 +380,8 @@ void SortedIndexes::CountFiles(const NewIndex& index) {
 }
 
 void SortedIndexes::CountMemory() {
-  uint64_t bytes = 0;
-  for (const NewIndex& index : indexes_) {
-    CountFiles(index);
-    bytes += index.files->buffered_bytes();
-    if (index.sorter != nullptr) bytes += index.sorter->buffered_bytes();
-  }
-  memory_.Set(bytes);
+  memory_.Set(HeldBytes());
+  for (const NewIndex& index : indexes_) CountFiles(index);
 }
 
 }  // namespace cairn

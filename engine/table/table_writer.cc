@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "engine/table/ordered_iterator.h"
+#include "engine/table/sorted_indexes.h"
 
 namespace cairn {
 namespace {
@@ -318,6 +319,17 @@ Status TableWriter::Load(BulkLoad* load, const uint8_t* record) {
     CAIRN_RETURN_IF_ERROR(load->Add(i, new_entry_.key, new_entry_.value));
   }
   return Status();
+}
+
+Status TableWriter::Sort(SortedIndexes* indexes, const uint8_t* record) {
+  uint64_t hidden_key = 0;
+  if (table_->has_hidden_key()) {
+    CAIRN_ASSIGN_OR_RETURN(hidden_key, table_->NextHiddenKey(database_));
+  }
+  indexes->AppendChecksums(append_checksums_);
+  Status added = indexes->Add(record, hidden_key, StampOfNewRow(record));
+  if (added.code() == StatusCode::kDuplicateKey) duplicate_index_ = indexes->duplicate()->position;
+  return added;
 }
 
 Status TableWriter::Update(Transaction* transaction, const uint8_t* old_record,

@@ -14,6 +14,8 @@
 
 namespace cairn {
 
+class SortedIndexes;
+
 // Belongs to one handler; its buffers are reused from row to row. All checks of a row come before
 // its first write, so that a refused row leaves nothing behind.
 class TableWriter {
@@ -30,6 +32,9 @@ class TableWriter {
   // Adds the row to a load instead. Errors: those of BulkLoad::Add; kShutdown when another thread
   // has finished the load, kInternal when the table takes no load (Table::MayBypassWriter).
   Status Load(BulkLoad* load, const uint8_t* record);
+
+  // Adds the row to indexes that are made as a whole instead. Errors: those of SortedIndexes::Add.
+  Status Sort(SortedIndexes* indexes, const uint8_t* record);
 
   // Where the rows that follow are looked for others with the same unique values.
   enum class UniqueChecks : uint8_t {
