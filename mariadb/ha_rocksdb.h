@@ -2,8 +2,8 @@
 //
 // Declared once, defined by concern: handler_open.cc, handler_read.cc, handler_pushdown.cc,
 // handler_ranges.cc, handler_statistics.cc, handler_write.cc, handler_auto_increment.cc,
-// handler_conflicts.cc, handler_applier.cc, handler_load.cc, handler_ddl.cc, handler_alter.cc,
-// handler_partitions.cc.
+// handler_conflicts.cc, handler_applier.cc, handler_load.cc, handler_copy.cc, handler_ddl.cc,
+// handler_alter.cc, handler_partitions.cc.
 #pragma once
 
 #include <atomic>
@@ -32,7 +32,9 @@
 namespace cairn {
 
 class AlterRequest;
+class IndexBuildFigures;
 struct IndexBuildSettings;
+class SortedIndexes;
 enum class ExpiredRows : uint8_t;
 struct TableDescription;
 
@@ -256,10 +258,15 @@ class ha_rocksdb final : public handler {
   };
 
   // ALTER TABLE's copy goes to a table that nobody else sees, so that it can be committed piece by
-  // piece.
+  // piece, or made of sorted files (handler_copy.cc).
   struct Copy {
     std::unique_ptr<cairn::Transaction> transaction;
     uint64_t rows = 0;
+    bool may_sort = false;  // The server is told of duplicates at the end.
+    bool is_abandoned = false;
+    std::unique_ptr<cairn::VirtualColumns> virtual_columns;
+    std::shared_ptr<cairn::IndexBuildFigures> figures;
+    std::unique_ptr<cairn::SortedIndexes> indexes;  // Null: rows go through the transaction.
   };
 
   // The columns that the statement wants.
@@ -423,6 +430,13 @@ class ha_rocksdb final : public handler {
   bool CounterIsPrimaryKey() const;
   uint64_t TakeHandedOutValue();
   int NoteGivenValue(const uchar* record);
+  void NoteCopy(ha_extra_function operation);
+  void BeginSortedCopy();
+  void ForgetCopy();
+  int SortCopiedRow(const uchar* record);
+  int EndSortedCopy();
+  int ReportCopiedDuplicate(uint32_t position);
+  int EndCopiedRow();
   int CommitCopiedRows(cairn::Durability durability);
   int CommitSequence();
   // Adds the rows read since the last call to the engine's counters.

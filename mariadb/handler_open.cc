@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "engine/codec/index_codec.h"
+#include "engine/table/sorted_indexes.h"
 #include "engine/table/table_check.h"
 #include "mariadb/cairn_format.h"
 #include "mariadb/cairn_range_locks.h"
@@ -228,6 +229,7 @@ void ha_rocksdb::CorrectCoveredColumns() {
 int ha_rocksdb::close() {
   CountReads();
   EndLoad();
+  ForgetCopy();
   cursor_.reset();
   own_transaction_.reset();
   writer_.reset();
@@ -240,6 +242,7 @@ int ha_rocksdb::extra(ha_extra_function operation) {
   if (operation == HA_EXTRA_WRITE_CAN_REPLACE) writer_->SetUpdatesReplaceRows(true);
   if (operation == HA_EXTRA_WRITE_CANNOT_REPLACE) writer_->SetUpdatesReplaceRows(false);
   if (operation == HA_EXTRA_KEYREAD || operation == HA_EXTRA_NO_KEYREAD) columns_.changed = true;
+  NoteCopy(operation);
   return 0;
 }
 
@@ -251,6 +254,7 @@ int ha_rocksdb::reset() {
   writer_->SetUpdatesReplaceRows(false);
   statement_ = cairn::StatementPlan();
   conflict_.meets_duplicate = false;
+  ForgetCopy();
   auto_increment_.ForgetHandedOut();
   columns_.changed = true;
   estimates_.compared_entries = 0;

@@ -15,27 +15,9 @@ using cairn::Work;
 
 namespace {
 
-// Rows after which the copy of ALTER TABLE is committed: large enough to cost nothing, small enough
-// to need little memory.
-constexpr uint64_t kCopyCommitRows = 10'000;
-
 // Changed rows of a statement from which on a look at all locks, instead of a lock for each row, is
 // worth its time.
 constexpr uint64_t kManyRows = 1000;
-
-// A table that the server makes in order to replace another one by it, not a temporary one of the
-// user.
-bool IsCopyTarget(const cairn::TableDefinition& table) {
-  return !table.temporary && table.name.find("#sql") != std::string::npos;
-}
-
-// Each piece of the copy may hold as many row locks as a transaction of the session.
-cairn::TransactionSettings CopySettings(THD* thd) {
-  const cairn::TransactionSettings session = cairn::SessionTransactionSettings(thd);
-  cairn::TransactionSettings settings;
-  if (session.changes_per_piece == 0) settings.max_row_locks = session.max_row_locks;
-  return settings;
-}
 
 }  // namespace
 
@@ -56,6 +38,7 @@ int ha_rocksdb::write_row(const uchar* record) {
   }
   writer_->SetHandedOutKey(handed_out);
   PrepareWriter(plan);
+  if (copy_.indexes != nullptr) return SortCopiedRow(record);
   if (LoadsRows(plan)) return LoadRow(record);
   cairn::Session& session = cairn::Session::Of(ha_thd());
   cairn::ScopedWaitObserver observer(&session);
@@ -71,10 +54,7 @@ int ha_rocksdb::write_row(const uchar* record) {
   if (const int error = NoteAutoIncrement(record)) return error;
   CountWrite(Work::kRowsInserted, Work::kSystemRowsInserted);
   if (own_transaction_ != nullptr) return CommitSequence();
-  if (copy_.transaction != nullptr && ++copy_.rows % kCopyCommitRows == 0) {
-    return CommitCopiedRows(Durability::kDelayed);
-  }
-  return EndChange();
+  return copy_.transaction != nullptr ? EndCopiedRow() : EndChange();
 }
 
 // What holds for the entries of a row that is written next.
@@ -193,29 +173,5 @@ void ha_rocksdb::CountWrite(Work user_table, Work system_table) {
 int ha_rocksdb::CommitSequence() {
   cursor_->EndScan();
   const Status committed = own_transaction_->Commit(cairn::CommitDurability());
-  return OperationError(committed);
-}
-
-// --- The copy of ALTER TABLE --------------------------------------------------------------------
-
-void ha_rocksdb::start_bulk_insert(ha_rows, uint) {
-  if (!IsCopyTarget(engine_table_->definition()) || copy_.transaction != nullptr) return;
-  copy_.transaction = std::make_unique<cairn::Transaction>(&cairn::RunningEngine()->database());
-  copy_.transaction->Start(CopySettings(ha_thd()));
-  writer_->SetTableIsNew(true);
-  copy_.rows = 0;
-}
-
-int ha_rocksdb::end_bulk_insert() {
-  if (copy_.transaction == nullptr) return 0;
-  const int error = CommitCopiedRows(Durability::kSync);
-  copy_.transaction.reset();
-  writer_->SetTableIsNew(false);
-  return error;
-}
-
-int ha_rocksdb::CommitCopiedRows(Durability durability) {
-  const Status committed = copy_.transaction->Commit(durability);
-  copy_.transaction->Start(CopySettings(ha_thd()));
   return OperationError(committed);
 }

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <utility>
 
+#include "engine/table/sorted_indexes.h"
 #include "engine/txn/prepared_transactions.h"
 #include "mariadb/cairn_range_locks.h"
 #include "mariadb/cairn_variables.h"
@@ -202,6 +203,12 @@ void Session::ReportWait() {
 void Session::WaitEnds() {
   transaction_.WaitEnds();
   thd_proc_info(thd_, state_before_wait_);
+}
+
+std::shared_ptr<SortMemory> Session::CopyMemory(uint64_t most_bytes) {
+  std::shared_ptr<SortMemory> memory = copy_memory_.lock();
+  if (memory == nullptr) copy_memory_ = memory = std::make_shared<SortMemory>(most_bytes);
+  return memory;
 }
 
 void Session::BeginPerf() {

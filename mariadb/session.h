@@ -22,6 +22,8 @@ struct handlerton;
 
 namespace cairn {
 
+class SortMemory;
+
 // Belongs to one connection and is used by its thread, but for commit_ordered.
 class Session final : public WaitObserver {
  public:
@@ -47,6 +49,9 @@ class Session final : public WaitObserver {
   void NoteChange(const TableDefinition& table);
 
   BulkLoads& bulk_loads() { return bulk_loads_; }
+  // What the partitions of the table that ALTER TABLE copies to share. The first of them says how
+  // many bytes it is.
+  std::shared_ptr<SortMemory> CopyMemory(uint64_t most_bytes);
 
   // A temporary table of this connection is gone: its entries go when the transaction that may have
   // written some of them has ended.
@@ -88,6 +93,7 @@ class Session final : public WaitObserver {
   Transaction transaction_;
   std::vector<std::shared_ptr<const TableDefinition>> forgotten_tables_;
   BulkLoads bulk_loads_;
+  std::weak_ptr<SortMemory> copy_memory_;
   const char* state_before_wait_ = nullptr;
   uint64_t reported_in_query_ = UINT64_MAX;
   PerfCollection perf_;

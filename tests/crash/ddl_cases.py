@@ -125,6 +125,27 @@ CASES = (
         short=True,
     ),
     Case(
+        "alter-copy-sorted",
+        "SET STATEMENT rocksdb_merge_buf_size=500 FOR "
+        "ALTER TABLE crash_a.t1 ADD COLUMN d INT NOT NULL DEFAULT 7, ADD UNIQUE KEY u (c), "
+        "ALGORITHM=COPY",
+        _T1,
+        short=True,
+    ),
+    Case(
+        "alter-copy-disordered",
+        "SET STATEMENT rocksdb_merge_buf_size=500 FOR "
+        "ALTER TABLE crash_a.t1 DROP PRIMARY KEY, ADD PRIMARY KEY (c), MODIFY id INT, "
+        "ALGORITHM=COPY",
+        _T1,
+    ),
+    Case(
+        "partition-sorted",
+        "SET STATEMENT rocksdb_merge_buf_size=500 FOR "
+        "ALTER TABLE crash_a.t1 PARTITION BY HASH (id) PARTITIONS 3",
+        _T1,
+    ),
+    Case(
         "alter-add-key",
         "ALTER TABLE crash_a.t1 ADD UNIQUE KEY u (c), ALGORITHM=INPLACE",
         _T1,

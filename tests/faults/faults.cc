@@ -29,6 +29,7 @@
 #include "engine/table/bulk_load.h"
 #include "engine/table/cursor.h"
 #include "engine/table/index_build.h"
+#include "engine/table/sorted_indexes.h"
 #include "engine/table/table_check.h"
 #include "engine/table/table_writer.h"
 #include "engine/txn/prepared_transactions.h"
@@ -195,6 +196,14 @@ CAIRN_CALL("_ZN5cairn11TableWriter6DeleteEPNS_11TransactionEPKhm", "TableWriter:
            (self, transaction, record, key), )
 CAIRN_CALL("_ZN5cairn11TableWriter4LoadEPNS_8BulkLoadEPKh", "TableWriter::Load", kAnyCall, Status,
            (TableWriter* self, BulkLoad* load, const uint8_t* record), (self, load, record), )
+CAIRN_CALL("_ZN5cairn11TableWriter4SortEPNS_13SortedIndexesEPKh", "TableWriter::Sort", kAnyCall, Status,
+           (TableWriter* self, SortedIndexes* indexes, const uint8_t* record), (self, indexes, record), )
+CAIRN_CALL("_ZN5cairn13SortedIndexes10WriteFilesEv", "SortedIndexes::WriteFiles", kAnyCall, Status,
+           (SortedIndexes* self), (self), )
+CAIRN_CALL("_ZN5cairn13SortedIndexes6IngestEv", "SortedIndexes::Ingest", kAnyCall, Status, (SortedIndexes* self),
+           (self), )
+CAIRN_CALL("_ZN5cairn13SortedIndexes7PutIntoEPNS_11TransactionE", "SortedIndexes::PutInto", kAnyCall, Status,
+           (SortedIndexes* self, Transaction* transaction), (self, transaction), )
 CAIRN_CALL("_ZN5cairn11Transaction3PutERKNS_12ColumnFamilyESt17basic_string_viewIcSt11char_traitsIcEES7_",
            "Transaction::Put", kAnyCall, Status,
            (Transaction* self, const ColumnFamily& family, View key, View value), (self, family, key, value), )

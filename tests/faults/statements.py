@@ -168,6 +168,14 @@ DEFINITION_CHANGES = (
         Kind("ADD COLUMN", "ALTER TABLE t ADD COLUMN n INT DEFAULT 3, ALGORITHM=COPY"),
         ("ALTER TABLE t DROP COLUMN n",),
     ),
+    (
+        Kind(
+            "copy into files",
+            "SET STATEMENT rocksdb_merge_buf_size = 250 FOR "
+            "ALTER TABLE t ADD COLUMN n INT DEFAULT 3, ALGORITHM=COPY",
+        ),
+        ("ALTER TABLE t DROP COLUMN n",),
+    ),
     (Kind("RENAME", "RENAME TABLE t TO n"), ("RENAME TABLE n TO t",)),
     (Kind("RENAME of partitions", "RENAME TABLE p TO n"), ("RENAME TABLE n TO p",)),
     (Kind("AUTO_INCREMENT", "ALTER TABLE a AUTO_INCREMENT = 1000"), ()),
