@@ -399,10 +399,9 @@ bool AlterRequest::MayGenerateColumns() const {
   return (primary.features & kFeatureGeneratedColumn) != 0 || AllowsCairnFormat();
 }
 
-// Whether rows may expire as the altered comment says: kCopy when they lack a stamp, or have
-// another one, or have one too many.
+// Whether rows may expire as the altered comment says, whose words may mean another column now:
+// kCopy when they lack a stamp, or have another one, or have one too many.
 AlterPlan AlterRequest::PlanExpiry() const {
-  if (SameText(table_.s->comment, altered_.s->comment)) return {AlterPlan::Way::kInstant};
   RowExpiry expiry;
   if (ReadExpiry(altered_, engine_table_.layout().name, &expiry) != 0) {
     return {AlterPlan::Way::kFail};

@@ -158,6 +158,9 @@ cairn::IndexBuildSettings BuildSettings(THD* thd) {
   return settings;
 }
 
+// None of the server's.
+constexpr alter_table_operations kSomePartitionCopies = alter_table_operations{1} << 63;
+
 void LogBegin(const std::vector<cairn::IndexDefinition>& indexes) {
   if (global_system_variables.log_warnings <= 2) return;
   for (const cairn::IndexDefinition& index : indexes) {
@@ -168,8 +171,12 @@ void LogBegin(const std::vector<cairn::IndexDefinition>& indexes) {
 
 }  // namespace
 
+// Of a partitioned table each partition is asked. Of their answers the server takes the least, and
+// one that needs a copy is larger than one that is instant; but it asks all of them again when one
+// has changed the flags.
 enum_alter_inplace_result ha_rocksdb::check_if_supported_inplace_alter(
     TABLE* altered_table, Alter_inplace_info* alter_info) {
+  if (alter_info->handler_flags & kSomePartitionCopies) return HA_ALTER_INPLACE_NOT_SUPPORTED;
   const cairn::AlterRequest request(*table, *altered_table, *alter_info, *engine_table_);
   const AlterPlan plan = request.Plan();
   if (plan.reason != nullptr) alter_info->unsupported_reason = plan.reason;
@@ -177,6 +184,7 @@ enum_alter_inplace_result ha_rocksdb::check_if_supported_inplace_alter(
     case AlterPlan::Way::kFail:
       return HA_ALTER_ERROR;
     case AlterPlan::Way::kCopy:
+      if (table->part_info != nullptr) alter_info->handler_flags |= kSomePartitionCopies;
       return HA_ALTER_INPLACE_NOT_SUPPORTED;
     case AlterPlan::Way::kRebuild:
       return HA_ALTER_INPLACE_COPY_LOCK;
