@@ -400,6 +400,11 @@ int ha_rocksdb::BeginChange(const TABLE& altered_table, Alter_inplace_info* alte
   alter_info->handler_ctx = context;
   context->SetSource(std::move(source));
   context->SetNotNull(not_null);
+  if (!rebuilds && (!change.added.empty() || !not_null.empty())) {
+    // What follows from the rows lasts, so they must.
+    const Status flushed = engine->database().maintenance().FlushUnloggedWrites();
+    if (!flushed.ok()) return cairn::HandlerError(flushed);
+  }
 
   auto definition = std::make_shared<cairn::TableDefinition>(engine_table_->definition());
   if (rebuilds) {

@@ -21,6 +21,10 @@ Status Maintenance::FlushMemtables() {
   return FromRocksDb(db_->Flush(rocksdb::FlushOptions(), handles));
 }
 
+Status Maintenance::FlushUnloggedWrites() {
+  return has_unlogged_writes_.load(std::memory_order_relaxed) ? FlushMemtables() : Status();
+}
+
 Status Maintenance::PauseBackgroundWork() {
   const CompactionThrottle::Haste haste(parts_.throttle);
   pause_wanted_ = true;

@@ -40,6 +40,12 @@ class Maintenance {
 
   // Writes all memtables to files and waits for it.
   Status FlushMemtables();
+  // The same if anything was written without the log since the start: what is logged from now on,
+  // or written to files, then is not of what a crash loses. Whoever is told of such a write later
+  // is not heard.
+  Status FlushUnloggedWrites();
+  // Any thread, before the write.
+  void NoteUnloggedWrites() { has_unlogged_writes_.store(true, std::memory_order_relaxed); }
   // Begins to write out those memtables for whose scans that pays: see MemtableReads.
   Status FlushMemtablesWhereItPays();
   // Merges files of level 0 for whose reads that pays, see LevelZeroReads, and waits for it. Begins
@@ -93,6 +99,7 @@ class Maintenance {
   std::mutex merge_mutex_;
   std::atomic<bool> pause_wanted_{false};  // Whoever holds merge_mutex_ lets it go soon.
   bool background_work_paused_ = false;
+  std::atomic<bool> has_unlogged_writes_{false};
   std::atomic<uint64_t> compactions_begun_{0};
   std::atomic<uint64_t> compactions_processed_{0};
   std::atomic<uint64_t> compactions_running_{0};

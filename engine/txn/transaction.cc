@@ -104,6 +104,7 @@ void Transaction::BeginRocksDb() {
   options.skip_concurrency_control = range_locks_ != nullptr;
   rocksdb::WriteOptions write_options;
   write_options.disableWAL = !settings_.write_log;
+  if (!settings_.write_log) database_->maintenance().NoteUnloggedWrites();
   rocksdb_.reset(
       database_->rocksdb()->BeginTransaction(write_options, options, rocksdb_.release()));
   begun_with_ = settings_;
