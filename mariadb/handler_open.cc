@@ -278,7 +278,8 @@ THR_LOCK_DATA** ha_rocksdb::store_lock(THD* thd, THR_LOCK_DATA** to, thr_lock_ty
     if (lock_type == TL_WRITE_SKIP_LOCKED) lock_type = TL_WRITE;
     statement_.SetLock(cairn::RowLockFor(thd, lock_type), skips_locked);
     // Rows are locked one by one, so that writers need not exclude each other from the table.
-    if (lock_type >= TL_WRITE_CONCURRENT_INSERT && lock_type <= TL_WRITE && !locks_tables &&
+    const bool shares_table = !locks_tables || lock_type == TL_WRITE_CONCURRENT_INSERT;
+    if (lock_type >= TL_WRITE_CONCURRENT_INSERT && lock_type <= TL_WRITE && shares_table &&
         !thd_tablespace_op(thd)) {
       lock_type = TL_WRITE_ALLOW_WRITE;
     }

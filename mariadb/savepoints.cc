@@ -49,9 +49,11 @@ int ReleaseSavepoint(handlerton*, THD* thd, void* place) {
   return 0;
 }
 
-// Row locks outlive the rollback, and their tables are not to change under them.
+// Row locks outlive the rollback, and their tables are not to change under them; nor does a build
+// of indexes end before the transactions that it counts.
 bool MayReleaseMetadataLocks(handlerton*, THD* thd) {
-  return Session::Of(thd).transaction().lock_count() == 0;
+  const Transaction& transaction = Session::Of(thd).transaction();
+  return transaction.lock_count() == 0 && !transaction.has_joined_builds();
 }
 
 }  // namespace

@@ -16,6 +16,8 @@ class JoinedBuilds {
   Result<bool> Join(const std::shared_ptr<IndexBuildState>& build, DroppedIndexes* dropped);
   // What was written is committed, rolled back or known to PreparedIndexes.
   void Leave(DroppedIndexes* dropped);
+  // Whether no build is joined.
+  bool empty() const { return builds_.empty(); }
 
  private:
   std::vector<std::shared_ptr<IndexBuildState>> builds_;  // Transactions change few tables.

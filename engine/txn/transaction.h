@@ -234,6 +234,8 @@ class Transaction {
   // logged, whatever TransactionSettings::write_log says: the entries that the build makes of it
   // are. Errors: kInternal.
   Result<bool> JoinBuild(const std::shared_ptr<IndexBuildState>& build);
+  // Whether a build waits for the transaction's end.
+  bool has_joined_builds() const { return !builds_.empty(); }
 
   // Raises the stored auto-increment value of a table at commit, or when the transaction is
   // prepared.
