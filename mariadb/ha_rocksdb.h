@@ -332,9 +332,15 @@ class ha_rocksdb final : public handler {
   std::vector<std::string> EntriesOfMarkedPartitions() const;
   void BeginStatement(THD* thd);
   int FinishLoadsForAlter(THD* thd);
+  // Whether the statement may give its table another definition, or new rows.
+  static bool MayRedefineTable(THD* thd);
+  // Whether a prepared transaction whose session has ended, and which is not decided yet, has
+  // changed rows of the table.
+  static bool HasPreparedChanges(const cairn::TableDefinition& table);
+  int RefuseToCopyPrepared() const;
   int FinishLoadsOfReset(THD* thd);
   void NoteExport(THD* thd);
-  int RefuseOtherExpiry(THD* thd);
+  int RefuseToMoveRows(THD* thd);
   int CompareExpiry(const cairn::RowExpiry& of_table, const cairn::RowExpiry& of_partition);
   int BeginOrEndSequence();
   int PrepareCursor(uint32_t index);

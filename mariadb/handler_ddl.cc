@@ -15,6 +15,7 @@
 #include "mariadb/ttl_comment.h"
 
 using cairn::Status;
+using cairn::StatusCode;
 
 namespace {
 
@@ -214,6 +215,32 @@ int ha_rocksdb::rename_table(const char* from, const char* to) {
   return 0;
 }
 
+bool ha_rocksdb::MayRedefineTable(THD* thd) {
+  switch (thd_sql_command(thd)) {
+    case SQLCOM_ALTER_TABLE:
+    case SQLCOM_CREATE_INDEX:
+    case SQLCOM_DROP_INDEX:
+    case SQLCOM_OPTIMIZE:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool ha_rocksdb::HasPreparedChanges(const cairn::TableDefinition& table) {
+  cairn::Database& database = cairn::RunningEngine()->database();
+  return std::any_of(
+      table.indexes.begin(), table.indexes.end(), [&](const cairn::IndexDefinition& index) {
+        return database.prepared_indexes().Names(index.id.index_number, database.rocksdb());
+      });
+}
+
+// A copy of the rows would lack what such a transaction has changed.
+int ha_rocksdb::RefuseToCopyPrepared() const {
+  if (!MayRedefineTable(ha_thd()) || !HasPreparedChanges(engine_table_->definition())) return 0;
+  return cairn::HandlerError(Status(StatusCode::kLockTimeout));
+}
+
 int ha_rocksdb::truncate() {
   // Everything that refers to the old index numbers goes before they do.
   cursor_->Close();
@@ -237,6 +264,12 @@ int ha_rocksdb::TruncateEntries() {
                   : EntriesOfMarkedPartitions();
     if (std::find(entries.begin(), entries.end(), dictionary_name_) == entries.end()) {
       entries = {dictionary_name_};
+    }
+  }
+  for (const std::string& entry : entries) {
+    const auto definition = dictionary.Find(entry);
+    if (definition != nullptr && HasPreparedChanges(*definition)) {
+      return cairn::HandlerError(Status(StatusCode::kLockTimeout));
     }
   }
   const Status truncated = dictionary.TruncateTables(entries);

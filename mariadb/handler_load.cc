@@ -69,17 +69,9 @@ int ha_rocksdb::EndChange() {
 
 // A statement that may give the table a new definition must find the rows that are being loaded.
 int ha_rocksdb::FinishLoadsForAlter(THD* thd) {
-  switch (thd_sql_command(thd)) {
-    case SQLCOM_ALTER_TABLE:
-    case SQLCOM_CREATE_INDEX:
-    case SQLCOM_DROP_INDEX:
-    case SQLCOM_OPTIMIZE: {
-      const Status finished = shared_->FinishLoads();
-      return finished.ok() ? 0 : cairn::ReportBulkLoadError(finished);
-    }
-    default:
-      return 0;
-  }
+  if (!MayRedefineTable(thd)) return 0;
+  const Status finished = shared_->FinishLoads();
+  return finished.ok() ? 0 : cairn::ReportBulkLoadError(finished);
 }
 
 // A connection that is reset has rocksdb_bulk_load switched off without a word to us: what it

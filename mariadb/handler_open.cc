@@ -304,7 +304,7 @@ int ha_rocksdb::external_lock(THD* thd, int lock_type) {
     return 0;
   }
   NoteExport(thd);
-  if (const int error = RefuseOtherExpiry(thd)) return error;
+  if (const int error = RefuseToMoveRows(thd)) return error;
   if (const int error = FinishLoadsForAlter(thd)) return error;
   if (const int error = FinishLoadsOfReset(thd)) return error;
   if (lock_type == F_WRLCK) statement_.LockExclusively();

@@ -64,9 +64,9 @@ std::vector<std::string> ha_rocksdb::EntriesOfMarkedPartitions() const {
   return entries;
 }
 
-// Reports and refuses a statement that would bring rows to where others expire. Called for each of
-// its handlers, before anything has moved.
-int ha_rocksdb::RefuseOtherExpiry(THD* thd) {
+// Reports and refuses a statement that would bring rows to where others expire, or where nobody can
+// tell whether they belong. Called for each of its handlers, before anything has moved.
+int ha_rocksdb::RefuseToMoveRows(THD* thd) {
   constexpr auto kMoves =
       ALTER_PARTITION_EXCHANGE | ALTER_PARTITION_CONVERT_IN | ALTER_PARTITION_CONVERT_OUT;
   const Alter_info& alter = thd->lex->alter_info;
@@ -76,6 +76,10 @@ int ha_rocksdb::RefuseOtherExpiry(THD* thd) {
   const TABLE_LIST* const second = first->next_local;
   TABLE* const single = second == nullptr ? nullptr : second->table;
   const cairn::RowExpiry own{engine_table_->ttl_seconds(), engine_table_->layout().ttl_column};
+  // The server does not see what is prepared.
+  if (table == single && HasPreparedChanges(engine_table_->definition())) {
+    return cairn::HandlerError(cairn::Status(cairn::StatusCode::kLockTimeout));
+  }
 
   if (alter.partition_flags & ALTER_PARTITION_CONVERT_IN) {
     if (table != single) return 0;

@@ -511,6 +511,7 @@ int ha_rocksdb::ReadRowOfRanges(size_t row, uchar* record) {
 }
 
 int ha_rocksdb::rnd_init(bool) {
+  if (const int error = RefuseToCopyPrepared()) return error;
   cursor_->Close();
   if (own_transaction_ != nullptr)
     own_transaction_->EndStatement();  // Sequences are read as they are now.
