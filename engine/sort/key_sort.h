@@ -2,6 +2,7 @@
 // compared as a whole.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <string_view>
@@ -26,8 +27,8 @@ class SortEntry {
     const uint64_t value_bytes = value.size();
     std::memcpy(to, &key_bytes, sizeof key_bytes);
     std::memcpy(to + sizeof key_bytes, &value_bytes, sizeof value_bytes);
-    std::memcpy(to + kHeaderBytes, key.data(), key.size());
-    std::memcpy(to + kHeaderBytes + key.size(), value.data(), value.size());
+    std::copy_n(key.data(), key.size(), to + kHeaderBytes);
+    std::copy_n(value.data(), value.size(), to + kHeaderBytes + key.size());
     SortEntry entry;
     entry.bytes_ = to;
     return entry;
