@@ -281,7 +281,9 @@ class Rig:
         for number, (objects, before) in enumerate(self._left, 1):
             now = self._read(objects)
             for old, new in zip(before.statements, now.statements, strict=True):
-                if (old.reads, old.wrong) != (new.reads, new.wrong):
+                # Another plan may give the same rows in another order.
+                same_rows = sorted(map(repr, old.reads)) == sorted(map(repr, new.reads))
+                if not same_rows or old.wrong != new.wrong:
                     changed.append(
                         f"round {number}: {new.text}: {new.reads} {new.wrong}, "
                         f"was {old.reads} {old.wrong}"
