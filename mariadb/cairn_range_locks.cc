@@ -6,27 +6,11 @@
 #include "mariadb/engine.h"
 #include "mariadb/isolation.h"
 #include "mariadb/server_headers.h"
+#include "mariadb/statement_plan.h"
 #include "mariadb/variables.h"
 #include "rpl_rli.h"
 
 namespace cairn {
-namespace {
-
-// The copy is the server's own doing, which a replica repeats on its own rows.
-bool CopiesTable(THD* thd) {
-  switch (thd->lex->sql_command) {
-    case SQLCOM_ALTER_TABLE:
-    case SQLCOM_CREATE_INDEX:
-    case SQLCOM_DROP_INDEX:
-    case SQLCOM_OPTIMIZE:
-      return true;
-    default:
-      return false;
-  }
-}
-
-}  // namespace
-
 // The tables of a statement that the binary log has as such are not mapped.
 bool AppliesRowEvents(THD* thd) {
   return thd->rgi_slave != nullptr && thd->rgi_slave->tables_to_lock_count > 0;
@@ -59,7 +43,8 @@ bool RangeLocksAllowStatementLog(THD* thd) {
 }
 
 bool StatementLogNeedsLocks(THD* thd) {
-  if (!SessionLocksRanges(thd) || CopiesTable(thd)) return false;
+  // A copy is the server's own doing, which a replica repeats on its own rows.
+  if (!SessionLocksRanges(thd) || MayRedefineTable(thd)) return false;
   // Within functions and triggers the server takes OPTION_BIN_LOG away.
   if (!mysql_bin_log.is_open() || !thd->variables.sql_log_bin) return false;
   return thd->variables.binlog_format != BINLOG_FORMAT_ROW;

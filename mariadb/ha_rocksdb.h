@@ -332,8 +332,6 @@ class ha_rocksdb final : public handler {
   std::vector<std::string> EntriesOfMarkedPartitions() const;
   void BeginStatement(THD* thd);
   int FinishLoadsForAlter(THD* thd);
-  // Whether the statement may give its table another definition, or new rows.
-  static bool MayRedefineTable(THD* thd);
   // Whether a prepared transaction whose session has ended, and which is not decided yet, has
   // changed rows of the table.
   static bool HasPreparedChanges(const cairn::TableDefinition& table);

@@ -215,18 +215,6 @@ int ha_rocksdb::rename_table(const char* from, const char* to) {
   return 0;
 }
 
-bool ha_rocksdb::MayRedefineTable(THD* thd) {
-  switch (thd_sql_command(thd)) {
-    case SQLCOM_ALTER_TABLE:
-    case SQLCOM_CREATE_INDEX:
-    case SQLCOM_DROP_INDEX:
-    case SQLCOM_OPTIMIZE:
-      return true;
-    default:
-      return false;
-  }
-}
-
 bool ha_rocksdb::HasPreparedChanges(const cairn::TableDefinition& table) {
   cairn::Database& database = cairn::RunningEngine()->database();
   return std::any_of(
@@ -237,7 +225,8 @@ bool ha_rocksdb::HasPreparedChanges(const cairn::TableDefinition& table) {
 
 // A copy of the rows would lack what such a transaction has changed.
 int ha_rocksdb::RefuseToCopyPrepared() const {
-  if (!MayRedefineTable(ha_thd()) || !HasPreparedChanges(engine_table_->definition())) return 0;
+  if (!cairn::MayRedefineTable(ha_thd()) || !HasPreparedChanges(engine_table_->definition()))
+    return 0;
   return cairn::HandlerError(Status(StatusCode::kLockTimeout));
 }
 

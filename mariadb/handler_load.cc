@@ -69,7 +69,7 @@ int ha_rocksdb::EndChange() {
 
 // A statement that may give the table a new definition must find the rows that are being loaded.
 int ha_rocksdb::FinishLoadsForAlter(THD* thd) {
-  if (!MayRedefineTable(thd)) return 0;
+  if (!cairn::MayRedefineTable(thd)) return 0;
   const Status finished = shared_->FinishLoads();
   return finished.ok() ? 0 : cairn::ReportBulkLoadError(finished);
 }

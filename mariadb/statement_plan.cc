@@ -88,4 +88,16 @@ bool UpdatesInOrder(THD* thd) {
          lex->first_select_lex()->order_list.elements != 0;
 }
 
+bool MayRedefineTable(THD* thd) {
+  switch (thd->lex->sql_command) {
+    case SQLCOM_ALTER_TABLE:
+    case SQLCOM_CREATE_INDEX:
+    case SQLCOM_DROP_INDEX:
+    case SQLCOM_OPTIMIZE:
+      return true;
+    default:
+      return false;
+  }
+}
+
 }  // namespace cairn

@@ -105,4 +105,7 @@ bool ReadsOneRow(THD* thd, const TABLE& table);
 // order the server does not tell. Asked while the optimizer compares ranges.
 bool UpdatesInOrder(THD* thd);
 
+// Whether the statement may give its table another definition, or copy its rows.
+bool MayRedefineTable(THD* thd);
+
 }  // namespace cairn

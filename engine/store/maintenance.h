@@ -41,8 +41,8 @@ class Maintenance {
   // Writes all memtables to files and waits for it.
   Status FlushMemtables();
   // The same if anything was written without the log since the start: what is logged from now on,
-  // or written to files, then is not of what a crash loses. Whoever is told of such a write later
-  // is not heard.
+  // or written to files, then follows from nothing that a crash loses. Writes that begin during
+  // the call may be missed.
   Status FlushUnloggedWrites();
   // Any thread, before the write.
   void NoteUnloggedWrites() { has_unlogged_writes_.store(true, std::memory_order_relaxed); }
