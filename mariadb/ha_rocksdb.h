@@ -42,6 +42,8 @@ struct TableDescription;
 class SharedTable final : public Handler_share {
  public:
   THR_LOCK lock;
+  // Of the definition that was bound last; guarded by the server's lock on a table's share. A
+  // handler that was open before goes on with its own.
   std::shared_ptr<const Table> table;
   const std::shared_ptr<OpenTable> open;
 
@@ -58,8 +60,9 @@ class SharedTable final : public Handler_share {
     uint64_t secondary_bytes = 0;
     std::vector<std::vector<double>> rows_per_value;  // By index and own part.
   };
-  // If they cannot be measured, they are those of before, and `outcome`, if not null, is told why.
-  std::shared_ptr<const Sizes> CurrentSizes(Database* database, bool refresh,
+  // `measured` is the caller's: another session may replace `table` meanwhile. If they cannot be
+  // measured, they are those of before, and `outcome`, if not null, is told why.
+  std::shared_ptr<const Sizes> CurrentSizes(Database* database, const Table& measured, bool refresh,
                                             Status* outcome = nullptr);
   // Tells that a row was written, so that sizes are measured again soon after much changed.
   void CountChange() { changes_.fetch_add(1, std::memory_order_relaxed); }
@@ -70,7 +73,8 @@ class SharedTable final : public Handler_share {
 
  private:
   std::shared_ptr<const Sizes> FreshSizes() const;
-  std::shared_ptr<const Sizes> Measure(Database* database, bool refresh, Status* outcome);
+  std::shared_ptr<const Sizes> Measure(Database* database, const Table& table, bool refresh,
+                                       Status* outcome);
 
   // Held by whoever measures; taken alone or before mutex_, or tried with it.
   std::mutex measuring_;

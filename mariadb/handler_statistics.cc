@@ -93,6 +93,7 @@ std::shared_ptr<const SharedTable::Sizes> SharedTable::FreshSizes() const {
 }
 
 std::shared_ptr<const SharedTable::Sizes> SharedTable::CurrentSizes(Database* database,
+                                                                    const Table& measured,
                                                                     bool refresh, Status* outcome) {
   std::unique_lock measuring(measuring_, std::defer_lock);
   {
@@ -106,24 +107,25 @@ std::shared_ptr<const SharedTable::Sizes> SharedTable::CurrentSizes(Database* da
     std::lock_guard guard(mutex_);
     if (auto fresh = FreshSizes(); fresh != nullptr && !refresh) return fresh;
   }
-  return Measure(database, refresh, outcome);
+  return Measure(database, measured, refresh, outcome);
 }
 
 // With measuring_ held, without which nobody changes what mutex_ guards.
-std::shared_ptr<const SharedTable::Sizes> SharedTable::Measure(Database* database, bool refresh,
+std::shared_ptr<const SharedTable::Sizes> SharedTable::Measure(Database* database,
+                                                               const Table& table, bool refresh,
                                                                Status* outcome) {
   const PerfPause
       pause;  // The optimizer's figures are no work of the statement that happens to need new ones.
   const uint64_t changes = changes_.load(std::memory_order_relaxed);
   const uint64_t now = NowUs();
-  auto measured = MeasureSizes(database, *table);
+  auto measured = MeasureSizes(database, table);
   Status status = measured.status();
   const bool counts = refresh || sizes_ == nullptr ||
-                      sizes_->rows_per_value.size() != table->indexes().size() ||
+                      sizes_->rows_per_value.size() != table.indexes().size() ||
                       CountsValuesAgain(now - counted_at_us_, counting_us_);
   if (status.ok() && counts) {
     const uint64_t begun = NowUs();
-    status = CountValues(database, *table, &*measured);
+    status = CountValues(database, table, &*measured);
     counted_at_us_ = NowUs();
     counting_us_ = counted_at_us_ - begun;
   } else if (status.ok()) {
@@ -132,7 +134,7 @@ std::shared_ptr<const SharedTable::Sizes> SharedTable::Measure(Database* databas
   std::lock_guard guard(mutex_);
   if (!status.ok()) {
     database->log().Write(Severity::kWarning,
-                          "measuring table " + table->definition().name + ": " + status.ToString());
+                          "measuring table " + table.definition().name + ": " + status.ToString());
     if (sizes_ == nullptr) sizes_ = std::make_shared<const Sizes>();
     if (outcome != nullptr) *outcome = std::move(status);
     return sizes_;
@@ -180,7 +182,7 @@ ha_rows ha_rocksdb::KnownRows(const cairn::SharedTable::Sizes& sizes) const {
 int ha_rocksdb::info(uint flag) {
   cairn::Database* const database = &cairn::RunningEngine()->database();
   if (flag & (HA_STATUS_VARIABLE | HA_STATUS_CONST)) {
-    const auto sizes = shared_->CurrentSizes(database, /*refresh=*/false);
+    const auto sizes = shared_->CurrentSizes(database, *engine_table_, /*refresh=*/false);
     // One row at least: the optimizer takes none for a promise. People, who ask for times too, see
     // the truth.
     const ha_rows least = flag & HA_STATUS_TIME ? 0 : 1;
@@ -278,7 +280,7 @@ ha_rows ha_rocksdb::records_in_range(uint index, const key_range* min_key, const
     }
   }
   cairn::Database* const database = &cairn::RunningEngine()->database();
-  const auto sizes = shared_->CurrentSizes(database, /*refresh=*/false);
+  const auto sizes = shared_->CurrentSizes(database, *engine_table_, /*refresh=*/false);
   // Where several indexes are compared, small differences decide.
   key_map others = table->opt_range_keys;
   others.clear_bit(index);
@@ -300,7 +302,8 @@ ha_rows ha_rocksdb::records_in_range(uint index, const key_range* min_key, const
 int ha_rocksdb::analyze(THD*, HA_CHECK_OPT*) {
   Status counted = cairn::RunningEngine()->upkeep().UpdateStatistics();
   if (counted.ok()) {
-    shared_->CurrentSizes(&cairn::RunningEngine()->database(), /*refresh=*/true, &counted);
+    shared_->CurrentSizes(&cairn::RunningEngine()->database(), *engine_table_, /*refresh=*/true,
+                          &counted);
   }
   if (!counted.ok()) {
     return cairn::AdminError(ha_thd(), counted);
