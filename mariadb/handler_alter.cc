@@ -37,7 +37,8 @@ class AlteredVirtualColumns final : public cairn::VirtualColumns {
     for (const cairn::KeyPartLayout& part : engine_table_->index(index).layout().parts) {
       Field* const field = table_->field[part.column];
       if (field->stored_in_db()) continue;
-      if (table_->update_virtual_field(field, /*ignore_warnings=*/true) != 0) {
+      // In strict mode a value that does not fit is an error, which the server reports.
+      if (table_->update_virtual_field(field, /*ignore_warnings=*/false) != 0) {
         return Status(StatusCode::kInvalidArgument,
                       "a generated column of the row cannot be computed");
       }
@@ -435,6 +436,7 @@ int ha_rocksdb::BeginChange(const TABLE& altered_table, Alter_inplace_info* alte
 // Reports why the change could not be made; true, for the server.
 bool ha_rocksdb::ReportFailedBuild(const Status& built, uint32_t duplicate_index, bool adds_keys,
                                    TABLE* altered_table) {
+  if (ha_thd()->is_error()) return true;  // The server reported what it computes for a row.
   if (built.code() == StatusCode::kDuplicateKey) {
     print_keydup_error(altered_table, &altered_table->key_info[duplicate_index], MYF(0));
   } else {
