@@ -32,6 +32,14 @@ void IngestedFiles::Note(rocksdb::SequenceNumber number) {
   }
 }
 
+rocksdb::Status IngestedFiles::Ingest(rocksdb::TransactionDB* db,
+                                      const std::vector<rocksdb::IngestExternalFileArg>& files) {
+  const std::lock_guard lock(ingesting_);
+  rocksdb::Status ingested = db->IngestExternalFiles(files);
+  if (ingested.ok()) Commit(db);
+  return ingested;
+}
+
 void IngestedFiles::Commit(rocksdb::TransactionDB* db) {
   const std::lock_guard lock(mutex_);
   for (const rocksdb::SequenceNumber number : std::exchange(numbers_, {})) {

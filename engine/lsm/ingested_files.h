@@ -7,8 +7,10 @@
 
 #include <memory>
 #include <mutex>
+#include <shared_mutex>
 #include <vector>
 
+#include "rocksdb/db.h"
 #include "rocksdb/listener.h"
 #include "rocksdb/types.h"
 #include "rocksdb/utilities/transaction_db.h"
@@ -18,13 +20,23 @@ namespace cairn::lsm {
 // Thread-safe.
 class IngestedFiles {
  public:
+  // As DB::IngestExternalFiles; the files are visible to every snapshot that is taken later. `db`,
+  // the same each time, has the policy WRITE_PREPARED.
+  rocksdb::Status Ingest(rocksdb::TransactionDB* db,
+                         const std::vector<rocksdb::IngestExternalFileArg>& files);
+
+  // Held while a snapshot is taken, or an iterator made that shows the state of now. One that was
+  // taken between a file's coming and its number's being noted would show first none of its entries
+  // and then all of them.
+  std::shared_lock<std::shared_mutex> KeepOut() { return std::shared_lock(ingesting_); }
+
   // A file has this number.
   void Note(rocksdb::SequenceNumber number);
-  // After an ingestion: its files are visible to snapshots from then on, also if another thread
-  // makes them so. `db`, the same each time, has the policy WRITE_PREPARED.
-  void Commit(rocksdb::TransactionDB* db);
 
  private:
+  void Commit(rocksdb::TransactionDB* db);
+
+  std::shared_mutex ingesting_;  // Held alone from before an ingestion until Commit() has ended.
   std::mutex mutex_;
   std::vector<rocksdb::SequenceNumber> numbers_;  // Guarded by mutex_. Not yet committed.
 };

@@ -302,9 +302,14 @@ bool Database::ReadsBySequence() const {
 }
 
 Status Database::Ingest(const std::vector<rocksdb::IngestExternalFileArg>& files) {
-  CAIRN_RETURN_IF_ERROR(FromRocksDb(db_->IngestExternalFiles(files)));
-  if (shared_.ingested_files != nullptr) shared_.ingested_files->Commit(db_.get());
-  return Status();
+  return FromRocksDb(shared_.ingested_files == nullptr
+                         ? db_->IngestExternalFiles(files)
+                         : shared_.ingested_files->Ingest(db_.get(), files));
+}
+
+std::shared_lock<std::shared_mutex> Database::KeepIngestionOut() {
+  return shared_.ingested_files == nullptr ? std::shared_lock<std::shared_mutex>()
+                                           : shared_.ingested_files->KeepOut();
 }
 
 rocksdb::Status Database::Get(const ColumnFamily& family, const rocksdb::ReadOptions& options,
@@ -329,6 +334,7 @@ std::unique_ptr<rocksdb::Iterator> Database::NewIterator(const ColumnFamily& fam
                                                          lsm::ReadVerifier* verifier) {
   options.ignore_range_deletions = !family.may_have_range_deletions.load(std::memory_order_relaxed);
   if (!ReadsBySequence()) {
+    const auto lock = KeepIngestionOut();  // Without a snapshot, RocksDB takes one.
     return std::unique_ptr<rocksdb::Iterator>(db_->NewIterator(options, family.handle));
   }
   return lsm::NewForwardIterator(

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <shared_mutex>
 #include <string>
 #include <vector>
 
@@ -137,6 +138,10 @@ class Database {
 
   // As DB::IngestExternalFiles. Errors: kIoError, kNoSpace, kInternal.
   Status Ingest(const std::vector<rocksdb::IngestExternalFileArg>& files);
+
+  // Held by whoever takes a snapshot of rocksdb(): with a policy that writes before it commits,
+  // files do not come meanwhile (lsm/ingested_files.h). Nothing else is to be done under it.
+  std::shared_lock<std::shared_mutex> KeepIngestionOut();
 
   // As DB::Get and DB::MultiGet. With a verifier, which is read_verifier(), the answers of readers
   // of ours are compared with RocksDB's own.

@@ -240,12 +240,15 @@ void Transaction::EnsureSnapshot() {
   if (RepeatsReads()) {
     PinSnapshot();
   } else if (statement_snapshot_ == nullptr && rocksdb_->GetSnapshot() == nullptr) {
+    const auto lock = database_->KeepIngestionOut();
     statement_snapshot_ = database_->rocksdb()->GetSnapshot();
   }
 }
 
 void Transaction::PinSnapshot() {
-  if (rocksdb_->GetSnapshot() == nullptr) rocksdb_->SetSnapshot();
+  if (rocksdb_->GetSnapshot() != nullptr) return;
+  const auto lock = database_->KeepIngestionOut();
+  rocksdb_->SetSnapshot();
 }
 
 const rocksdb::Snapshot* Transaction::CurrentSnapshot() const {

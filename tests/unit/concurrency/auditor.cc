@@ -136,12 +136,7 @@ void Auditor::LookAtPassingTable() {
   if (read.ok()) read = cursor.ReadFirst(record.data());
   for (; read.ok(); ++rows) read = cursor.ReadNext(record.data());
   EXPECT_EQ(read.code(), StatusCode::kEndOfRange) << read.ToString();
-  // With other policies a snapshot of the moment in which a load comes may show part of it
-  // (docs/limits.md).
-  if (bank().database().options().transaction.write_policy ==
-      rocksdb::TxnDBWritePolicy::WRITE_COMMITTED) {
-    EXPECT_EQ(rows % PassingTable::kRowsAtOnce, 0) << "a part of a load is seen";
-  }
+  EXPECT_EQ(rows % PassingTable::kRowsAtOnce, 0) << "a part of a load is seen";
   cursor.Close();
   cursor.ReleaseIterators();
   const auto size = EstimateIndexSize(&bank().database(), passing.table->index(0));
