@@ -99,11 +99,11 @@ void IndexCodec::Compiled::AssignColumns(size_t column_count) {
   for (const bool whole_in_info : {false, true}) {
     for (size_t i = 0; i < parts.size(); ++i) {
       KeyPart& part = parts[i];
-      if (!part.restorable || part.whole_in_info != whole_in_info) continue;
+      if (!part.restorable || part.info.whole != whole_in_info) continue;
       if (part_of_column[part.column] == kNoPart && !(whole_in_info && is_primary())) {
         part_of_column[part.column] = static_cast<uint32_t>(i);
       } else if (whole_in_info) {
-        part.restorable = part.whole_in_info = false;
+        part.restorable = part.info.whole = false;
       }
     }
   }
@@ -127,7 +127,7 @@ void IndexCodec::Compiled::DescribeParts(size_t column_count) {
   }
   for (KeyPart& part : parts) {
     // A primary key without block has no place for the counters of its parts either.
-    if (is_primary() && !has_primary_block) part.counter_bytes = 0;
+    if (is_primary() && !has_primary_block) part.info.counter_bytes = 0;
     writes_unpack_info |= part.UsesUnpackInfo();
     may_leave_codes |= part.HasCodes() && part.simple->CodeBits(part.simple->Weight(' ')) != 0;
   }

@@ -39,16 +39,16 @@ void AppendWhole(const KeyPart& part, std::string_view data, std::string* unpack
     data = WithoutTrailingSpaces(*part.collation, data);
   }
   const size_t start = unpack_info->size();
-  unpack_info->resize(start + part.info_length_bytes);
-  StoreImageLength(static_cast<uint32_t>(data.size()), part.info_length_bytes,
+  unpack_info->resize(start + part.info.length_bytes);
+  StoreImageLength(static_cast<uint32_t>(data.size()), part.info.length_bytes,
                    unpack_info->data() + start);
   unpack_info->append(data);
 }
 
 Damage ReadWhole(const KeyPart& part, ByteReader* unpack_info, std::string_view* data) {
   std::string_view length;
-  if (!unpack_info->ReadBytes(part.info_length_bytes, &length)) return Damage::kShortUnpackInfo;
-  const size_t data_bytes = LoadImageLength(length.data(), part.info_length_bytes);
+  if (!unpack_info->ReadBytes(part.info.length_bytes, &length)) return Damage::kShortUnpackInfo;
+  const size_t data_bytes = LoadImageLength(length.data(), part.info.length_bytes);
   return unpack_info->ReadBytes(data_bytes, data) ? Damage::kNone : Damage::kShortUnpackInfo;
 }
 
@@ -56,9 +56,9 @@ Damage RestoreWhole(const KeyPart& part, ByteReader* unpack_info, uint8_t* image
   std::string_view data;
   CAIRN_RETURN_IF_DAMAGED(ReadWhole(part, unpack_info, &data));
   if (data.size() > part.capacity) return Damage::kTooLongColumn;
-  std::memcpy(image + part.image_length_bytes, data.data(), data.size());
+  std::memcpy(image + part.image.length_bytes, data.data(), data.size());
   if (part.variable_length) {
-    StoreImageLength(static_cast<uint32_t>(data.size()), part.image_length_bytes, image);
+    StoreImageLength(static_cast<uint32_t>(data.size()), part.image.length_bytes, image);
   } else {
     std::memset(image + data.size(), ' ', part.capacity - data.size());
   }
@@ -67,21 +67,21 @@ Damage RestoreWhole(const KeyPart& part, ByteReader* unpack_info, uint8_t* image
 
 uint8_t* EncodeLevels(const KeyPart& part, std::string_view value, uint8_t* to, uint8_t* scratch) {
   if (part.trims) value = WithoutTrailingSpaces(*part.collation, value);
-  for (uint32_t level = 0; level < part.levels; ++level) {
+  for (uint32_t level = 0; level < part.levels.count; ++level) {
     const std::string_view weights =
         AsView(scratch, part.collation->WriteLevel(value, level, scratch, part.weight_capacity));
     size_t padding_bytes;
     to = part.PadsLevel(level)
-             ? WritePaddedSegments(weights, part.level_formats[level], to, &padding_bytes)
+             ? WritePaddedSegments(weights, part.levels.formats[level], to, &padding_bytes)
              : WriteVariableSegments(weights, SegmentFormat::kCurrent, to);
   }
   return to;
 }
 
 Damage SkipLevels(const KeyPart& part, ByteReader* key) {
-  for (uint32_t level = 0; level < part.levels; ++level) {
+  for (uint32_t level = 0; level < part.levels.count; ++level) {
     CAIRN_RETURN_IF_DAMAGED(part.PadsLevel(level)
-                                ? SkipPaddedSegments(key, part.level_formats[level].payload_bytes)
+                                ? SkipPaddedSegments(key, part.levels.formats[level].payload_bytes)
                                 : SkipVariableSegments(key, SegmentFormat::kCurrent));
   }
   return Damage::kNone;
@@ -107,9 +107,9 @@ uint8_t* EncodePadded(const KeyPart& part, std::string_view value, uint8_t* to, 
   }
   size_t padding_bytes;
   to = WritePaddedSegments(weights, part.padded_format, to, &padding_bytes);
-  if (unpack_info != nullptr && part.counter_bytes != 0) {
+  if (unpack_info != nullptr && part.info.counter_bytes != 0) {
     AppendSpaceCounter((value.size() - trimmed.size()) / part.collation->traits().space_char_bytes,
-                       padding_bytes / part.padded_format.space_bytes, part.counter_bytes,
+                       padding_bytes / part.padded_format.space_bytes, part.info.counter_bytes,
                        unpack_info);
     if (part.HasCodes()) {
       part.simple->AppendCodes(value.substr(0, part.length_bytes), unpack_info);
@@ -148,8 +148,8 @@ Damage DecodePaddedChar(const KeyPart& part, ByteReader* key, uint8_t* image) {
 Damage DecodePadded(const KeyPart& part, ByteReader* key, ByteReader* unpack_info, uint8_t* image) {
   if (!part.variable_length) return DecodePaddedChar(part, key, image);
   SpaceCounter counter;
-  CAIRN_RETURN_IF_DAMAGED(ReadSpaceCounter(unpack_info, part.counter_bytes, &counter));
-  uint8_t* const data = image + part.image_length_bytes;
+  CAIRN_RETURN_IF_DAMAGED(ReadSpaceCounter(unpack_info, part.info.counter_bytes, &counter));
+  uint8_t* const data = image + part.image.length_bytes;
   size_t size = 0;
   PaddedSegment segment;
   do {
@@ -173,14 +173,14 @@ Damage DecodePadded(const KeyPart& part, ByteReader* key, ByteReader* unpack_inf
     // space.
     CAIRN_RETURN_IF_DAMAGED(CharacterCodeReader(*part.simple, unpack_info).Restore(data, size));
   }
-  StoreImageLength(static_cast<uint32_t>(size), part.image_length_bytes, image);
+  StoreImageLength(static_cast<uint32_t>(size), part.image.length_bytes, image);
   return Damage::kNone;
 }
 
 // Passes over a full-column VARCHAR whose codes lie in unpack_info.
 Damage SkipPaddedAndCodes(const KeyPart& part, ByteReader* key, ByteReader* unpack_info) {
   SpaceCounter counter;
-  CAIRN_RETURN_IF_DAMAGED(ReadSpaceCounter(unpack_info, part.counter_bytes, &counter));
+  CAIRN_RETURN_IF_DAMAGED(ReadSpaceCounter(unpack_info, part.info.counter_bytes, &counter));
   CharacterCodeReader codes(*part.simple, unpack_info);
   PaddedSegment segment;
   do {
@@ -242,20 +242,20 @@ bool KeyPart::EndsMatch() const {
 }
 
 std::string_view DataInRecord(const KeyPart& part, const uint8_t* record) {
-  const uint8_t* image = record + part.image_offset;
+  const uint8_t* image = record + part.image.offset;
   if (!part.variable_length) return AsView(image, part.length_bytes);
-  const uint32_t size = LoadImageLength(image, part.image_length_bytes);
+  const uint32_t size = LoadImageLength(image, part.image.length_bytes);
   if (part.by_pointer) {
     const char* data;
-    std::memcpy(&data, image + part.image_length_bytes, sizeof data);
+    std::memcpy(&data, image + part.image.length_bytes, sizeof data);
     return {size == 0 ? "" : data, size};
   }
-  return AsView(image + part.image_length_bytes, std::min(size, part.capacity));
+  return AsView(image + part.image.length_bytes, std::min(size, part.capacity));
 }
 
 uint8_t* EncodePart(const KeyPart& part, std::string_view data, uint8_t* to, uint8_t* scratch,
                     std::string* unpack_info) {
-  if (part.whole_in_info && unpack_info != nullptr) AppendWhole(part, data, unpack_info);
+  if (part.info.whole && unpack_info != nullptr) AppendWhole(part, data, unpack_info);
   if (part.cuts_chars) data = IndexedChars(part, data);
   const uint8_t* image = AsBytes(data);
   switch (part.encoding) {
@@ -304,7 +304,7 @@ uint8_t* EncodePart(const KeyPart& part, std::string_view data, uint8_t* to, uin
     case KeyEncoding::kLevels:
       return EncodeLevels(part, data, to, scratch);
     case KeyEncoding::kBlob:
-      return WriteBlobLength(data.size(), part.image_length_bytes,
+      return WriteBlobLength(data.size(), part.image.length_bytes,
                              WriteBlobPrefix(data, part.length_bytes, to));
   }
   return to + part.key_bytes;
@@ -315,7 +315,7 @@ uint8_t* EncodeMatchingBytes(const KeyPart& part, std::string_view data, uint8_t
     to = WriteBlobPrefix(data, part.length_bytes, to);
     // A shorter value matches only itself, so its length is known too.
     return data.size() < part.length_bytes
-               ? WriteBlobLength(data.size(), part.image_length_bytes, to)
+               ? WriteBlobLength(data.size(), part.image.length_bytes, to)
                : to;
   }
   const Collation::Traits& traits = part.collation->traits();
@@ -408,7 +408,7 @@ Damage SkipAscendingAndInfo(const KeyPart& part, ByteReader* key, ByteReader* un
     CAIRN_RETURN_IF_DAMAGED(ReadNullByte(key, &is_null));
     if (is_null) return Damage::kNone;
   }
-  if (part.whole_in_info) {
+  if (part.info.whole) {
     std::string_view data;
     CAIRN_RETURN_IF_DAMAGED(ReadWhole(part, unpack_info, &data));
     return SkipValue(part, key);
@@ -419,25 +419,25 @@ Damage SkipAscendingAndInfo(const KeyPart& part, ByteReader* key, ByteReader* un
     return CharacterCodeReader(*part.simple, unpack_info).Skip(weights);
   }
   if (part.HasCodes()) return SkipPaddedAndCodes(part, key, unpack_info);
-  if (!unpack_info->Skip(part.counter_bytes)) return Damage::kShortUnpackInfo;
+  if (!unpack_info->Skip(part.info.counter_bytes)) return Damage::kShortUnpackInfo;
   return SkipPaddedSegments(key, part.padded_format.payload_bytes);
 }
 
 Damage DecodeAscending(const KeyPart& part, ByteReader* key, ByteReader* unpack_info,
                        uint8_t* record) {
-  uint8_t* const image = record + part.image_offset;
+  uint8_t* const image = record + part.image.offset;
   if (part.nullable()) {
     bool is_null;
     CAIRN_RETURN_IF_DAMAGED(ReadNullByte(key, &is_null));
     if (is_null) {
-      record[part.null_offset] |= part.null_mask;
-      FillNull(part.null_image.get(),
-               part.variable_length ? part.image_length_bytes : part.image_bytes, image);
+      record[part.null.offset] |= part.null.mask;
+      FillNull(part.null.image.get(),
+               part.variable_length ? part.image.length_bytes : part.image.bytes, image);
       return Damage::kNone;
     }
-    record[part.null_offset] &= static_cast<uint8_t>(~part.null_mask);
+    record[part.null.offset] &= static_cast<uint8_t>(~part.null.mask);
   }
-  if (part.whole_in_info) {
+  if (part.info.whole) {
     CAIRN_RETURN_IF_DAMAGED(SkipValue(part, key));
     return RestoreWhole(part, unpack_info, image);
   }
@@ -447,8 +447,8 @@ Damage DecodeAscending(const KeyPart& part, ByteReader* key, ByteReader* unpack_
     }
     size_t size = 0;
     CAIRN_RETURN_IF_DAMAGED(ReadVariableSegments(
-        key, part.variable_format, image + part.image_length_bytes, part.capacity, &size));
-    StoreImageLength(static_cast<uint32_t>(size), part.image_length_bytes, image);
+        key, part.variable_format, image + part.image.length_bytes, part.capacity, &size));
+    StoreImageLength(static_cast<uint32_t>(size), part.image.length_bytes, image);
     return Damage::kNone;
   }
   std::string_view bytes;
@@ -471,8 +471,8 @@ Damage DecodeAscending(const KeyPart& part, ByteReader* key, ByteReader* unpack_
       return CharacterCodeReader(*part.simple, unpack_info).Restore(image, bytes.size());
     case KeyEncoding::kCharUtf8mb3: {
       size_t size = 0;
-      CAIRN_RETURN_IF_DAMAGED(AppendUtf8mb3(bytes, image, part.image_bytes, &size));
-      std::memset(image + size, ' ', part.image_bytes - size);
+      CAIRN_RETURN_IF_DAMAGED(AppendUtf8mb3(bytes, image, part.image.bytes, &size));
+      std::memset(image + size, ' ', part.image.bytes - size);
       return Damage::kNone;
     }
     default:

@@ -47,6 +47,30 @@ struct KeyPart {
   static constexpr uint32_t kNoColumn = UINT32_MAX;
   static constexpr uint32_t kNoPart = UINT32_MAX;
 
+  // What unpack_info has of the part.
+  struct Info {
+    bool whole = false;         // The column's data, length first.
+    uint8_t length_bytes = 0;   // Of that length: 1 or 2.
+    uint8_t counter_bytes = 0;  // Of the space counter; 0 when there is none.
+  };
+  // kLevels.
+  struct Levels {
+    uint8_t count = 0;
+    uint8_t padded = 0;  // Bits of those in space-padded segments; else variable ones.
+    std::array<PaddedSegmentFormat, Collation::kMaxLevels> formats;
+  };
+  // The column in a record.
+  struct Image {
+    uint32_t offset = 0;
+    uint32_t bytes = 0;
+    uint8_t length_bytes = 0;  // VARCHAR, BLOB: of the length in front of the data.
+  };
+  struct Null {
+    uint8_t mask = 0;  // 0: no NULL byte.
+    uint32_t offset = 0;
+    std::shared_ptr<const std::string> image;  // ColumnLayout::null_image.
+  };
+
   KeyEncoding encoding = KeyEncoding::kHiddenKey;
   bool restorable = false;  // The column's full value comes back from this part.
   bool is_prefix = false;
@@ -55,23 +79,15 @@ struct KeyPart {
   bool descending = false;       // The part's bytes are complemented.
   // Of a stored suffix: the own part of the index that has the column's values in other bytes.
   uint32_t same_value_as = kNoPart;
-  bool cuts_chars = false;        // Only the first indexed_chars characters count.
-  bool trims = false;             // kLevels: trailing spaces are dropped first.
-  bool whole_in_info = false;     // unpack_info holds the column's data, length first.
-  uint8_t info_length_bytes = 0;  // Of that length: 1 or 2.
-  uint8_t levels = 0;             // kLevels.
-  uint8_t padded_levels =
-      0;  // kLevels: bits of those in space-padded segments; else variable ones.
-  uint8_t counter_bytes = 0;       // Of the space counter in unpack_info; 0 when there is none.
-  uint8_t image_length_bytes = 0;  // VARCHAR, BLOB: of the length in front of the image's data.
-  uint8_t null_mask = 0;           // 0: no NULL byte.
+  bool cuts_chars = false;  // Only the first indexed_chars characters count.
+  bool trims = false;       // kLevels: trailing spaces are dropped first.
+  Null null;
+  Image image;
+  Info info;
+  Levels levels;
   SegmentFormat variable_format = SegmentFormat::kCurrent;
   PaddedSegmentFormat padded_format;
-  std::array<PaddedSegmentFormat, Collation::kMaxLevels> level_formats;  // kLevels.
   uint32_t column = kNoColumn;
-  uint32_t null_offset = 0;
-  uint32_t image_offset = 0;
-  uint32_t image_bytes = 0;
   uint32_t capacity = 0;         // VARCHAR: the most data bytes that fit the column.
   uint32_t length_bytes = 0;     // Bytes of the column that are indexed.
   uint32_t indexed_chars = 0;    // The same in characters.
@@ -80,22 +96,21 @@ struct KeyPart {
   uint32_t key_bytes = 0;        // Without NULL byte, when always the same; else 0.
   uint32_t max_key_bytes = 0;    // With NULL byte.
   const Collation* collation = nullptr;
-  std::shared_ptr<const std::string> null_image;  // ColumnLayout::null_image.
   std::shared_ptr<const SimpleCollation> simple;
 
-  bool nullable() const { return null_mask != 0; }
+  bool nullable() const { return null.mask != 0; }
   // Bytes that are the same for every entry, NULL byte included; 0 when they vary.
   uint32_t constant_bytes() const { return nullable() ? 0 : key_bytes; }
-  bool IsNull(const uint8_t* record) const { return (record[null_offset] & null_mask) != 0; }
-  bool PadsLevel(uint32_t level) const { return (padded_levels >> level & 1) != 0; }
+  bool IsNull(const uint8_t* record) const { return (record[null.offset] & null.mask) != 0; }
+  bool PadsLevel(uint32_t level) const { return (levels.padded >> level & 1) != 0; }
   bool HasCodes() const {
-    return restorable && !whole_in_info &&
+    return restorable && !info.whole &&
            (encoding == KeyEncoding::kCharSimple || encoding == KeyEncoding::kPaddedSimple);
   }
   bool IsVariableSegments() const {
     return encoding == KeyEncoding::kVariableBytes || encoding == KeyEncoding::kVariableWeights;
   }
-  bool UsesUnpackInfo() const { return counter_bytes != 0 || whole_in_info || HasCodes(); }
+  bool UsesUnpackInfo() const { return info.counter_bytes != 0 || info.whole || HasCodes(); }
   // Whether a key of the first length_bytes bytes or indexed_chars characters does not determine
   // this part's bytes, so that neither a search key nor a unique value can be continued after it.
   bool EndsMatch() const;

@@ -103,7 +103,7 @@ void CompileVariable(KeyPart* part, size_t value_bytes, KeyEncoding encoding) {
 void CompileVarchar(const ColumnLayout& column, const Collation& collation, KeyPart* part) {
   const Collation::Traits& traits = collation.traits();
   part->variable_length = true;
-  part->image_length_bytes = static_cast<uint8_t>(column.length_bytes);
+  part->image.length_bytes = static_cast<uint8_t>(column.length_bytes);
   part->capacity = column.max_bytes;
   if (traits.kind == CollationKind::kBinary) {
     return CompileVariable(part, part->length_bytes, KeyEncoding::kVariableBytes);
@@ -130,7 +130,7 @@ void CompileVarchar(const ColumnLayout& column, const Collation& collation, KeyP
     case CollationKind::kMultiLevel:
       return CompileVariable(part, part->weight_capacity, KeyEncoding::kVariableWeights);
   }
-  if (!part->is_prefix) part->counter_bytes = SpaceCounterBytes(column.max_bytes);
+  if (!part->is_prefix) part->info.counter_bytes = SpaceCounterBytes(column.max_bytes);
   PaddedSegmentFormat& format = part->padded_format;
   format.payload_bytes =
       static_cast<uint8_t>(traits.long_segments ? kLongPaddedPayloadBytes : kPaddedPayloadBytes);
@@ -145,7 +145,7 @@ Status CompileBlob(const ColumnLayout& column, const Collation& collation, KeyPa
     return InvalidColumn(column, "a BLOB or TEXT can only be indexed by a prefix");
   part->variable_length = true;
   part->by_pointer = true;
-  part->image_length_bytes = static_cast<uint8_t>(column.length_bytes);
+  part->image.length_bytes = static_cast<uint8_t>(column.length_bytes);
   if (collation.traits().kind == CollationKind::kBinary) {
     part->encoding = KeyEncoding::kBlob;
     part->key_bytes = part->length_bytes + column.length_bytes;
@@ -214,11 +214,11 @@ Result<KeyPart> MakeKeyPart(const TableLayout& table, const KeyPartLayout& layou
   part.length_bytes = layout.length_bytes;
   part.descending = layout.descending;
   part.variable_format = SegmentFormatOf(format_version);
-  part.null_offset = column.null_offset;
-  part.null_mask = column.null_mask;
-  part.image_offset = column.offset;
-  part.image_bytes = column.image_bytes;
-  part.null_image = column.null_image;
+  part.null.offset = column.null_offset;
+  part.null.mask = column.null_mask;
+  part.image.offset = column.offset;
+  part.image.bytes = column.image_bytes;
+  part.null.image = column.null_image;
   const bool characters = column.type == ColumnType::kChar || column.type == ColumnType::kVarchar ||
                           column.type == ColumnType::kBlob;
   if (part.descending && !cairn) {

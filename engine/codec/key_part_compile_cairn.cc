@@ -19,7 +19,7 @@ void UseVariableBytes(KeyPart* part) {
 void UsePaddedBytes(const ColumnLayout& column, KeyPart* part) {
   part->encoding = KeyEncoding::kPaddedBytes;
   if (column.type == ColumnType::kVarchar && !part->is_prefix) {
-    part->counter_bytes = SpaceCounterBytes(column.max_bytes);
+    part->info.counter_bytes = SpaceCounterBytes(column.max_bytes);
   }
   part->max_key_bytes =
       static_cast<uint32_t>(MaxPaddedSegmentBytes(part->length_bytes, kPaddedPayloadBytes));
@@ -33,7 +33,7 @@ bool PadsLevel(const Collation::Traits& traits, uint32_t level) {
 void UseLevels(const ColumnLayout& column, KeyPart* part) {
   const Collation::Traits& traits = column.collation->traits();
   part->encoding = KeyEncoding::kLevels;
-  part->levels = static_cast<uint8_t>(traits.levels);
+  part->levels.count = static_cast<uint8_t>(traits.levels);
   part->trims = traits.trailing_spaces != TrailingSpaces::kCount && !traits.weighs_trailing_spaces;
   part->weight_capacity =
       static_cast<uint32_t>(column.collation->MaxLevelBytes(part->indexed_chars));
@@ -43,8 +43,8 @@ void UseLevels(const ColumnLayout& column, KeyPart* part) {
           MaxVariableSegmentBytes(part->weight_capacity, SegmentFormat::kCurrent));
       continue;
     }
-    part->padded_levels = static_cast<uint8_t>(part->padded_levels | 1u << level);
-    PaddedSegmentFormat& format = part->level_formats[level];
+    part->levels.padded = static_cast<uint8_t>(part->levels.padded | 1u << level);
+    PaddedSegmentFormat& format = part->levels.formats[level];
     const std::string_view space = traits.level_space_weights[level];
     format.space_bytes = static_cast<uint8_t>(space.size());
     // A payload holds whole spaces.
@@ -55,8 +55,8 @@ void UseLevels(const ColumnLayout& column, KeyPart* part) {
         static_cast<uint32_t>(MaxPaddedSegmentBytes(part->weight_capacity, format.payload_bytes));
   }
   if (!part->is_prefix) {
-    part->whole_in_info = true;
-    part->info_length_bytes = InfoLengthBytes(column);
+    part->info.whole = true;
+    part->info.length_bytes = InfoLengthBytes(column);
   }
 }
 
@@ -89,7 +89,7 @@ Status CompileCairnCharacters(const ColumnLayout& column, KeyPart* part) {
   const bool is_char = column.type == ColumnType::kChar;
   part->variable_length = !is_char;
   part->by_pointer = column.type == ColumnType::kBlob;
-  part->image_length_bytes = static_cast<uint8_t>(column.length_bytes);
+  part->image.length_bytes = static_cast<uint8_t>(column.length_bytes);
   part->capacity = column.max_bytes;
   part->cuts_chars = part->is_prefix || (is_char && traits.max_char_bytes > 1);
   if (part->by_pointer && !part->is_prefix) {
@@ -141,10 +141,10 @@ void MakeRestorable(const ColumnLayout& column, KeyPart* part) {
   if (part->restorable && !loses_bytes) return;
   part->restorable = true;
   if (!characters) return;
-  part->whole_in_info = true;
-  part->info_length_bytes = InfoLengthBytes(column);
+  part->info.whole = true;
+  part->info.length_bytes = InfoLengthBytes(column);
   part->capacity = column.max_bytes;
-  part->counter_bytes = 0;
+  part->info.counter_bytes = 0;
 }
 
 }  // namespace cairn

@@ -12,18 +12,18 @@ bool SameSegments(const PaddedSegmentFormat& before, const PaddedSegmentFormat& 
 
 // All but the lengths.
 bool SameKind(const KeyPart& before, const KeyPart& after) {
-  for (size_t level = 0; level < before.level_formats.size(); ++level) {
-    if (!SameSegments(before.level_formats[level], after.level_formats[level])) return false;
+  for (size_t level = 0; level < before.levels.formats.size(); ++level) {
+    if (!SameSegments(before.levels.formats[level], after.levels.formats[level])) return false;
   }
   return before.encoding == after.encoding && before.restorable == after.restorable &&
          before.is_prefix == after.is_prefix && before.variable_length == after.variable_length &&
          before.by_pointer == after.by_pointer && before.descending == after.descending &&
          before.same_value_as == after.same_value_as && before.cuts_chars == after.cuts_chars &&
-         before.trims == after.trims && before.whole_in_info == after.whole_in_info &&
-         before.info_length_bytes == after.info_length_bytes && before.levels == after.levels &&
-         before.padded_levels == after.padded_levels &&
-         before.counter_bytes == after.counter_bytes &&
-         before.image_length_bytes == after.image_length_bytes &&
+         before.trims == after.trims && before.info.whole == after.info.whole &&
+         before.info.length_bytes == after.info.length_bytes &&
+         before.levels.count == after.levels.count && before.levels.padded == after.levels.padded &&
+         before.info.counter_bytes == after.info.counter_bytes &&
+         before.image.length_bytes == after.image.length_bytes &&
          before.nullable() == after.nullable() && before.variable_format == after.variable_format &&
          SameSegments(before.padded_format, after.padded_format) &&
          before.collation == after.collation && before.key_bytes == after.key_bytes;

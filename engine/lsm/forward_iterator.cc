@@ -34,15 +34,15 @@ class ForwardIterator final : public rocksdb::Iterator {
   ~ForwardIterator() override;
 
   bool Valid() const override { return general_ == nullptr ? valid_ : general_->Valid(); }
-  Slice key() const override { return general_ == nullptr ? user_key_ : general_->key(); }
-  Slice value() const override { return general_ == nullptr ? value_ : general_->value(); }
+  Slice key() const override { return general_ == nullptr ? entry_.user_key : general_->key(); }
+  Slice value() const override { return general_ == nullptr ? entry_.value : general_->value(); }
   rocksdb::Status status() const override {
     return general_ == nullptr ? status_ : general_->status();
   }
   // Asked by an iterator of a transaction with writes of its own, which merges with what it gets.
   const rocksdb::WideColumns& columns() const override {
     if (general_ != nullptr) return general_->columns();
-    columns_.assign(1, {rocksdb::kDefaultWideColumnName, value_});
+    columns_.assign(1, {rocksdb::kDefaultWideColumnName, entry_.value});
     return columns_;
   }
 
@@ -68,6 +68,27 @@ class ForwardIterator final : public rocksdb::Iterator {
     uint64_t in_memtable = 0;  // The active one: shown.
     uint64_t skipped_in_memtable = 0;
     uint64_t skipped_in_files = 0;  // Or in memtables that wait to be written out.
+  };
+
+  // The one that gets what is written.
+  struct ActiveMemtable {
+    SequenceNumber start;  // What is newer lies here.
+    bool is_tree;
+    rocksdb::IteratorWrapper entries;
+    bool counts = false;  // It has further versions that nothing tells to be behind the end.
+  };
+
+  // The current one. Slices point where its source has it.
+  struct Entry {
+    Slice user_key;
+    Slice value;
+    bool has_older_versions = false;  // The key may have.
+  };
+
+  // Whose further versions are passed over.
+  struct PassedKey {
+    std::string key;
+    uint64_t versions = 0;  // Since the last seek.
   };
 
   using Runs = std::vector<rocksdb::InternalIterator*>;
@@ -97,29 +118,22 @@ class ForwardIterator final : public rocksdb::Iterator {
   const SequenceNumber sequence_;  // Of the newest versions that are visible.
   const uint64_t most_versions_;   // Of one key that are passed one by one.
   const ReadFigures figures_;
-  const SequenceNumber memtable_start_;  // What is newer lies in the active memtable.
-  const bool memtable_is_tree_;
   rocksdb::Arena arena_;  // Of the two sources.
   // The active memtable, which alone gets new versions, and all else. Where both have versions of a
   // key, those of the former are newer.
-  rocksdb::IteratorWrapper memtable_;
+  ActiveMemtable memtable_;
   rocksdb::IteratorWrapper older_;
   rocksdb::IteratorWrapper* source_ = &older_;  // That has the next version.
-  bool memtable_counts_ =
-      false;  // It has further versions that nothing tells to be behind the end.
   std::unique_ptr<rocksdb::Iterator> general_;  // In the place of the sources once it is there.
   rocksdb::Status status_;
-  Slice user_key_;                        // Of the current entry, where its source has it.
-  Slice value_;                           // Likewise.
+  Entry entry_;
   mutable rocksdb::WideColumns columns_;  // The value, as RocksDB shows it.
-  std::string passed_key_;                // Whose further versions are passed over.
+  PassedKey passed_;
   std::string target_;
   Counts counts_;
   uint64_t level_zero_files_ = 0;  // Beside other data that the bounds meet.
-  uint64_t passed_versions_ = 0;   // Of passed_key_, since the last seek.
   uint64_t skipped_ = 0;           // Since the last entry: options_.max_skippable_internal_keys.
   bool valid_ = false;
-  bool has_older_versions_ = false;  // The current entry's key may have.
 };
 
 ForwardIterator::ForwardIterator(rocksdb::DBImpl* database, rocksdb::ColumnFamilyHandleImpl* family,
@@ -136,8 +150,9 @@ ForwardIterator::ForwardIterator(rocksdb::DBImpl* database, rocksdb::ColumnFamil
                                             : database->GetLatestSequenceNumber()),
       most_versions_(version_->mutable_cf_options.max_sequential_skip_in_iterations),
       figures_(figures),
-      memtable_start_(version_->mem->GetEarliestSequenceNumber()),
-      memtable_is_tree_(MakesTrees(*family->cfd()->ioptions().memtable_factory)) {
+      memtable_{.start = version_->mem->GetEarliestSequenceNumber(),
+                .is_tree = MakesTrees(*family->cfd()->ioptions().memtable_factory),
+                .entries = {}} {
   rocksdb::RecordTick(statistics_, rocksdb::NO_ITERATOR_CREATED);
   // Deletions of ranges, which nobody here makes, concern what is older as well.
   if (version_->mem->NumRangeDeletion() != 0) General();
@@ -153,7 +168,7 @@ ForwardIterator::~ForwardIterator() {
   rocksdb::RecordTick(statistics_, rocksdb::NO_ITERATOR_DELETED);
   if (figures_.memtable != nullptr && counts_.in_memtable + counts_.skipped_in_memtable != 0) {
     const rocksdb::ReadOnlyMemTable& memtable = *version_->mem;
-    figures_.memtable->Add(memtable_start_, memtable.NumEntries(), memtable.GetDataSize(),
+    figures_.memtable->Add(memtable_.start, memtable.NumEntries(), memtable.GetDataSize(),
                            counts_.in_memtable, counts_.skipped_in_memtable);
   }
   if (figures_.level_zero != nullptr && level_zero_files_ != 0) {
@@ -163,7 +178,7 @@ ForwardIterator::~ForwardIterator() {
                                                             .moves = counts_.moves,
                                                             .passed = counts_.skipped_in_files});
   }
-  memtable_.DeleteIter(/*is_arena_mode=*/true);
+  memtable_.entries.DeleteIter(/*is_arena_mode=*/true);
   older_.DeleteIter(/*is_arena_mode=*/true);
   database_->CleanupIteratorSuperVersion(version_, options_.background_purge_on_iterator_cleanup);
 }
@@ -172,7 +187,8 @@ ForwardIterator::~ForwardIterator() {
 void ForwardIterator::MakeSources() {
   const auto times = version_->GetSeqnoToTimeMapping();
   const rocksdb::SliceTransform* const prefix = version_->mutable_cf_options.prefix_extractor.get();
-  memtable_.Set(version_->mem->NewIterator(options_, times, &arena_, prefix, /*for_flush=*/false));
+  memtable_.entries.Set(
+      version_->mem->NewIterator(options_, times, &arena_, prefix, /*for_flush=*/false));
   Runs runs;
   const bool has_waiting_memtables = version_->imm->NumNotFlushed() != 0;
   // Deletions of ranges come with an iterator of their own for each file.
@@ -259,7 +275,7 @@ void ForwardIterator::GoOnWithGeneral(const Slice& key) {
 }
 
 void ForwardIterator::Prev() {
-  if (general_ == nullptr) GoOnWithGeneral(user_key_);
+  if (general_ == nullptr) GoOnWithGeneral(entry_.user_key);
   if (general_->Valid()) general_->Prev();
 }
 
@@ -283,14 +299,14 @@ void ForwardIterator::Seek(const Slice& target) {
   skipped_ = 0;
   const bool before = lower != nullptr && Compare(target, *lower) < 0;
   SetInternalKey(before ? *lower : target, sequence_, rocksdb::kValueTypeForSeek);
-  memtable_.Seek(target_);
+  memtable_.entries.Seek(target_);
   older_.Seek(target_);
-  memtable_counts_ = true;
+  memtable_.counts = true;
   ++counts_.seeks;
   FindVisible(/*pass_key=*/false);
   if (general_ == nullptr && valid_) {
     ++counts_.seeks_found;
-    counts_.bytes += user_key_.size() + value_.size();
+    counts_.bytes += entry_.user_key.size() + entry_.value.size();
   }
 }
 
@@ -303,18 +319,18 @@ void ForwardIterator::Next() {
   if (general_ != nullptr) return general_->Next();
   ++counts_.moves;
   skipped_ = 0;
-  if (has_older_versions_) passed_key_.assign(user_key_.data(), user_key_.size());
-  if (has_older_versions_ && source_ == &memtable_ && memtable_is_tree_) {
+  if (entry_.has_older_versions) passed_.key.assign(entry_.user_key.data(), entry_.user_key.size());
+  if (entry_.has_older_versions && source_ == &memtable_.entries && memtable_.is_tree) {
     // Past all of them.
-    SetInternalKey(passed_key_, 0, rocksdb::kTypeDeletion);
+    SetInternalKey(passed_.key, 0, rocksdb::kTypeDeletion);
     source_->Seek(target_);
   } else {
     source_->Next();
   }
-  FindVisible(/*pass_key=*/has_older_versions_);
+  FindVisible(/*pass_key=*/entry_.has_older_versions);
   if (general_ == nullptr && valid_) {
     ++counts_.moves_found;
-    counts_.bytes += user_key_.size() + value_.size();
+    counts_.bytes += entry_.user_key.size() + entry_.value.size();
   }
 }
 
@@ -330,25 +346,25 @@ bool ForwardIterator::ChooseSource() {
   if (!older_.Valid()) {
     status_ = older_.status();
     if (!status_.ok()) return false;
-    source_ = &memtable_;
-    if (memtable_.Valid()) return true;
-    status_ = memtable_.status();
+    source_ = &memtable_.entries;
+    if (memtable_.entries.Valid()) return true;
+    status_ = memtable_.entries.status();
     return false;
   }
   source_ = &older_;
-  if (!memtable_counts_) return true;
-  if (!memtable_.Valid()) {
-    status_ = memtable_.status();
-    memtable_counts_ = false;
+  if (!memtable_.counts) return true;
+  if (!memtable_.entries.Valid()) {
+    status_ = memtable_.entries.status();
+    memtable_.counts = false;
     return status_.ok();
   }
-  const Slice newer = rocksdb::ExtractUserKey(memtable_.key());
+  const Slice newer = rocksdb::ExtractUserKey(memtable_.entries.key());
   const int order = Compare(newer, rocksdb::ExtractUserKey(older_.key()));
   if (order <= 0) {
-    source_ = &memtable_;
+    source_ = &memtable_.entries;
   } else if (options_.iterate_upper_bound != nullptr &&
              Compare(newer, *options_.iterate_upper_bound) >= 0) {
-    memtable_counts_ = false;
+    memtable_.counts = false;
   }
   return true;
 }
@@ -357,25 +373,25 @@ bool ForwardIterator::ChooseSource() {
 // version that may be.
 void ForwardIterator::PassVersion(bool same_key, SequenceNumber sequence, rocksdb::ValueType type) {
   ++counts_.skipped;
-  const bool in_memtable = source_ == &memtable_;
+  const bool in_memtable = source_ == &memtable_.entries;
   ++(in_memtable ? counts_.skipped_in_memtable : counts_.skipped_in_files);
-  passed_versions_ = same_key ? passed_versions_ + 1 : 0;
-  const bool in_tree = in_memtable && memtable_is_tree_;
-  if (!in_tree && passed_versions_ <= (in_memtable ? kMostMemtableVersions : most_versions_)) {
+  passed_.versions = same_key ? passed_.versions + 1 : 0;
+  const bool in_tree = in_memtable && memtable_.is_tree;
+  if (!in_tree && passed_.versions <= (in_memtable ? kMostMemtableVersions : most_versions_)) {
     return source_->Next();
   }
-  passed_versions_ = 0;
+  passed_.versions = 0;
   counts_.skipped_in_memtable += in_memtable && !in_tree ? kSeekInMemtable : 0;
   if (!in_tree) rocksdb::RecordTick(statistics_, rocksdb::NUMBER_OF_RESEEKS_IN_ITERATION);
-  SetInternalKey(passed_key_, sequence, type);
+  SetInternalKey(passed_.key, sequence, type);
   source_->Seek(target_);
 }
 
 // Stands on the newest visible version of the key where the sources are, or of the first behind it
-// that has one. With `pass_key` the versions of passed_key_ are none.
+// that has one. With `pass_key` the versions of passed_.key are none.
 void ForwardIterator::FindVisible(bool pass_key) {
   valid_ = false;
-  passed_versions_ = 0;
+  passed_.versions = 0;
   while (ChooseSource()) {
     const Slice entry = source_->key();
     if (entry.size() < rocksdb::kNumInternalBytes) {
@@ -392,26 +408,26 @@ void ForwardIterator::FindVisible(bool pass_key) {
       status_ = rocksdb::Status::Incomplete("Too many internal keys skipped.");
       return;
     }
-    if (pass_key && user_key == Slice(passed_key_)) {
+    if (pass_key && user_key == Slice(passed_.key)) {
       ++skipped_;
       // The oldest version that there could be.
       PassVersion(/*same_key=*/true, 0, rocksdb::kTypeDeletion);
     } else if (sequence > sequence_) {
       ++skipped_;
-      const bool same_key = !pass_key && user_key == Slice(passed_key_);
-      passed_key_.assign(user_key.data(), user_key.size());
+      const bool same_key = !pass_key && user_key == Slice(passed_.key);
+      passed_.key.assign(user_key.data(), user_key.size());
       pass_key = false;
       PassVersion(same_key, sequence_, rocksdb::kValueTypeForSeek);
     } else if (type == rocksdb::kTypeValue) {
-      user_key_ = user_key;
-      value_ = source_->value();
-      has_older_versions_ = sequence != 0;
-      counts_.in_memtable += source_ == &memtable_ ? 1 : 0;
+      entry_.user_key = user_key;
+      entry_.value = source_->value();
+      entry_.has_older_versions = sequence != 0;
+      counts_.in_memtable += source_ == &memtable_.entries ? 1 : 0;
       valid_ = true;
       return;
     } else if (type == rocksdb::kTypeDeletion || type == rocksdb::kTypeSingleDeletion) {
       ++skipped_;
-      passed_key_.assign(user_key.data(), user_key.size());
+      passed_.key.assign(user_key.data(), user_key.size());
       pass_key = true;
       PassVersion(/*same_key=*/false, 0, rocksdb::kTypeDeletion);
     } else {

@@ -61,13 +61,13 @@ void Transaction::Start(const TransactionSettings& settings) {
     settings_.lock_ranges = settings.lock_ranges;
     settings_.repeat_reads = settings.repeat_reads;
     settings_.verify_reads = settings.verify_reads;
-    if (!in_statement_) RenewSnapshot();
+    if (!statement_.begun) RenewSnapshot();
     settings_.max_row_locks = settings.max_row_locks;
     if (settings_.lock_wait_timeout_ms != settings.lock_wait_timeout_ms) {
       settings_.lock_wait_timeout_ms = settings.lock_wait_timeout_ms;
       const ClaimedTables::Held held = claims_.Hold();
       rocksdb_->SetLockTimeout(settings.lock_wait_timeout_ms);
-      begun_with_.lock_wait_timeout_ms = settings.lock_wait_timeout_ms;
+      begun_.with.lock_wait_timeout_ms = settings.lock_wait_timeout_ms;
       facts_.SetTimeout(settings.lock_wait_timeout_ms);
     }
     return;
@@ -81,12 +81,12 @@ void Transaction::Start(const TransactionSettings& settings) {
 // Whether rocksdb_ is what BeginRocksDb() would make of it: to begin and roll back costs more than
 // a read.
 bool Transaction::IsAsBegun() const {
-  return rocksdb_ != nullptr && !touched_ &&
-         begun_with_.lock_wait_timeout_ms == settings_.lock_wait_timeout_ms &&
-         begun_with_.deadlock_detect == settings_.deadlock_detect &&
-         begun_with_.deadlock_detect_depth == settings_.deadlock_detect_depth &&
-         begun_with_.max_write_batch_bytes == settings_.max_write_batch_bytes &&
-         begun_with_.write_log == settings_.write_log && range_locks_ == database_->range_locks();
+  return rocksdb_ != nullptr && !begun_.touched &&
+         begun_.with.lock_wait_timeout_ms == settings_.lock_wait_timeout_ms &&
+         begun_.with.deadlock_detect == settings_.deadlock_detect &&
+         begun_.with.deadlock_detect_depth == settings_.deadlock_detect_depth &&
+         begun_.with.max_write_batch_bytes == settings_.max_write_batch_bytes &&
+         begun_.with.write_log == settings_.write_log && range_locks_ == database_->range_locks();
 }
 
 void Transaction::BeginRocksDb() {
@@ -107,8 +107,8 @@ void Transaction::BeginRocksDb() {
   if (!settings_.write_log) database_->maintenance().NoteUnloggedWrites();
   rocksdb_.reset(
       database_->rocksdb()->BeginTransaction(write_options, options, rocksdb_.release()));
-  begun_with_ = settings_;
-  touched_ = false;
+  begun_.with = settings_;
+  begun_.touched = false;
   facts_.Started({rocksdb_->GetID(), settings_.lock_wait_timeout_ms, settings_.deadlock_detect});
   if (range_locks_ == nullptr) return;
   if (lock_owner_ == nullptr) lock_owner_ = std::make_unique<RangeLockTable::Owner>(0);
@@ -116,7 +116,7 @@ void Transaction::BeginRocksDb() {
 }
 
 bool Transaction::has_writes() const {
-  return started_ && touched_ && rocksdb_->GetWriteBatch()->GetWriteBatch()->Count() > 0;
+  return started_ && begun_.touched && rocksdb_->GetWriteBatch()->GetWriteBatch()->Count() > 0;
 }
 
 bool Transaction::RepeatsReads() const {
@@ -128,9 +128,9 @@ bool Transaction::RepeatsReads() const {
 }
 
 void Transaction::ReleaseStatementSnapshot() {
-  if (statement_snapshot_ == nullptr) return;
-  database_->rocksdb()->ReleaseSnapshot(statement_snapshot_);
-  statement_snapshot_ = nullptr;
+  if (statement_.snapshot == nullptr) return;
+  database_->rocksdb()->ReleaseSnapshot(statement_.snapshot);
+  statement_.snapshot = nullptr;
 }
 
 // RocksDB would keep the buffer of its batch for as long as the session lives.
@@ -156,8 +156,8 @@ void Transaction::Finish() {
   facts_.Finished();
   ++epoch_;
   savepoints_.Clear();
-  statement_savepoint_.reset();
-  started_ = prepared_ = bypasses_memtable_ = in_statement_ = statement_wrote_ = false;
+  statement_.savepoint.reset();
+  started_ = prepared_ = bypass_.may = statement_.begun = statement_.wrote = false;
   wrote_unlocked_ = false;
 }
 
@@ -169,14 +169,14 @@ void Transaction::ReleaseLocks() {
 
 // What earlier statements left uncommitted is to be seen, what this one writes is not.
 Status Transaction::ReadApart() {
-  return has_writes() && !statement_wrote_ ? CommitPiece(Durability::kDelayed) : Status();
+  return has_writes() && !statement_.wrote ? CommitPiece(Durability::kDelayed) : Status();
 }
 
 Status Transaction::Rollback() {
   if (!started_) return Status();
   const ClaimedTables::Held held = claims_.Hold();
   Status result;
-  if (touched_) {
+  if (begun_.touched) {
     facts_.SetState(TransactionState::kAwaitingRollback);
     const bool large = IsLarge();
     result = FromRocksDb(rocksdb_->Rollback());
@@ -194,18 +194,18 @@ Status Transaction::Rollback() {
 }
 
 void Transaction::BeginStatement() {
-  if (in_statement_) return;
-  in_statement_ = true;
-  statement_wrote_ = false;
-  if (!settings_.autocommit) statement_savepoint_ = savepoints_.Set();
+  if (statement_.begun) return;
+  statement_.begun = true;
+  statement_.wrote = false;
+  if (!settings_.autocommit) statement_.savepoint = savepoints_.Set();
 }
 
 void Transaction::EndStatement() {
-  if (statement_savepoint_.has_value()) {
-    ReleaseSavepoint(*statement_savepoint_, Savepoints::Later::kRelease);
-    statement_savepoint_.reset();
+  if (statement_.savepoint.has_value()) {
+    ReleaseSavepoint(*statement_.savepoint, Savepoints::Later::kRelease);
+    statement_.savepoint.reset();
   }
-  in_statement_ = false;
+  statement_.begun = false;
   ReleaseStatementSnapshot();
   row_counts_.EndStatement();
   ++epoch_;
@@ -213,7 +213,7 @@ void Transaction::EndStatement() {
 
 Status Transaction::RollbackStatement() {
   Status result;
-  if (statement_savepoint_.has_value()) result = RollbackToSavepoint(*statement_savepoint_);
+  if (statement_.savepoint.has_value()) result = RollbackToSavepoint(*statement_.savepoint);
   EndStatement();
   return result;
 }
@@ -239,9 +239,9 @@ void Transaction::EnsureSnapshot() {
   CAIRN_ASSERT(started_);
   if (RepeatsReads()) {
     PinSnapshot();
-  } else if (statement_snapshot_ == nullptr && rocksdb_->GetSnapshot() == nullptr) {
+  } else if (statement_.snapshot == nullptr && rocksdb_->GetSnapshot() == nullptr) {
     const auto lock = database_->KeepIngestionOut();
-    statement_snapshot_ = database_->rocksdb()->GetSnapshot();
+    statement_.snapshot = database_->rocksdb()->GetSnapshot();
   }
 }
 
@@ -252,7 +252,7 @@ void Transaction::PinSnapshot() {
 }
 
 const rocksdb::Snapshot* Transaction::CurrentSnapshot() const {
-  if (statement_snapshot_ != nullptr || !started_) return statement_snapshot_;
+  if (statement_.snapshot != nullptr || !started_) return statement_.snapshot;
   return rocksdb_->GetSnapshot();
 }
 
@@ -389,9 +389,9 @@ Status Transaction::LockAndReadOne(const ColumnFamily& family, std::string_view 
   options.fill_cache = settings_.fill_block_cache;
   if (value != nullptr) database_->work().Count(Work::kPointReads);
   constexpr rocksdb::PinnableSlice* kNoValue = nullptr;
-  touched_ = true;
-  locking_family_ = &family;
-  locking_key_ = key;
+  begun_.touched = true;
+  locking_.family = &family;
+  locking_.key = key;
   if (wait == LockWait::kRefuse) rocksdb_->SetLockTimeout(0);
   rocksdb::Status locked;
   uint64_t claims_ended;
@@ -406,7 +406,7 @@ Status Transaction::LockAndReadOne(const ColumnFamily& family, std::string_view 
     }
   } while (MayBeLocked(locked) && GiveWay(family, key, claims_ended));
   if (wait == LockWait::kRefuse) rocksdb_->SetLockTimeout(settings_.lock_wait_timeout_ms);
-  locking_family_ = nullptr;
+  locking_.family = nullptr;
   CountLocks();
   if (settings_.prepares_locks && (locked.ok() || locked.IsNotFound())) {
     LockMode& listed = lock_list_[RangeOfKey(family.id, key)];
@@ -438,7 +438,7 @@ void Transaction::Claim(const TableDefinition& table) {
       settings_.prepares_locks || reads_apart()) {
     return;
   }
-  touched_ = true;
+  begun_.touched = true;
   if (claims_.Claim(rocksdb_.get(), table)) return;
   const ClaimedTables::Held held = claims_.Hold();
   rocksdb_->SetLockTimeout(settings_.lock_wait_timeout_ms);
@@ -493,9 +493,9 @@ Status Transaction::LockInTable(const KeySpan& range, LockMode mode, LockWait wa
   settings.detect_deadlocks = settings_.deadlock_detect;
   settings.detect_depth = settings_.deadlock_detect_depth;
   settings.most_locks = settings_.max_row_locks;
-  locking_span_ = &range;
+  locking_.span = &range;
   Status locked = range_locks_->Lock(lock_owner_.get(), range, mode, settings);
-  locking_span_ = nullptr;
+  locking_.span = nullptr;
   CountLocks();
   if (locked.ok()) return Status();
   if (locked.code() == StatusCode::kLockLimit) return TooManyLocks();
@@ -541,15 +541,15 @@ void Transaction::CountRefusedLock(const Status& refusal) {
 }
 
 void Transaction::WaitBegins() {
-  if (locking_span_ != nullptr) {
-    facts_.WaitBegins(*locking_span_);
-  } else if (locking_family_ != nullptr) {
-    facts_.WaitBegins(RangeOfKey(locking_family_->id, locking_key_));
+  if (locking_.span != nullptr) {
+    facts_.WaitBegins(*locking_.span);
+  } else if (locking_.family != nullptr) {
+    facts_.WaitBegins(RangeOfKey(locking_.family->id, locking_.key));
   }
 }
 
 void Transaction::WaitEnds() {
-  if (locking_span_ != nullptr || locking_family_ != nullptr) facts_.WaitEnds();
+  if (locking_.span != nullptr || locking_.family != nullptr) facts_.WaitEnds();
 }
 
 std::vector<uint64_t> Transaction::LockHolders() const {
@@ -592,11 +592,11 @@ void Transaction::TakeBackLock(const ColumnFamily& family, std::string_view key)
 
 rocksdb::WriteBatchWithIndex& Transaction::BatchForWrite() {
   CAIRN_ASSERT(started_);
-  touched_ = true;
+  begun_.touched = true;
   savepoints_.BeforeWrite(rocksdb_->GetWriteBatch());
   // Straight into the batch: the row's lock is held already, and entries of secondary indexes need
   // none.
-  statement_wrote_ = true;
+  statement_.wrote = true;
   return *rocksdb_->GetWriteBatch();
 }
 
@@ -646,8 +646,8 @@ Result<bool> Transaction::JoinBuild(const std::shared_ptr<IndexBuildState>& buil
   CAIRN_ASSERT(started_ && !prepared_);
   CAIRN_ASSIGN_OR_RETURN(const bool writes, builds_.Join(build, &database_->dropped_indexes()));
   if (writes && !settings_.write_log) {
-    touched_ = true;
-    settings_.write_log = begun_with_.write_log = true;
+    begun_.touched = true;
+    settings_.write_log = begun_.with.write_log = true;
     rocksdb_->GetWriteOptions()->disableWAL = false;
   }
   return writes;

@@ -325,18 +325,41 @@ class Transaction {
     bool synced_by_others = false;  // Or there is nothing to sync.
   };
 
+  // How rocksdb_ was begun.
+  struct Begun {
+    TransactionSettings with;
+    bool touched = true;  // More than reads and snapshots went through it since.
+  };
+
+  // The current statement.
+  struct Statement {
+    const rocksdb::Snapshot* snapshot = nullptr;
+    std::optional<Savepoint> savepoint;  // At its beginning; none when it is autocommitted.
+    bool begun = false;
+    bool wrote = false;
+  };
+
+  // What is being locked; valid while it is.
+  struct Locking {
+    const ColumnFamily* family = nullptr;
+    std::string_view key;
+    const KeySpan* span = nullptr;  // With range_locks_.
+  };
+
+  // A commit past the memtable.
+  struct Bypass {
+    bool may = false;                                   // RocksDB decides.
+    std::vector<rocksdb::ColumnFamilyHandle*> changed;  // Until they are in files.
+  };
+
   Database* const database_;
   std::unique_ptr<rocksdb::Transaction> rocksdb_;  // Reused by Start().
   TransactionSettings settings_;
-  TransactionSettings begun_with_;  // What rocksdb_ was begun with.
-  bool touched_ = true;  // More than reads and snapshots went through rocksdb_ since it was begun.
-  const rocksdb::Snapshot* statement_snapshot_ = nullptr;
+  Begun begun_;
+  Statement statement_;
   std::vector<AutoIncrementRaise> auto_increment_raises_;
   TransactionFacts facts_;
-  // What is being locked; valid while it is.
-  const ColumnFamily* locking_family_ = nullptr;
-  std::string_view locking_key_;
-  const KeySpan* locking_span_ = nullptr;  // With range_locks_.
+  Locking locking_;
   MemoryCharge batch_memory_;
   MemoryCharge lock_memory_;
   ClaimedTables claims_;
@@ -346,18 +369,12 @@ class Transaction {
   RowCountChanges row_counts_;
   JoinedBuilds builds_;
   Savepoints savepoints_;
-  std::optional<Savepoint>
-      statement_savepoint_;  // Of the current statement; none when it is autocommitted.
   std::optional<OrderedCommit> ordered_;
-  std::vector<rocksdb::ColumnFamilyHandle*>
-      bypassed_families_;  // Of a commit past the memtable, until they are in files.
+  Bypass bypass_;
   uint64_t epoch_ = 0;
   uint64_t lock_count_ = 0;  // As of the last CountLocks().
   bool started_ = false;
   bool prepared_ = false;
-  bool bypasses_memtable_ = false;  // RocksDB decides; whether it may.
-  bool in_statement_ = false;
-  bool statement_wrote_ = false;
   bool wrote_unlocked_ = false;  // Perhaps, before LockRows().
 };
 

@@ -15,7 +15,7 @@ namespace cairn {
 void Transaction::LiftBatchLimit() { rocksdb_->GetWriteBatch()->SetMaxBytes(0); }
 
 Status Transaction::AddAutoIncrementMerges() {
-  touched_ = true;
+  begun_.touched = true;
   LiftBatchLimit();
   return MergeAutoIncrements(rocksdb_->GetWriteBatch());
 }
@@ -44,13 +44,13 @@ Status Transaction::MergeAutoIncrements(rocksdb::WriteBatchBase* batch) {
 // A batch that becomes a memtable must not hold merges.
 Status Transaction::SettleBypass() {
   rocksdb::WriteBatchWithIndex* const batch = rocksdb_->GetWriteBatch();
-  bypasses_memtable_ = MayBypassMemtable(*database_, batch);
-  if (bypasses_memtable_ && !HasRoomForBypass(*database_)) {
+  bypass_.may = MayBypassMemtable(*database_, batch);
+  if (bypass_.may && !HasRoomForBypass(*database_)) {
     LiftBatchLimit();
     CAIRN_RETURN_IF_ERROR(FromRocksDb(KeepInMemtable(*database_, batch)));
-    bypasses_memtable_ = false;
+    bypass_.may = false;
   }
-  return bypasses_memtable_ ? WriteAutoIncrementMerges() : AddAutoIncrementMerges();
+  return bypass_.may ? WriteAutoIncrementMerges() : AddAutoIncrementMerges();
 }
 
 // The batch deletes what it puts, so that the locks are in the log alone.
@@ -109,11 +109,11 @@ Status Transaction::CommitToRocksDb(bool sync) {
   rocksdb::WriteOptions* const options = rocksdb_->GetWriteOptions();
   options->sync = sync && !options->disableWAL;
   std::vector<rocksdb::ColumnFamilyHandle*> families;
-  if (bypasses_memtable_) families = ChangedFamilies(*database_, rocksdb_->GetWriteBatch());
+  if (bypass_.may) families = ChangedFamilies(*database_, rocksdb_->GetWriteBatch());
   Status committed = FromRocksDb(rocksdb_->Commit());
   // Others may have taken a table for empty; rows that were not locked are in nobody's way.
   if (!settings_.lock_rows || wrote_unlocked_) database_->table_claims().RevokeAll();
-  if (committed.ok()) bypassed_families_ = std::move(families);
+  if (committed.ok()) bypass_.changed = std::move(families);
   const auto took =
       std::chrono::duration_cast<std::chrono::microseconds>(steady_clock::now() - begin);
   database_->commit_latency().Add(static_cast<uint64_t>(took.count()));
@@ -122,9 +122,9 @@ Status Transaction::CommitToRocksDb(bool sync) {
 
 // Others need not wait for that: the locks are released.
 void Transaction::WriteOutBypassed() {
-  if (bypassed_families_.empty()) return;
-  WriteOut(*database_, bypassed_families_);
-  bypassed_families_.clear();
+  if (bypass_.changed.empty()) return;
+  WriteOut(*database_, bypass_.changed);
+  bypass_.changed.clear();
 }
 
 // What is prepared may have been decided by others as well, and stays; all else is rolled back.
@@ -216,7 +216,7 @@ Status Transaction::CommitPiece(Durability durability) {
 Status Transaction::Prepare(const TransactionId& id, Durability durability) {
   CAIRN_ASSERT(started_ && !prepared_);
   const ClaimedTables::Held held = claims_.Hold();
-  touched_ = true;
+  begun_.touched = true;
   CAIRN_RETURN_IF_ERROR(AddLockList());
   CAIRN_RETURN_IF_ERROR(SettleBypass());
   const std::string name = EncodeTransactionName(id);
