@@ -1,4 +1,5 @@
-// RocksDB's internal headers, which engine/lsm includes here alone. Nothing outside of it does.
+// RocksDB's internal headers, which engine/lsm includes here alone. Outside of it only tests/fuzz
+// includes them, to compare with RocksDB's own.
 #pragma once
 
 #include "rocksdb/version.h"
