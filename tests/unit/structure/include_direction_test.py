@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Fails when an include points up the house (engine/README.md).
+"""Fails on an include that the arrows of engine/README.md do not allow.
 
 Usage: include_direction_test.py REPOSITORY_ROOT
        include_direction_test.py --self-test
@@ -224,7 +224,7 @@ class SelfTest(unittest.TestCase):
                 )
                 self.assertEqual(len(self.found_in({"tests/unit/a.cc": f"#include {header}\n"})), 1)
 
-    def test_rocksdb_is_known_from_store_to_upkeep_only(self) -> None:
+    def test_base_codec_and_mariadb_include_no_header_of_rocksdb(self) -> None:
         for folder, count in (("base", 1), ("codec", 1), ("store", 0), ("upkeep", 0)):
             files = {f"engine/{folder}/a.cc": "#include <rocksdb/db.h>\n"}
             self.assertEqual(len(self.found_in(files)), count, folder)
