@@ -1,5 +1,5 @@
-// How an ALTER TABLE is made: by the definition alone, by building indexes beside the rows, or by
-// copying the table.
+// How an ALTER TABLE is made: by the definition alone, by building indexes beside the rows, by
+// writing all rows anew in place, or by copying the table.
 #pragma once
 
 #include <cstdint>
@@ -96,6 +96,7 @@ class AlterRequest {
 // Whether each value of `field` is the same value of a column of the type `column`, and nothing
 // that is computed of it can become another: asked before the altered table is known
 // (handler::can_convert_nocopy). Whether rows and entries can follow, AlterRequest::Plan() says.
+// Defined in column_widening.cc, as is CompareKeyParts().
 bool CanWidenInPlace(const Field& field, const Column_definition& column);
 
 // The answer of handler::compare_key_parts for a column that may be widened so: Plan() compares the

@@ -89,6 +89,8 @@ int ToHandlerCode(StatusCode code) {
     case StatusCode::kLockTimeout:
       return HA_ERR_LOCK_WAIT_TIMEOUT;
     case StatusCode::kDeadlock:
+    // Rolls back the statement alone: of the two, OperationError marks the transaction for
+    // kDeadlock only.
     case StatusCode::kSnapshotConflict:
       return HA_ERR_LOCK_DEADLOCK;
     case StatusCode::kLockLimit:

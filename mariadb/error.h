@@ -1,4 +1,7 @@
-// Turns the engine's Status into the server's handler error codes and messages. Nothing else does.
+// Turns the engine's Status into the server's handler error codes and messages.
+//
+// Beside this, failed builds and copies (handler_alter.cc, handler_copy.cc), XA by name
+// (handlerton.cc) and SET (variables.cc) have answers of their own for some codes.
 #pragma once
 
 #include <string>
@@ -11,10 +14,11 @@ namespace cairn {
 
 struct QuarantinedTable;
 
+enum class During { kStatement, kCommit };
+
 // The handler error code of `status`, 0 for ok. Expected outcomes need no message, the server words
 // them. For damage and for refusals with a reason the message is kept for this thread, where
 // handler::get_error_message() finds it, and damage is written to the error log.
-enum class During { kStatement, kCommit };
 int HandlerError(const Status& status, During during = During::kStatement);
 
 // Whether a statement may meet such an outcome and go on; every other one is to reach the client.

@@ -1,6 +1,8 @@
-// Copies of the database, and the one that mariadb-backup has made in the database's own directory.
+// What is done to copies of the database before and after RocksDB makes them
+// (Maintenance::CreateCheckpoint), and to the one that mariadb-backup has made in the database's
+// own directory.
 //
-// The tool removes it again when it has copied it; killed, or with its target full, it does not.
+// The tool removes that one when it has copied it; killed, or with its target full, it does not.
 // Then the copy keeps every table file on the disk that it names, also those that compactions have
 // replaced long ago.
 #pragma once
