@@ -272,6 +272,17 @@ def test_what_innodb_refuses_by_the_same_way_ends_the_chain(monkeypatch):
         altered(monkeypatch, ours, Fake("InnoDB", **same))
 
 
+def test_what_the_copy_alone_refuses_ends_the_chain(monkeypatch):
+    in_place = "ALTER TABLE again ADD COLUMN c INT, ALGORITHM=INSTANT"
+    refused = {"ALTER TABLE t ADD COLUMN c INT, ALGORITHM=COPY": Answer(error=1264)}
+    with pytest.raises(Over):
+        altered(monkeypatch, Fake(), Fake("InnoDB", **refused))
+    outcome = altered(
+        monkeypatch, Fake(), Fake("InnoDB", **refused, **{in_place: Answer(error=1264)})
+    )
+    assert outcome.trouble.kind == "ALTER: an answer in place of error 1264"
+
+
 def test_a_refusal_on_purpose_leaves_innodb_alone(monkeypatch):
     theirs = Fake("InnoDB")
     outcome = altered(monkeypatch, Fake(ALTER=Answer(error=4069)), theirs)

@@ -226,6 +226,8 @@ class Operations:
             new = random_index(self._chance, self.table, index.name)
             if self._chance.random() < 0.3:
                 new = replace(new, parts=index.parts)
+            # In place, the server takes one that is the same for the old one, and it stays IGNORED.
+            new = replace(new, ignored=index.ignored)
             self._touched |= {part.column for part in new.parts}
             others = (*others, new)
             clauses.append(Clause(f"ADD {new.ddl()}", "ADD INDEX"))

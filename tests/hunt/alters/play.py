@@ -199,6 +199,8 @@ class Player:
         if given.error:
             told = replace(told, same_way=self._innodb_by(step, way))
         right = _alter_by(self._theirs, step.sql("COPY"))
+        if right.error and not given.error and way != "COPY":
+            told = replace(told, same_way=self._innodb_by(step, way))
         if trouble := self._unlike(told, right):
             return Outcome(trouble)
         if given.error:
