@@ -12,6 +12,8 @@ namespace cairn {
 namespace {
 
 constexpr uint64_t kFileSizeFactor = 3;  // Of the family's target.
+// Until a file ends, its filter takes 8 bytes of memory for each entry.
+constexpr uint64_t kMostFileEntries = 2 << 20;
 constexpr uint64_t kReadAheadBytes = 2 << 20;
 constexpr size_t kMaxNameBytes = 180;  // File systems allow 255 with what is appended.
 
@@ -58,6 +60,7 @@ void SortedFiles::Trace(std::string_view message) const {
 }
 
 Status SortedFiles::OpenFile() {
+  entries_in_file_ = 0;
   writer_path_ = path_prefix_ + std::to_string(file_count_++) + std::string(kUnfinishedFileSuffix);
   rocksdb::EnvOptions file_options(options_);
   file_options.strict_bytes_per_sync = false;  // A session waits for it.
@@ -70,6 +73,7 @@ Status SortedFiles::OpenFile() {
 Status SortedFiles::Append(std::string_view key, std::string_view value) {
   if (writer_ == nullptr) CAIRN_RETURN_IF_ERROR(OpenFile());
   Status appended = FromRocksDb(writer_->Put(key, value)).WithContext(writer_path_);
+  ++entries_in_file_;
   file_bytes_.store(finished_bytes_ + writer_->FileSize(), std::memory_order_relaxed);
   return appended;
 }
@@ -124,7 +128,7 @@ Status SortedFiles::AppendInOrder(std::string_view key, std::string_view value) 
   kept_.clear();
   buffered_bytes_ = 0;
   CAIRN_RETURN_IF_ERROR(Append(key, value));
-  if (writer_->FileSize() < max_file_bytes_) return Status();
+  if (writer_->FileSize() < max_file_bytes_ && entries_in_file_ < kMostFileEntries) return Status();
   direction_ = Direction::kUnknown;
   return CloseFile();
 }

@@ -82,6 +82,7 @@ class SortedFiles {
   std::vector<std::pair<std::string, std::string>> kept_;
   uint64_t buffered_bytes_ = 0;
   uint64_t file_count_ = 0;
+  uint64_t entries_in_file_ = 0;         // Of writer_.
   uint64_t finished_bytes_ = 0;          // Of files_.
   std::atomic<uint64_t> file_bytes_{0};  // Of all that is written.
   Status failure_;
