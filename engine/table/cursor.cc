@@ -119,7 +119,8 @@ Status Cursor::AsEndOfRange(Status status) const {
 
 // Leaves the current row.
 void Cursor::BeginFetch(Direction direction) {
-  has_primary_key_ = row_locked_ = false;
+  if (single_row_) exact_prefix_.assign(primary_key_);
+  single_row_ = has_primary_key_ = row_locked_ = false;
   position_.BeginMove(direction);
   prefetched_.Forget();
 }
@@ -400,6 +401,7 @@ Status Cursor::Read(std::string_view prefix, Start start, uint8_t* record, const
 Status Cursor::SeekTo(std::string_view prefix, Start start, const ReadRange& range) {
   const bool exact = IsExact(start);
   exact_prefix_.assign(prefix);
+  single_row_ = false;
   // All entries of an index start with its number.
   const size_t common_bytes = std::max(range.common_bytes, kIndexNumberBytes);
   position_.Confine(prefix.substr(0, exact ? prefix.size() : common_bytes), !exact);
@@ -478,8 +480,7 @@ Status Cursor::ReadPreviousExact(uint8_t* record) { return MoveBackward(/*exact=
 // The current row becomes the one with this key, which is found without the iterator.
 void Cursor::BeginSingleRow(std::string_view primary_key) {
   primary_key_.assign(primary_key);
-  exact_prefix_.assign(primary_key);
-  has_primary_key_ = true;
+  single_row_ = has_primary_key_ = true;
   position_.set_on_entry(false);
   position_.ForgetPlace();
   range_end_.clear();

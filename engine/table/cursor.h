@@ -167,6 +167,7 @@ class Cursor {
   ReadPlans plans_;
   ScanPosition position_;
   bool has_primary_key_ = false;
+  bool single_row_ = false;  // The current row was found by its key, which is the exact prefix too.
   bool row_locked_ = false;
   bool scan_ended_ = false;
   bool gathers_exact_ = false;  // The range that is being gathered is of one prefix.
@@ -174,8 +175,8 @@ class Cursor {
   rocksdb::PinnableSlice row_value_;
   RowPrefetch prefetched_;
   MovedRows moved_;
-  std::string exact_prefix_;
-  std::string range_end_;  // Where moves forward end; empty: not known.
+  std::string exact_prefix_;  // Not while single_row_.
+  std::string range_end_;     // Where moves forward end; empty: not known.
   ScanGuard guard_;
   // Of a locked row, as it is now.
   std::string recomputed_key_;

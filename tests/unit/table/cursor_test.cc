@@ -148,6 +148,29 @@ TEST_P(CursorTest, NextAfterAPointReadContinuesInOrder) {
   }
 }
 
+TEST_P(CursorTest, NothingHasTheKeyOfARowThatWasFoundByItsKey) {
+  Transaction transaction(database_.get());
+  transaction.Start(Autocommit());
+  Cursor cursor(table_.get());
+  const ColumnSet columns = AllColumns();
+  CursorAccess access;
+  access.columns = &columns;
+  ASSERT_TRUE(cursor.Open(&transaction, access).ok());
+  Record record(description_);
+  // What was sought before does not count.
+  ASSERT_TRUE(
+      cursor.Read(Prefix(kById, {4, "", 0, ""}), Cursor::Start::kExact, record.data()).ok());
+  const std::string key = Prefix(kById, {3, "", 0, ""});
+  ASSERT_TRUE(cursor.ReadRow(key, record.data()).ok());
+  EXPECT_EQ(cursor.ReadNextExact(record.data()).code(), StatusCode::kEndOfRange);
+  ASSERT_TRUE(cursor.ReadRow(key, record.data()).ok());
+  EXPECT_EQ(cursor.ReadPreviousExact(record.data()).code(), StatusCode::kEndOfRange);
+  // The key stays what it was when the cursor has gone on.
+  ASSERT_TRUE(cursor.ReadRow(key, record.data()).ok());
+  ASSERT_TRUE(cursor.ReadNext(record.data()).ok());
+  EXPECT_EQ(cursor.ReadNextExact(record.data()).code(), StatusCode::kEndOfRange);
+}
+
 TEST_P(CursorTest, NextExactEndsBehindThePrefix) {
   Transaction transaction(database_.get());
   transaction.Start(Autocommit());
