@@ -11,6 +11,8 @@ target_compile_options(cairn_build_options INTERFACE
 # Of engine/base/assert.h: of debug and sanitizer builds.
 target_compile_definitions(cairn_build_options INTERFACE $<$<CONFIG:Debug>:CAIRN_ASSERTIONS>)
 if(CAIRN_SANITIZE)
+  # RelWithDebInfo has it.
+  string(REPLACE "-DNDEBUG" "" CMAKE_CXX_FLAGS_RELWITHDEBINFO "${CMAKE_CXX_FLAGS_RELWITHDEBINFO}")
   target_compile_definitions(cairn_build_options INTERFACE CAIRN_ASSERTIONS)
   target_compile_options(cairn_build_options INTERFACE
     "-fsanitize=${CAIRN_SANITIZE}" -fno-omit-frame-pointer)

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Fails when a source of the checkout is compiled without the warnings that stop a build.
 
-Usage: warnings_test.py COMPILE_COMMANDS CHECKOUT -Wall... | --self-test
+Where assertions are on, so is <cassert>: no source may be compiled with -DNDEBUG.
+
+Usage: warnings_test.py COMPILE_COMMANDS CHECKOUT [--assertions] -Wall... | --self-test
 """
 
 from __future__ import annotations
@@ -12,8 +14,13 @@ import sys
 import unittest
 from pathlib import Path
 
+# It includes headers of RocksDB whose classes depend on it, and nothing of ours.
+WITHOUT_ASSERTIONS = "tests/fuzz/rocksdb_blocks.cc"
 
-def problems(commands: list[dict[str, str]], root: Path, wanted: list[str]) -> list[str]:
+
+def problems(
+    commands: list[dict[str, str]], root: Path, wanted: list[str], assertions: bool = False
+) -> list[str]:
     """The sources below `root` whose command lacks one of the options, or takes it back."""
     found = []
     for entry in commands:
@@ -29,6 +36,8 @@ def problems(commands: list[dict[str, str]], root: Path, wanted: list[str]) -> l
             for option in options
             if option == "-w" or option.startswith("-Wno-error")
         ]
+        if assertions and "-DNDEBUG" in options and path != root / WITHOUT_ASSERTIONS:
+            found.append(f"{path}: compiled without assertions (-DNDEBUG)")
     return found
 
 
@@ -45,16 +54,30 @@ class SelfTest(unittest.TestCase):
             ["/c/engine/b.cc: compiled without -Werror", "/c/engine/c.cc: compiled with -w"],
         )
 
+    def test_a_source_without_assertions_is_found(self) -> None:
+        commands = [
+            {"file": "/c/engine/a.cc", "command": "c++ -DCAIRN_ASSERTIONS -c /c/engine/a.cc"},
+            {"file": "/c/engine/b.cc", "command": "c++ -O2 -DNDEBUG -c /c/engine/b.cc"},
+            {"file": f"/c/{WITHOUT_ASSERTIONS}", "command": "c++ -DNDEBUG -c blocks.cc"},
+        ]
+        self.assertEqual(
+            problems(commands, Path("/c"), [], assertions=True),
+            ["/c/engine/b.cc: compiled without assertions (-DNDEBUG)"],
+        )
+        self.assertEqual(problems(commands, Path("/c"), []), [])
+
 
 def main(arguments: list[str]) -> int:
     if arguments == ["--self-test"]:
         return 0 if unittest.main(argv=[sys.argv[0]], exit=False).result.wasSuccessful() else 1
+    assertions = "--assertions" in arguments
+    arguments = [each for each in arguments if each != "--assertions"]
     if len(arguments) < 3:
         print(__doc__, file=sys.stderr)
         return 2
     commands = json.loads(Path(arguments[0]).read_text(encoding="utf-8"))
     root = Path(arguments[1]).resolve()
-    found = problems(commands, root, arguments[2:])
+    found = problems(commands, root, arguments[2:], assertions)
     if not any(Path(entry["file"]).is_relative_to(root) for entry in commands):
         found.append(f"{arguments[0]} names no source of {root}.")
     print("\n".join(found) or f"All sources are compiled with {' '.join(arguments[2:])}.")
