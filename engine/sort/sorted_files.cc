@@ -103,7 +103,7 @@ Status SortedFiles::Remember(Status status) {
 
 Status SortedFiles::Add(std::string_view key, std::string_view value) {
   if (!failure_.ok()) return failure_;
-  const bool is_first = direction_ == Direction::kUnknown && kept_.empty();
+  const bool is_first = !std::exchange(has_entries_, true);
   const int order = is_first ? 0 : options_.comparator->Compare(last_key_, key);
   if (is_first || direction_ == Direction::kReverse) {
     kept_.emplace_back(key, value);
@@ -113,6 +113,7 @@ Status SortedFiles::Add(std::string_view key, std::string_view value) {
   }
   if (direction_ == Direction::kUnknown && order > 0) {
     direction_ = Direction::kReverse;
+    if (kept_.empty()) reverse_end_ = last_key_;  // It filled a file alone.
     return Add(key, value);
   }
   if (order >= 0) return Status(StatusCode::kOutOfOrder);
@@ -129,15 +130,19 @@ Status SortedFiles::AppendInOrder(std::string_view key, std::string_view value) 
   buffered_bytes_ = 0;
   CAIRN_RETURN_IF_ERROR(Append(key, value));
   if (writer_->FileSize() < max_file_bytes_ && entries_in_file_ < kMostFileEntries) return Status();
-  direction_ = Direction::kUnknown;
   return CloseFile();
 }
 
-// Writes the entries that were kept, of which there may be one only, and begins anew.
+// Writes the entries that were kept, of which there may be one only.
 Status SortedFiles::WriteReversed() {
   const auto kept = std::exchange(kept_, {});
   buffered_bytes_ = 0;
-  direction_ = Direction::kUnknown;
+  if (direction_ == Direction::kReverse && !kept.empty()) {
+    const bool follows =
+        reverse_end_.empty() || options_.comparator->Compare(reverse_end_, kept.front().first) > 0;
+    if (!follows) return Status(StatusCode::kOutOfOrder);
+    reverse_end_ = kept.back().first;
+  }
   for (size_t i = 1; i < kept.size(); ++i) {
     if (options_.comparator->Compare(kept[i - 1].first, kept[i].first) <= 0) {
       return Status(StatusCode::kOutOfOrder);
@@ -149,7 +154,14 @@ Status SortedFiles::WriteReversed() {
   return CloseFile();
 }
 
-Status SortedFiles::Finish() { return failure_.ok() ? Remember(WriteReversed()) : failure_; }
+Status SortedFiles::Finish() {
+  if (!failure_.ok()) return failure_;
+  Status finished = Remember(WriteReversed());
+  direction_ = Direction::kUnknown;
+  has_entries_ = false;
+  reverse_end_.clear();
+  return finished;
+}
 
 Status SortedFiles::TakeBack(const ExternalSorter::Sink& sink) {
   CAIRN_RETURN_IF_ERROR(Finish());

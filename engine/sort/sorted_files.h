@@ -18,7 +18,7 @@
 
 namespace cairn {
 
-// Entries come in key order, the family's or its reverse: the first two of each file decide. Used
+// Entries come in key order, the family's or its reverse: the first two decide. Used
 // by one thread at a time; files that were not taken over are removed when it ends.
 class SortedFiles {
  public:
@@ -75,9 +75,11 @@ class SortedFiles {
   const rocksdb::Options options_;
   const uint64_t max_file_bytes_;
   Direction direction_ = Direction::kUnknown;
+  bool has_entries_ = false;  // Since Finish().
   std::unique_ptr<rocksdb::SstFileWriter> writer_;
   std::string writer_path_;
   std::string last_key_;
+  std::string reverse_end_;  // The last key of the file before, in reverse order; empty: none.
   // The first entry of a file, whose direction is not known yet, or all of a file in reverse order.
   std::vector<std::pair<std::string, std::string>> kept_;
   uint64_t buffered_bytes_ = 0;

@@ -334,7 +334,9 @@ std::unique_ptr<rocksdb::Iterator> Database::NewIterator(const ColumnFamily& fam
                                                          lsm::ReadVerifier* verifier) {
   options.ignore_range_deletions = !family.may_have_range_deletions.load(std::memory_order_relaxed);
   if (!ReadsBySequence()) {
-    const auto lock = KeepIngestionOut();  // Without a snapshot, RocksDB takes one.
+    // Without a snapshot, RocksDB takes one.
+    const auto lock =
+        options.snapshot == nullptr ? KeepIngestionOut() : std::shared_lock<std::shared_mutex>();
     return std::unique_ptr<rocksdb::Iterator>(db_->NewIterator(options, family.handle));
   }
   return lsm::NewForwardIterator(

@@ -16,6 +16,7 @@ class SortedFilesTest : public ::testing::TestWithParam<rocksdb::TxnDBWritePolic
   SortedFilesTest() {
     DatabaseOptions options = disk_.Options();
     options.transaction.write_policy = GetParam();
+    options.column_family.target_file_size_base = 1 << 10;  // Files end after a few KiB.
     auto database = Database::Open(std::move(options), &disk_.log());
     EXPECT_TRUE(database.ok()) << database.status().ToString();
     database_ = std::move(database).value();
@@ -77,6 +78,32 @@ TEST_P(SortedFilesTest, AreNotSeenByOlderSnapshots) {
   EXPECT_EQ(Keys(options), "a c ");
   EXPECT_EQ(Keys(), "a b c d ");
   db()->ReleaseSnapshot(options.snapshot);
+}
+
+TEST_P(SortedFilesTest, OrderIsCheckedFromOneFileToTheNext) {
+  const std::string value(40'000, 'v');  // More than a file.
+  SortedFiles files(database_.get(), family(), "t", /*trace=*/false);
+  for (const char* const key : {"b1", "b2", "b3"}) ASSERT_TRUE(files.Add(key, value).ok());
+  EXPECT_EQ(files.Add("b3", "again").code(), StatusCode::kOutOfOrder);
+  EXPECT_EQ(files.Add("b2", "again").code(), StatusCode::kOutOfOrder);
+  EXPECT_EQ(files.Add("a", "before").code(), StatusCode::kOutOfOrder);
+  ASSERT_TRUE(files.Add("b4", value).ok());
+  ASSERT_TRUE(files.Finish().ok());
+  ASSERT_TRUE(SortedFiles::Ingest(database_.get(), {&files}).ok());
+  EXPECT_EQ(Keys(), "b1 b2 b3 b4 ");
+}
+
+TEST_P(SortedFilesTest, ReverseOrderIsCheckedFromOneFileToTheNext) {
+  const std::string value(40'000, 'v');
+  for (const char* const next : {"b6", "b7", "b8", "c"}) {
+    SortedFiles files(database_.get(), family(), "t", /*trace=*/false);
+    for (const char* const key : {"b9", "b8", "b7"}) ASSERT_TRUE(files.Add(key, value).ok());
+    // What is wrong may show at once or when the files are finished.
+    const Status added = files.Add(next, "next");
+    const Status finished = files.Finish();
+    const StatusCode told = added.ok() ? finished.code() : added.code();
+    EXPECT_EQ(told, next == std::string("b6") ? StatusCode::kOk : StatusCode::kOutOfOrder) << next;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Policies, SortedFilesTest,

@@ -25,7 +25,7 @@ _NOISE = re.compile(
     re.S | re.M | re.X,
 )
 _CLASS = re.compile(
-    r"(?<!enum )\b(?:class|struct)\s+(?:alignas\([^)]*\)\s*)?(\w+)(?:\s+final)?\s*"
+    r"(?<!enum )\b(?:class|struct)\s+(?:\[\[\w+\]\]\s*|alignas\([^)]*\)\s*)?(\w+)(?:\s+final)?\s*"
     r"(?::[^:;{}()][^;{}]*)?\{"
 )
 _ACCESS = re.compile(r"^\s*(?:public|private|protected)\s*:(?!:)")
@@ -51,7 +51,8 @@ def _without_arguments(text: str) -> str:
 
 
 def _is_function(declaration: str) -> bool:
-    return "(" in _without_arguments(declaration).split("=")[0]
+    declaration = _without_arguments(declaration)
+    return " operator" in declaration or "(" in declaration.split("=")[0]
 
 
 def _members(body: str) -> int:
@@ -123,6 +124,10 @@ class Shape final : public Base<int>, private Other {
   std::map<std::string, std::vector<int>> names_ = {{"a", {1, 2}}};
   const Edge* edges_[2];
 };
+struct [[nodiscard]] Point {
+  bool operator==(const Point&) const = default;
+  int x;
+};
 struct Empty {};
 class Later;
 """
@@ -132,7 +137,7 @@ class SelfTest(unittest.TestCase):
     """The checker finds what it is there to find."""
 
     def test_data_members_are_counted(self) -> None:
-        self.assertEqual(classes(SOURCE), [("Shape", 5), ("Edge", 2), ("Empty", 0)])
+        self.assertEqual(classes(SOURCE), [("Shape", 5), ("Edge", 2), ("Point", 1), ("Empty", 0)])
 
     def test_a_class_with_too_many_is_found(self) -> None:
         with tempfile.TemporaryDirectory() as directory:
