@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "engine/lsm/rocksdb_status.h"
+#include "engine/txn/auto_increment_raises.h"
 #include "engine/txn/memtable_bypass.h"
 
 namespace cairn {
@@ -28,6 +29,11 @@ Status CarryOut(Database* database, PreparedLocks* locks, const TransactionId& i
   if (decision == Decision::kCommit && MayBypassMemtable(*database, transaction->GetWriteBatch())) {
     bypassed = ChangedFamilies(*database, transaction->GetWriteBatch());
   }
+  AutoIncrementRaises raises;
+  if (decision == Decision::kRollback) {
+    raises =
+        AutoIncrementRaises::OfPrepared(*database, *transaction->GetWriteBatch()->GetWriteBatch());
+  }
   CAIRN_RETURN_IF_ERROR(
       FromRocksDb(decision == Decision::kCommit ? transaction->Commit() : transaction->Rollback()));
   RangeLockTable* const ranges = database->range_locks();
@@ -35,6 +41,7 @@ Status CarryOut(Database* database, PreparedLocks* locks, const TransactionId& i
   locks->Release(id);
   database->unfinished_decisions().Forget(EncodeTransactionName(id));
   if (!bypassed.empty()) WriteOut(*database, bypassed);
+  raises.WriteAfterRollback(database);
   return Status();
 }
 

@@ -150,7 +150,7 @@ void Transaction::Finish() {
   lock_count_ = 0;
   ordered_.reset();
   lock_list_.clear();
-  auto_increment_raises_.clear();
+  auto_increment_raises_.Clear();
   row_counts_.Commit();  // Nothing is left of what was rolled back.
   builds_.Leave(&database_->dropped_indexes());
   facts_.Finished();
@@ -179,6 +179,10 @@ Status Transaction::Rollback() {
   if (begun_.touched) {
     facts_.SetState(TransactionState::kAwaitingRollback);
     const bool large = IsLarge();
+    if (prepared_) {
+      auto_increment_raises_ =
+          AutoIncrementRaises::OfPrepared(*database_, *rocksdb_->GetWriteBatch()->GetWriteBatch());
+    }
     result = FromRocksDb(rocksdb_->Rollback());
     if (!result.ok() && prepared_) {
       StayPrepared(UnfinishedDecisions::Decision::kRollback);
@@ -189,6 +193,7 @@ Status Transaction::Rollback() {
     }
   }
   row_counts_.Rollback();
+  if (result.ok()) auto_increment_raises_.WriteAfterRollback(database_);
   Finish();
   return result;
 }
@@ -654,14 +659,7 @@ Result<bool> Transaction::JoinBuild(const std::shared_ptr<IndexBuildState>& buil
 }
 
 void Transaction::RaiseAutoIncrement(const TableDefinition& table, uint64_t next_value) {
-  const std::string key = Dictionary::AutoIncrementKey(table);
-  for (AutoIncrementRaise& raise : auto_increment_raises_) {
-    if (raise.key == key) {
-      raise.next_value = std::max(raise.next_value, next_value);
-      return;
-    }
-  }
-  auto_increment_raises_.push_back(AutoIncrementRaise{key, next_value});
+  auto_increment_raises_.Raise(Dictionary::AutoIncrementKey(table), next_value);
 }
 
 }  // namespace cairn

@@ -26,6 +26,7 @@
 #include "engine/catalog/dictionary.h"
 #include "engine/metrics/memory_account.h"
 #include "engine/store/database.h"
+#include "engine/txn/auto_increment_raises.h"
 #include "engine/txn/claimed_tables.h"
 #include "engine/txn/joined_builds.h"
 #include "engine/txn/lock_list.h"
@@ -291,8 +292,6 @@ class Transaction {
   Status AfterWrite(const rocksdb::Status& written);
   void LiftBatchLimit();
   Status AddAutoIncrementMerges();
-  Status WriteAutoIncrementMerges();
-  Status MergeAutoIncrements(rocksdb::WriteBatchBase* batch);
   Status SettleBypass();
   void WriteOutBypassed();
   Status AddLockList();
@@ -312,11 +311,6 @@ class Transaction {
   void CountLocks();
   void SetLockCount(uint64_t count);
   void Finish();
-
-  struct AutoIncrementRaise {
-    std::string key;
-    uint64_t next_value;
-  };
 
   // What CommitOrdered() leaves to Commit().
   struct OrderedCommit {
@@ -357,7 +351,7 @@ class Transaction {
   TransactionSettings settings_;
   Begun begun_;
   Statement statement_;
-  std::vector<AutoIncrementRaise> auto_increment_raises_;
+  AutoIncrementRaises auto_increment_raises_;
   TransactionFacts facts_;
   Locking locking_;
   MemoryCharge batch_memory_;

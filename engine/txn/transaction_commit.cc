@@ -17,31 +17,11 @@ void Transaction::LiftBatchLimit() { rocksdb_->GetWriteBatch()->SetMaxBytes(0); 
 Status Transaction::AddAutoIncrementMerges() {
   begun_.touched = true;
   LiftBatchLimit();
-  return MergeAutoIncrements(rocksdb_->GetWriteBatch());
+  return auto_increment_raises_.MoveTo(*database_, rocksdb_->GetWriteBatch());
 }
 
-// Before the transaction is in the log, so that no crash leaves its rows without. A rollback leaves
-// gaps then.
-Status Transaction::WriteAutoIncrementMerges() {
-  if (auto_increment_raises_.empty()) return Status();
-  rocksdb::WriteBatch raises;
-  CAIRN_RETURN_IF_ERROR(MergeAutoIncrements(&raises));
-  rocksdb::TransactionDBWriteOptimizations without_locks;
-  without_locks.skip_concurrency_control = true;
-  return FromRocksDb(database_->rocksdb()->Write(rocksdb::WriteOptions(), without_locks, &raises));
-}
-
-Status Transaction::MergeAutoIncrements(rocksdb::WriteBatchBase* batch) {
-  rocksdb::ColumnFamilyHandle* const system = database_->system_family().handle;
-  for (const AutoIncrementRaise& raise : auto_increment_raises_) {
-    CAIRN_RETURN_IF_ERROR(
-        FromRocksDb(batch->Merge(system, raise.key, EncodeAutoIncrement(raise.next_value))));
-  }
-  auto_increment_raises_.clear();
-  return Status();
-}
-
-// A batch that becomes a memtable must not hold merges.
+// A batch that becomes a memtable must not hold merges. They are written before the transaction is
+// in the log, so that no crash leaves its rows without.
 Status Transaction::SettleBypass() {
   rocksdb::WriteBatchWithIndex* const batch = rocksdb_->GetWriteBatch();
   bypass_.may = MayBypassMemtable(*database_, batch);
@@ -50,7 +30,7 @@ Status Transaction::SettleBypass() {
     CAIRN_RETURN_IF_ERROR(FromRocksDb(KeepInMemtable(*database_, batch)));
     bypass_.may = false;
   }
-  return bypass_.may ? WriteAutoIncrementMerges() : AddAutoIncrementMerges();
+  return bypass_.may ? auto_increment_raises_.Write(database_) : AddAutoIncrementMerges();
 }
 
 // The batch deletes what it puts, so that the locks are in the log alone.

@@ -1,0 +1,43 @@
+// The AUTO_INCREMENT values that a transaction has taken, as the dictionary will know them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/base/status.h"
+#include "engine/store/database.h"
+#include "rocksdb/write_batch.h"
+
+namespace cairn {
+
+// Belongs to one thread.
+class AutoIncrementRaises {
+ public:
+  // Those that a prepared transaction's batch holds. What of them cannot be read is left out.
+  static AutoIncrementRaises OfPrepared(const Database& database, const rocksdb::WriteBatch& batch);
+
+  // `key`: Dictionary::AutoIncrementKey() of the table.
+  void Raise(const std::string& key, uint64_t next_value);
+  bool empty() const { return raises_.empty(); }
+  void Clear() { raises_.clear(); }
+
+  // Puts them into a batch, and forgets them. Errors: kIoError, kOutOfMemory.
+  Status MoveTo(const Database& database, rocksdb::WriteBatchBase* batch);
+  // Writes them to the database, without a sync, and forgets them. Errors: those of a write.
+  Status Write(Database* database);
+  // The same, for a transaction that was rolled back: what was handed out stays so, as with InnoDB.
+  // That it cannot be written goes to the log alone: after a restart the values may come again,
+  // which no row has.
+  void WriteAfterRollback(Database* database);
+
+ private:
+  struct Raised {
+    std::string key;
+    uint64_t next_value = 0;
+  };
+
+  std::vector<Raised> raises_;  // Few: one for each table.
+};
+
+}  // namespace cairn
