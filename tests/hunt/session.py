@@ -81,6 +81,12 @@ class Session:
         """Ends the connection."""
         self._connection.close()
 
+    @property
+    def info(self) -> str:
+        """What the server told of the last statement, such as Records: 4  Duplicates: 1."""
+        result: Any = self._cursor._result
+        return _text(result.message) if result is not None and result.message else ""
+
     def must(self, statement: str) -> Answer:
         """Runs a statement that has no reason to fail."""
         answer = self.run([Script((statement,))])[0]

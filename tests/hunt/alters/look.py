@@ -42,6 +42,12 @@ def definition(session: Session, table: str = "t") -> Answer:
     return Answer(tuple(text.splitlines()), answer.error, answer.message)
 
 
+def counter(session: Session) -> int:
+    """What SHOW CREATE TABLE tells as AUTO_INCREMENT; 1 where it tells nothing."""
+    found = re.search(r"\) ENGINE.* AUTO_INCREMENT=(\d+)", "\n".join(definition(session).rows))
+    return int(found[1]) if found else 1
+
+
 def columns_of(shown: Answer) -> list[str]:
     """The names of all columns, invisible ones too."""
     found = (re.match(r"  `([^`]+)` ", line) for line in shown.rows)

@@ -31,6 +31,15 @@ def partitioned(chance: Random, table: Table) -> Table:
 
 def draw(chance: Random, table: Table) -> tuple[tuple[str, ...], Table]:
     """Statements, and what the table is when they succeed."""
+    statements, table = _draw(chance, table)
+    if table.partitions and any(column.increments for column in table.columns):
+        # Each partition has a counter, and the largest is the table's. A copy gives it to all of
+        # them, so that it stays when the partition goes whose rows have raised it.
+        statements += ("ALTER TABLE t AUTO_INCREMENT=1",)
+    return statements, table
+
+
+def _draw(chance: Random, table: Table) -> tuple[tuple[str, ...], Table]:
     if not table.partitions:
         table = partitioned(chance, table)
         return (f"ALTER TABLE t {table.partitions}",), table

@@ -206,12 +206,24 @@ class Player:
         if given.error:
             self.figures["failed"] += 1
             return Outcome()
+        if step.ignore:
+            self._check_kept()
         self.figures[f"by {way}"] += 1
         if self._has_snapshot:
             # Rows of then under the definition of now.
             before = _alter_by(self._theirs, step.sql("COPY", table="`before`"))
             self._has_snapshot = not before.error
         return Outcome(succeeded=True)
+
+    def _check_kept(self) -> None:
+        """Raises Over if InnoDB has fewer rows than it says.
+
+        Where ALTER IGNORE meets a duplicate, InnoDB may lose the row that it copied before.
+        """
+        told = re.search(r"Records: (\d+) +Duplicates: (\d+)", self._theirs.info)
+        kept = self._theirs.must("SELECT COUNT(*) FROM t USE INDEX ()").rows[0]
+        if told and int(kept) < int(told[1]) - int(told[2]):
+            raise Over("InnoDB lost rows")
 
     def _unlike(self, told: Told, right: Answer) -> Trouble | None:
         told = replace(told, theirs=right)
@@ -282,7 +294,14 @@ class Player:
         self._settle()
         if errors:
             return Outcome(Trouble(f"errors at the start after a {step.text}", "\n".join(errors)))
+        self._settle_counter()
         return Outcome(succeeded=True)
+
+    def _settle_counter(self) -> None:
+        """InnoDB's counter is one higher after a start when UPDATE has set the largest value."""
+        ours, theirs = look.counter(self._ours), look.counter(self._theirs)
+        if theirs == ours + 1:
+            self._ours.must(f"ALTER TABLE t AUTO_INCREMENT={theirs}")
 
     def _innodb_by(self, step: Alter, way: str) -> Answer:
         """What InnoDB answers to the same way, in a copy of its table."""
