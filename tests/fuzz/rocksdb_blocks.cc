@@ -6,8 +6,6 @@
 
 #include "engine/lsm/comparator.h"
 #include "engine/lsm/rocksdb_internals.h"
-// Its class has another layout without NDEBUG, with which this file is compiled.
-#include "table/block_based/block_builder.h"
 
 namespace cairn::testing {
 namespace {

@@ -162,12 +162,26 @@ def check_unit_test(root: Path, include: Include) -> str | None:
     return f"{include.target}: unit tests need no server and no other library"
 
 
+def check_other_test(root: Path, include: Include) -> str | None:
+    if include.target.startswith(ROCKSDB_INTERNALS) and not (root / include.target).exists():
+        return f"{KNOWS_ROCKSDB_FROM_WITHIN} alone includes RocksDB's internal headers"
+    if include.target == KNOWS_ROCKSDB_FROM_WITHIN and include.file.parts[1] != "fuzz":
+        return "RocksDB's internal headers are for engine/lsm and tests/fuzz alone"
+    return None
+
+
+def other_tests(root: Path) -> list[str]:
+    folders = sorted((root / "tests").glob("*/")) if (root / "tests").is_dir() else []
+    return [f"tests/{folder.name}" for folder in folders if folder.name != "unit"]
+
+
 def violations(root: Path) -> list[str]:
     found = []
     for folder, check in (
         ("engine", check_engine),
         ("mariadb", check_mariadb),
         ("tests/unit", check_unit_test),
+        *((folder, check_other_test) for folder in other_tests(root)),
     ):
         for include in includes_below(root, folder):
             if wrong := check(root, include):
@@ -242,6 +256,15 @@ class SelfTest(unittest.TestCase):
         self.assertEqual(self.found_in(files), [])
         for other in ("engine/store/b.cc", "mariadb/b.cc", "tests/unit/lsm/b.cc"):
             self.assertEqual(len(self.found_in(files | {other: text})), 1, other)
+
+    def test_fuzzers_get_the_internals_by_that_file(self) -> None:
+        by_file = {KNOWS_ROCKSDB_FROM_WITHIN: "", "tests/fuzz/a.cc": ""}
+        by_file["tests/fuzz/a.cc"] = f'#include "{KNOWS_ROCKSDB_FROM_WITHIN}"\n'
+        self.assertEqual(self.found_in(by_file), [])
+        for other in ("tests/fuzz/a.cc", "tests/power/a.cc"):
+            self.assertEqual(len(self.found_in({other: '#include "table/format.h"\n'})), 1, other)
+        by_file["tests/power/a.cc"] = by_file["tests/fuzz/a.cc"]
+        self.assertEqual(len(self.found_in(by_file)), 1)
 
     def test_missing_headers_and_unknown_folders_are_found(self) -> None:
         self.assertEqual(
