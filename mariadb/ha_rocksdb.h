@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/codec/column_set.h"
 #include "engine/table/auto_increment.h"
 #include "engine/table/bulk_load.h"
 #include "engine/table/cursor.h"

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/codec/checksum_chunk.h"
+#include "engine/codec/column_set.h"
 #include "engine/codec/damage.h"
 #include "engine/codec/index_codec.h"
 #include "engine/codec/key_part.h"

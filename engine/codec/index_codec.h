@@ -15,6 +15,7 @@
 
 #include "engine/base/status.h"
 #include "engine/codec/checksum_chunk.h"
+#include "engine/codec/column_set.h"
 #include "engine/codec/table_layout.h"
 
 namespace cairn {

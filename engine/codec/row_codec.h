@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "engine/base/bytes.h"
+#include "engine/codec/column_set.h"
 #include "engine/codec/damage.h"
 #include "engine/codec/layout_history.h"
 #include "engine/codec/table_layout.h"

@@ -153,12 +153,11 @@ Damage VersionedReads::DecodeOther(uint16_t version, std::string_view null_bits,
     CAIRN_RETURN_IF_DAMAGED(DecodeColumn(column, bits, value, record));
   }
   for (const AbsentColumn& column : steps.absent) {
-    if (column.image->kind == AbsentImage::Kind::kNull) {
-      CAIRN_RETURN_IF_DAMAGED(SetNull(column.conversion.to, record));
-      continue;
-    }
-    ByteReader image(column.image->bytes);
-    CAIRN_RETURN_IF_DAMAGED(DecodeColumn(column.conversion, {}, &image, record));
+    CAIRN_RETURN_IF_DAMAGED(column.damage);
+    uint8_t& bits = record[column.record_null_offset];
+    bits = static_cast<uint8_t>(column.is_null ? bits | column.record_null_mask
+                                               : bits & ~column.record_null_mask);
+    std::memcpy(record + column.image_offset, column.image.data(), column.image.size());
   }
   return Damage::kNone;
 }
@@ -185,7 +184,7 @@ VersionedReads::Version VersionedReads::Compile(uint16_t version) const {
     if (source.LivesIn(version)) {
       sources[number - 1] = column;
     } else {
-      steps.absent.push_back({Convert(source.shape, column), &source.absent});
+      steps.absent.push_back(CompileAbsent(Convert(source.shape, column), source.absent));
     }
   }
   CompileBase(sources, &steps);
@@ -208,6 +207,34 @@ VersionedReads::Conversion VersionedReads::Convert(const ColumnShape& from,
     conversion.fill = Conversion::Fill::kSpaces;
   }
   return conversion;
+}
+
+VersionedReads::AbsentColumn VersionedReads::CompileAbsent(const Conversion& conversion,
+                                                           const AbsentImage& image) {
+  const ColumnStep& to = conversion.to;
+  AbsentColumn absent = {.record_null_offset = to.record_null_offset,
+                         .record_null_mask = to.record_null_mask,
+                         .is_null = image.kind == AbsentImage::Kind::kNull,
+                         .image_offset = to.image_offset};
+  // A record that has nothing but its byte of NULL bits and the column.
+  Conversion alone = conversion;
+  alone.to.record_null_offset = 0;
+  alone.to.image_offset = 1;
+  std::vector<uint8_t> record(1 + to.image_bytes);
+  if (absent.is_null) {
+    absent.damage = SetNull(alone.to, record.data());
+  } else {
+    ByteReader reader(image.bytes);
+    absent.damage = DecodeColumn(alone, {}, &reader, record.data());
+  }
+  size_t bytes = to.image_bytes;
+  if (to.kind == Kind::kVarchar) {
+    bytes = to.length_bytes;
+    const char* const length = reinterpret_cast<const char*>(record.data() + 1);
+    if (!absent.is_null) bytes += LoadImageLength(length, to.length_bytes);
+  }
+  absent.image.assign(record.begin() + 1, record.begin() + 1 + static_cast<ptrdiff_t>(bytes));
+  return absent;
 }
 
 void VersionedReads::CompileBase(const Sources& wanted, Version* steps) const {

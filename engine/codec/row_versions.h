@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/base/bytes.h"
+#include "engine/codec/column_set.h"
 #include "engine/codec/damage.h"
 #include "engine/codec/layout_history.h"
 #include "engine/codec/row_codec.h"
@@ -71,9 +72,14 @@ class VersionedReads {
     ColumnStep to{};
     Fill fill = Fill::kZeros;
   };
+  // A column that rows of some version have not: what the record has instead is always the same.
   struct AbsentColumn {
-    Conversion conversion;
-    const AbsentImage* image = nullptr;
+    uint32_t record_null_offset = 0;
+    uint8_t record_null_mask = 0;
+    bool is_null = false;
+    uint32_t image_offset = 0;
+    std::string image{};  // A BLOB's points into the history.
+    Damage damage = Damage::kNone;
   };
   struct Version {
     bool has_extension = false;
@@ -89,6 +95,7 @@ class VersionedReads {
   const Version& StepsOf(uint16_t version);
   Version Compile(uint16_t version) const;
   Conversion Convert(const ColumnShape& from, const RowVersions::ExtensionColumn* to) const;
+  static AbsentColumn CompileAbsent(const Conversion& conversion, const AbsentImage& image);
   void CompileBase(const Sources& wanted, Version* steps) const;
   void CompileExtension(uint16_t version, const Sources& wanted, Version* steps) const;
   Damage DecodeOther(uint16_t version, std::string_view null_bits, ByteReader base,

@@ -97,7 +97,4 @@ struct TableLayout {
   std::optional<uint32_t> ttl_column;
 };
 
-// Columns by position in TableLayout::columns.
-using ColumnSet = std::vector<bool>;
-
 }  // namespace cairn

@@ -26,6 +26,7 @@
 #include <string_view>
 
 #include "engine/base/status.h"
+#include "engine/codec/column_set.h"
 #include "engine/table/cursor_access.h"
 #include "engine/table/moved_rows.h"
 #include "engine/table/ordered_iterator.h"

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string_view>
 
+#include "engine/codec/column_set.h"
 #include "engine/codec/index_codec.h"
 #include "engine/codec/table_layout.h"
 #include "engine/locks/lock_mode.h"

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/base/status.h"
+#include "engine/codec/column_set.h"
 #include "engine/table/row_scan.h"
 #include "engine/table/sorted_indexes.h"
 #include "engine/table/table.h"

@@ -4,11 +4,6 @@
 
 namespace cairn {
 
-void MovedRows::Reset() {
-  range_.reset();
-  entry_changed_ = follows_changes_ = later_reads_follow_ = false;
-}
-
 void MovedRows::BeginRange(std::string_view prefix, ReadStart start, const ReadRange& range) {
   range_ = Range{};
   Range& begun = *range_;

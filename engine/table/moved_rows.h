@@ -23,7 +23,10 @@ namespace cairn {
 class MovedRows {
  public:
   // Another statement begins: nothing has moved.
-  void Reset();
+  void Reset() {
+    range_.reset();
+    entry_changed_ = follows_changes_ = later_reads_follow_ = false;
+  }
 
   // --- The range that is read in any order ------------------------------------------------------
 

@@ -6,7 +6,12 @@ ReadPlans::ReadPlans(const Table* table)
     : table_(table),
       plans_(table->indexes().size()),
       condition_plans_(table->indexes().size()),
-      virtual_plans_(table->indexes().size()) {}
+      virtual_plans_(table->indexes().size()) {
+  const std::vector<ColumnLayout>& columns = table->layout().columns;
+  for (uint32_t i = 0; i < columns.size(); ++i) {
+    if (columns[i].type == ColumnType::kBlob) blob_columns_.push_back(i);
+  }
+}
 
 Status ReadPlans::Use(uint32_t index, const ColumnSet& columns, IndexCodec::Checksums checksums,
                       CachedPlan* cache, const DecodePlan** plan) {
@@ -23,9 +28,7 @@ Status ReadPlans::Bind(const CursorAccess& access) {
   row_ = entry_ = condition_ = virtual_ = nullptr;
   wants_blobs_ = false;
   const ColumnSet& wanted = *access.columns;
-  for (uint32_t i = 0; i < wanted.size(); ++i) {
-    wants_blobs_ |= wanted[i] && table_->layout().columns[i].type == ColumnType::kBlob;
-  }
+  for (const uint32_t blob : blob_columns_) wants_blobs_ |= wanted[blob];
   const TableIndex& index = table_->index(access.index);
   if (access.index != table_->primary_position() && !access.lock.has_value()) {
     bool covered = true;

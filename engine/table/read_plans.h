@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/base/status.h"
+#include "engine/codec/column_set.h"
 #include "engine/codec/index_codec.h"
 #include "engine/table/cursor_access.h"
 #include "engine/table/table.h"
@@ -46,6 +47,7 @@ class ReadPlans {
   Status BindVirtualColumns(const CursorAccess& access);
 
   const Table* const table_;
+  std::vector<uint32_t> blob_columns_;
   const DecodePlan* row_ = nullptr;
   const DecodePlan* entry_ = nullptr;
   const DecodePlan* condition_ = nullptr;

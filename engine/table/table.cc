@@ -18,7 +18,7 @@ bool HasVirtualPart(const TableLayout& table, const IndexLayout& index) {
 bool PrimaryKeyHasEveryColumn(const TableLayout& table, const IndexLayout& primary) {
   ColumnSet seen(table.columns.size(), false);
   for (const KeyPartLayout& part : primary.parts) seen[part.column] = true;
-  return std::find(seen.begin(), seen.end(), false) == seen.end();
+  return seen == ColumnSet(table.columns.size(), true);
 }
 
 // Without its history, rows of several layouts would be read as if they had one.

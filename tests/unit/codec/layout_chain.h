@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/codec/column_set.h"
 #include "engine/codec/layout_history.h"
 #include "tests/unit/codec/entry_check.h"
 #include "tests/unit/codec/random.h"

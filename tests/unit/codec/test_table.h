@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/codec/column_set.h"
 #include "engine/codec/index_codec.h"
 #include "engine/codec/table_layout.h"
 

@@ -8,6 +8,7 @@
 #include <random>
 #include <string>
 
+#include "engine/codec/column_set.h"
 #include "engine/locks/interruptible_mutex.h"
 #include "engine/table/cursor.h"
 #include "engine/table/table_writer.h"

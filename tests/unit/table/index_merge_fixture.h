@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/codec/column_set.h"
 #include "engine/locks/interruptible_mutex.h"
 #include "engine/table/index_build.h"
 #include "engine/txn/prepared_locks.h"

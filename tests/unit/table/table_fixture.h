@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/codec/column_set.h"
 #include "engine/table/cursor.h"
 #include "engine/table/table.h"
 #include "engine/table/table_writer.h"
