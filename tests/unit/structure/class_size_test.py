@@ -13,6 +13,8 @@ import tempfile
 import unittest
 from pathlib import Path
 
+import rule
+
 FOLDERS = ("engine", "mariadb")
 MOST_MEMBERS = 25
 # A member for each of the variables that it is made of.
@@ -151,16 +153,5 @@ class SelfTest(unittest.TestCase):
             )
 
 
-def main(arguments: list[str]) -> int:
-    if arguments == ["--self-test"]:
-        return 0 if unittest.main(argv=[sys.argv[0]], exit=False).result.wasSuccessful() else 1
-    if len(arguments) != 1 or not Path(arguments[0], "engine").is_dir():
-        print(__doc__, file=sys.stderr)
-        return 2
-    found = problems(Path(arguments[0]).resolve())
-    print("\n".join(found) or "No class has too many data members.")
-    return 1 if found else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(rule.run(__doc__, problems, "No class has too many data members."))

@@ -15,6 +15,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+import rule
+
 # Which folders of engine/ each of them may include. mariadb/ may include them all.
 _STORE = {"base", "codec", "lsm", "locks", "metrics", "sst", "store"}
 MAY_INCLUDE: dict[str, set[str]] = {
@@ -273,16 +275,5 @@ class SelfTest(unittest.TestCase):
         self.assertEqual(len(self.found_in({"engine/new/a.cc": "#include <vector>\n"})), 1)
 
 
-def main(arguments: list[str]) -> int:
-    if arguments == ["--self-test"]:
-        return 0 if unittest.main(argv=[sys.argv[0]], exit=False).result.wasSuccessful() else 1
-    if len(arguments) != 1 or not Path(arguments[0], "engine").is_dir():
-        print(__doc__, file=sys.stderr)
-        return 2
-    found = violations(Path(arguments[0]).resolve())
-    print("\n".join(found) or "All includes point down.")
-    return 1 if found else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(rule.run(__doc__, violations, "All includes point down."))

@@ -18,6 +18,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
+import rule
+
 FOLDERS = ("engine", "mariadb")
 _COMMENT_OR_STRING = re.compile(
     r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.DOTALL
@@ -97,16 +99,5 @@ class SelfTest(unittest.TestCase):
             )
 
 
-def main(arguments: list[str]) -> int:
-    if arguments == ["--self-test"]:
-        return 0 if unittest.main(argv=[sys.argv[0]], exit=False).result.wasSuccessful() else 1
-    if len(arguments) != 1 or not Path(arguments[0], "engine").is_dir():
-        print(__doc__, file=sys.stderr)
-        return 2
-    found = problems(Path(arguments[0]).resolve())
-    print("\n".join(found) or "No class is defined twice.")
-    return 1 if found else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(rule.run(__doc__, problems, "No class is defined twice."))

@@ -12,6 +12,8 @@ import tempfile
 import unittest
 from pathlib import Path
 
+import rule
+
 FOLDERS = ("engine", "mariadb", "tests", "tools", "cli", "packaging", "cmake")
 SUFFIXES = (".cc", ".h", ".py", ".sh", ".cmake")
 MOST_LINES = 700
@@ -55,16 +57,5 @@ class SelfTest(unittest.TestCase):
             )
 
 
-def main(arguments: list[str]) -> int:
-    if arguments == ["--self-test"]:
-        return 0 if unittest.main(argv=[sys.argv[0]], exit=False).result.wasSuccessful() else 1
-    if len(arguments) != 1 or not Path(arguments[0], "engine").is_dir():
-        print(__doc__, file=sys.stderr)
-        return 2
-    found = problems(Path(arguments[0]).resolve())
-    print("\n".join(found) or "No source file is too long.")
-    return 1 if found else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(rule.run(__doc__, problems, "No source file is too long."))
