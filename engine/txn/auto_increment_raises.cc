@@ -8,6 +8,16 @@
 #include "rocksdb/utilities/transaction_db.h"
 
 namespace cairn {
+namespace {
+
+rocksdb::Status WriteUnlocked(Database* database, const rocksdb::WriteOptions& options,
+                              rocksdb::WriteBatch* batch) {
+  rocksdb::TransactionDBWriteOptimizations without_locks;
+  without_locks.skip_concurrency_control = true;
+  return database->rocksdb()->Write(options, without_locks, batch);
+}
+
+}  // namespace
 
 AutoIncrementRaises AutoIncrementRaises::OfPrepared(const Database& database,
                                                     const rocksdb::WriteBatch& batch) {
@@ -50,19 +60,16 @@ Status AutoIncrementRaises::Write(Database* database) {
   if (raises_.empty()) return Status();
   rocksdb::WriteBatch batch;
   CAIRN_RETURN_IF_ERROR(MoveTo(*database, &batch));
-  rocksdb::TransactionDBWriteOptimizations without_locks;
-  without_locks.skip_concurrency_control = true;
-  return FromRocksDb(database->rocksdb()->Write(rocksdb::WriteOptions(), without_locks, &batch));
+  return FromRocksDb(WriteUnlocked(database, rocksdb::WriteOptions(), &batch));
 }
 
 void AutoIncrementRaises::WriteAfterRollback(Database* database) {
-  const Status written = Write(database);
-  if (!written.ok()) {
-    database->log().Write(Severity::kWarning,
-                          "AUTO_INCREMENT values of a transaction that was "
-                          "rolled back: " +
-                              written.ToString());
-  }
+  if (raises_.empty()) return;
+  rocksdb::WriteOptions options;
+  options.no_slowdown = true;
+  rocksdb::WriteBatch batch;
+  if (!MoveTo(*database, &batch).ok()) return;
+  WriteUnlocked(database, options, &batch).PermitUncheckedError();
 }
 
 }  // namespace cairn

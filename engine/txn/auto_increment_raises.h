@@ -22,13 +22,14 @@ class AutoIncrementRaises {
   bool empty() const { return raises_.empty(); }
   void Clear() { raises_.clear(); }
 
-  // Puts them into a batch, and forgets them. Errors: kIoError, kOutOfMemory.
+  // Puts them into a batch, and forgets them. Errors: those of a write batch.
   Status MoveTo(const Database& database, rocksdb::WriteBatchBase* batch);
   // Writes them to the database, without a sync, and forgets them. Errors: those of a write.
   Status Write(Database* database);
   // The same, for a transaction that was rolled back: what was handed out stays so, as with InnoDB.
-  // That it cannot be written goes to the log alone: after a restart the values may come again,
-  // which no row has.
+  // A rollback neither waits for that nor fails: while writes are throttled nothing is written, and
+  // where the log cannot be written RocksDB's listener tells so. Then the values, which no row has,
+  // may come again after a restart, unless a later transaction takes others of the table.
   void WriteAfterRollback(Database* database);
 
  private:
