@@ -338,8 +338,8 @@ Result<std::shared_ptr<const Table>> AlterRequest::Source(const TableDescription
   return Table::Open(std::move(definition), altered.layout, {PrimaryOfRows(altered)});
 }
 
-// Whether NULL may be looked for where it must not be any more; kCopy where the copy makes other
-// values of it.
+// Whether columns that become NOT NULL can be checked in place; kCopy where a copy would convert
+// their NULLs.
 AlterPlan AlterRequest::PlanNotNull() const {
   const std::vector<uint32_t> columns = NewlyNotNull();
   if (columns.empty()) return {AlterPlan::Way::kInstant};

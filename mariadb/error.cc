@@ -17,7 +17,8 @@ struct KeptMessage {
 };
 thread_local KeptMessage kept_message;
 
-// Kept for StatusCode::kSnapshotConflict, which the server has the number of a deadlock for.
+// Kept for StatusCode::kSnapshotConflict, which has the handler error of a deadlock, to tell them
+// apart.
 constexpr std::string_view kSnapshotConflict = "snapshot conflict";
 
 bool IsDamage(StatusCode code) {

@@ -423,7 +423,8 @@ bool ha_rocksdb::get_error_message(int error, String* buffer) {
 }
 
 void ha_rocksdb::print_error(int error, myf error_flag) {
-  // RefuseQuarantined and RefuseToReplaceUnchecked have said it already, with the reason.
+  // ReportAtOnce, RefuseQuarantined and RefuseToReplaceUnchecked have said it already, with the
+  // reason.
   if (ha_thd()->is_error()) {
     const cairn::Session* const session = cairn::Session::Find(ha_thd());
     if (session != nullptr && session->HasReportedError(ha_thd()->query_id)) return;

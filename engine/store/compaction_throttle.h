@@ -12,9 +12,10 @@ namespace cairn {
 
 // What RocksDB asks before each piece that a compaction writes. A compaction rests for a multiple
 // of the time that its reading and writing took: nearly not at all where files are in memory or the
-// disk is fast, and where it is slow, most of the disk is left to others. It rests the less, the
-// more files of level 0 wait to be merged, and not at all with twice as many as RocksDB merges them
-// from, while RocksDB holds writes back or cannot write, or while somebody waits for a compaction.
+// disk is fast, and where it is slow, most of the disk is left to others. The more files of level 0
+// wait to be merged, the shorter it rests. It does not rest with twice as many as RocksDB merges
+// them from, while RocksDB holds writes back or cannot write, or while somebody waits for a
+// compaction.
 // Flushes never rest; nor do reads, which a compaction may do under a mutex of RocksDB's table
 // cache.
 //

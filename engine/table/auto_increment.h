@@ -21,7 +21,7 @@ class LargestStoredValue {
 
 // A table has one counter (TableCounters::next_auto_increment), which hands out each value once:
 // the value of a row that fails is lost. Values that statements give themselves raise it. It is in
-// the dictionary as of the last commit.
+// the dictionary as of the last commit or rollback.
 //
 // Belongs to one handler, as do the values that were handed out to it.
 class AutoIncrement {
@@ -79,7 +79,7 @@ class AutoIncrement {
   }
 
   // A row with this value was written by `transaction`: the counter goes on behind it, in the
-  // dictionary once that is committed. After Load().
+  // dictionary once that has ended. After Load().
   void NoteWritten(uint64_t value, Transaction* transaction);
   // A statement has chosen the value of a row itself; called before its key is locked, so that
   // whoever is handed out a value knows whether a row may have it. After Load().

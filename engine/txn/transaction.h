@@ -238,8 +238,8 @@ class Transaction {
   // Whether a build waits for the transaction's end.
   bool has_joined_builds() const { return !builds_.empty(); }
 
-  // Raises the stored auto-increment value of a table at commit, or when the transaction is
-  // prepared.
+  // Raises the stored AUTO_INCREMENT value of a table: when the transaction is committed, prepared
+  // or rolled back.
   void RaiseAutoIncrement(const TableDefinition& table, uint64_t next_value);
   // Rows of a table were written or deleted: so many more, or fewer, once the transaction commits.
   void NoteRowCount(const TableDefinition& table, int64_t rows) {
