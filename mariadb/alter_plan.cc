@@ -179,6 +179,22 @@ bool AlterRequest::KeepsPrimaryKey() const {
   return OldKeyOf(new_primary) == old_primary;
 }
 
+// Whether the columns that choose a row's partition are the ones that did. The server gives a list
+// of them their new names, but not where such a name was another column's before.
+bool AlterRequest::KeepsPartitionColumns() const {
+  if (table_.part_info == nullptr) return true;
+  if (altered_.part_info == nullptr) return false;
+  const auto keeps = [this](Field* const* old_fields, Field* const* fields) {
+    if (old_fields == nullptr || fields == nullptr) return old_fields == fields;
+    for (; *old_fields != nullptr && *fields != nullptr; ++old_fields, ++fields) {
+      if (OldColumnOf((*fields)->field_index) != (*old_fields)->field_index) return false;
+    }
+    return *old_fields == nullptr && *fields == nullptr;
+  };
+  return keeps(table_.part_info->part_field_array, altered_.part_info->part_field_array) &&
+         keeps(table_.part_info->subpart_field_array, altered_.part_info->subpart_field_array);
+}
+
 // Whether a column has a CHECK that it did not have: the copy finds rows that violate it. The
 // server tells only of those of the table.
 bool AlterRequest::ChecksMore() const {
@@ -504,7 +520,7 @@ AlterPlan AlterRequest::Plan() const {
     return Copy(ER_ALTER_OPERATION_NOT_SUPPORTED_REASON_COLUMN_TYPE);
   }
   if ((info_.handler_flags & ~(kDefinition | kDropIndex | kAddIndex | kRebuild)) != 0 ||
-      ChecksMore()) {
+      ChecksMore() || !KeepsPartitionColumns()) {
     return Copy();
   }
   for (const AlterPlan& part : {PlanExpiry(), PlanNotNull()}) {

@@ -70,6 +70,7 @@ class AlterRequest {
   AlterPlan CopyForType() const;
   bool IsOutOfScope() const;
   bool KeepsPrimaryKey() const;
+  bool KeepsPartitionColumns() const;
   bool ChecksMore() const;
   bool KeepsColumn(const ColumnLayout& old_column, const ColumnLayout& column) const;
   bool KeepsRows(const TableLayout& layout) const;
