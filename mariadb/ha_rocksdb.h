@@ -92,6 +92,9 @@ class SharedTable final : public Handler_share {
 // Drops the table at the server's path from the dictionary. Returns a handler error code:
 // HA_ERR_NO_SUCH_TABLE when there is none.
 int DropTableByPath(const char* path);
+// Whether a prepared transaction whose session has ended, and which is not decided yet, has changed
+// rows of the table.
+bool HasPreparedChanges(const TableDefinition& table);
 
 // Drops what the dictionary still has of a database ("./db/") whose tables have all been dropped:
 // what a statement that failed midway has left, whose name could not be used again.
@@ -337,9 +340,6 @@ class ha_rocksdb final : public handler {
   std::vector<std::string> EntriesOfMarkedPartitions() const;
   void BeginStatement(THD* thd);
   int FinishLoadsForAlter(THD* thd);
-  // Whether a prepared transaction whose session has ended, and which is not decided yet, has
-  // changed rows of the table.
-  static bool HasPreparedChanges(const cairn::TableDefinition& table);
   int RefuseToCopyPrepared() const;
   int FinishLoadsOfReset(THD* thd);
   void NoteExport(THD* thd);

@@ -238,7 +238,7 @@ int ha_rocksdb::ChangeAutoIncrement(const Alter_inplace_info& alter_info,
       table->found_next_number_field == nullptr) {
     return 0;
   }
-  if (HasPreparedChanges(engine_table_->definition())) {
+  if (cairn::HasPreparedChanges(engine_table_->definition())) {
     return cairn::HandlerError(Status(cairn::StatusCode::kLockTimeout));
   }
   LargestAutoIncrement rows(this);

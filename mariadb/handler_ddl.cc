@@ -113,6 +113,30 @@ int ha_rocksdb::create(const char* path, TABLE* form, HA_CREATE_INFO* create_inf
   return 0;
 }
 
+bool cairn::HasPreparedChanges(const TableDefinition& table) {
+  Database& database = RunningEngine()->database();
+  return std::any_of(table.indexes.begin(), table.indexes.end(), [&](const IndexDefinition& index) {
+    return database.prepared_indexes().Names(index.id.index_number, database.rocksdb());
+  });
+}
+
+namespace {
+
+// Not what a statement has made for itself, nor what a crash has left of one.
+bool IsDroppedByUser(std::string_view name) {
+  if (current_thd == nullptr || cairn::SplitDictionaryName(name).table.starts_with("#sql")) {
+    return false;
+  }
+  const int command = thd_sql_command(current_thd);
+  return command == SQLCOM_DROP_TABLE || command == SQLCOM_DROP_DB ||
+         command == SQLCOM_CREATE_TABLE;
+}
+
+}  // namespace
+
+// Not a table that prepared transactions have changed: who decides them counts on it. A partitioned
+// one goes all the same, as the server has removed the list of its partitions before it asks.
+//
 // Also drops all partitions of a table by the table's own path: the server's recovery of a
 // statement that a crash cut off asks for that, and DROP TABLE of a table that has lost the
 // server's files.
@@ -126,6 +150,10 @@ int cairn::DropTableByPath(const char* path) {
   }
   std::vector<std::string> entries = engine->dictionary().EntriesOf(*name);
   if (engine->dictionary().FindQuarantined(*name).has_value()) entries.assign(1, *name);
+  if (const auto table = engine->dictionary().Find(*name);
+      table != nullptr && IsDroppedByUser(*name) && HasPreparedChanges(*table)) {
+    return HandlerError(Status(StatusCode::kLockTimeout));
+  }
   const Status dropped = engine->dictionary().DropTables(entries);
   if (!dropped.ok()) return TableError(dropped);
   if (!IsPartition(*name)) DropPartitionListInRecovery(*name);
@@ -215,17 +243,9 @@ int ha_rocksdb::rename_table(const char* from, const char* to) {
   return 0;
 }
 
-bool ha_rocksdb::HasPreparedChanges(const cairn::TableDefinition& table) {
-  cairn::Database& database = cairn::RunningEngine()->database();
-  return std::any_of(
-      table.indexes.begin(), table.indexes.end(), [&](const cairn::IndexDefinition& index) {
-        return database.prepared_indexes().Names(index.id.index_number, database.rocksdb());
-      });
-}
-
 // A copy of the rows would lack what such a transaction has changed.
 int ha_rocksdb::RefuseToCopyPrepared() const {
-  if (!cairn::MayRedefineTable(ha_thd()) || !HasPreparedChanges(engine_table_->definition()))
+  if (!cairn::MayRedefineTable(ha_thd()) || !cairn::HasPreparedChanges(engine_table_->definition()))
     return 0;
   return cairn::HandlerError(Status(StatusCode::kLockTimeout));
 }
@@ -257,7 +277,7 @@ int ha_rocksdb::TruncateEntries() {
   }
   for (const std::string& entry : entries) {
     const auto definition = dictionary.Find(entry);
-    if (definition != nullptr && HasPreparedChanges(*definition)) {
+    if (definition != nullptr && cairn::HasPreparedChanges(*definition)) {
       return cairn::HandlerError(Status(StatusCode::kLockTimeout));
     }
   }

@@ -77,7 +77,7 @@ int ha_rocksdb::RefuseToMoveRows(THD* thd) {
   TABLE* const single = second == nullptr ? nullptr : second->table;
   const cairn::RowExpiry own{engine_table_->ttl_seconds(), engine_table_->layout().ttl_column};
   // The server does not see what is prepared.
-  if (table == single && HasPreparedChanges(engine_table_->definition())) {
+  if (table == single && cairn::HasPreparedChanges(engine_table_->definition())) {
     return cairn::HandlerError(cairn::Status(cairn::StatusCode::kLockTimeout));
   }
 
