@@ -50,7 +50,11 @@ int ha_rocksdb::write_row(const uchar* record) {
   writer_->SetChangesDuplicates(changes_duplicates);
   const Status inserted = writer_->Insert(&transaction(), record);
   conflict_.meets_duplicate = inserted.code() == StatusCode::kDuplicateKey && changes_duplicates;
-  if (!inserted.ok()) return OperationError(inserted);
+  if (!inserted.ok()) {
+    // The value is not handed out again.
+    if (insert_id_for_cur_row != 0) NoteAutoIncrement(record);
+    return OperationError(inserted);
+  }
   if (const int error = NoteAutoIncrement(record)) return error;
   CountWrite(Work::kRowsInserted, Work::kSystemRowsInserted);
   if (own_transaction_ != nullptr) return CommitSequence();

@@ -322,6 +322,7 @@ Status Dictionary::DropTables(const std::vector<std::string>& names) {
   }
   CAIRN_RETURN_IF_ERROR(Write(&batch));
   for (const auto& table : dropped) {
+    table->counters->dropped.store(true, std::memory_order_relaxed);
     for (const IndexDefinition& index : table->indexes) database_->dropped_indexes().Add(index.id);
   }
   {
@@ -385,6 +386,7 @@ Status Dictionary::DropForgottenTable(const TableDefinition& table) {
   rocksdb::WriteBatch batch;
   CAIRN_RETURN_IF_ERROR(PutDropMarks(table, &batch));
   CAIRN_RETURN_IF_ERROR(Write(&batch, Sync::kNo));
+  table.counters->dropped.store(true, std::memory_order_relaxed);
   for (const IndexDefinition& index : table.indexes) database_->dropped_indexes().Add(index.id);
   return Status();
 }
@@ -430,6 +432,7 @@ Status Dictionary::TruncateTables(const std::vector<std::string>& names) {
   }
   CAIRN_RETURN_IF_ERROR(Write(&batch, sync));
   for (const auto& table : tables) {
+    table->counters->dropped.store(true, std::memory_order_relaxed);
     for (const IndexDefinition& index : table->indexes) database_->dropped_indexes().Add(index.id);
   }
   for (const auto& empty : emptied) {

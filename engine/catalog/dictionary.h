@@ -45,7 +45,8 @@ struct TableCounters {
   std::atomic<uint64_t> defined_at{0};
   // The number that the server gave to the statement that made the table; 0: not known.
   std::atomic<uint64_t> made_by_query{0};
-  std::mutex initialise;  // Held while a counter is found in the data.
+  std::atomic<bool> dropped{false};  // The table is gone, or emptied and has others.
+  std::mutex initialise;             // Held while a counter is found in the data.
   RowCount row_count;
 
   void RaiseLargestGivenValue(uint64_t value) {

@@ -20,6 +20,7 @@ constexpr char kExtensionTag = 0x45;                            // Persisted.
 constexpr size_t kExtensionHeaderBytes = 1 + sizeof(uint16_t);  // Persisted: tag and version.
 // Steps of so many versions are kept at a time, as a table may have 65,535.
 constexpr size_t kMostKeptVersions = 256;
+constexpr size_t kMostKeptBytes = 256 << 10;  // Of their images.
 
 size_t NullBytes(size_t null_count) { return (null_count + 7) / 8; }
 
@@ -154,9 +155,9 @@ Damage VersionedReads::DecodeOther(uint16_t version, std::string_view null_bits,
   }
   for (const AbsentColumn& column : steps.absent) {
     CAIRN_RETURN_IF_DAMAGED(column.damage);
-    uint8_t& bits = record[column.record_null_offset];
-    bits = static_cast<uint8_t>(column.is_null ? bits | column.record_null_mask
-                                               : bits & ~column.record_null_mask);
+    uint8_t& null_byte = record[column.record_null_offset];
+    null_byte = static_cast<uint8_t>(column.is_null ? null_byte | column.record_null_mask
+                                                    : null_byte & ~column.record_null_mask);
     std::memcpy(record + column.image_offset, column.image.data(), column.image.size());
   }
   return Damage::kNone;
@@ -166,8 +167,12 @@ const VersionedReads::Version& VersionedReads::StepsOf(uint16_t version) {
   if (last_ != nullptr && last_version_ == version) return *last_;
   auto found = versions_.find(version);
   if (found == versions_.end()) {
-    if (versions_.size() >= kMostKeptVersions) versions_.clear();
+    if (versions_.size() >= kMostKeptVersions || kept_bytes_ >= kMostKeptBytes) {
+      versions_.clear();
+      kept_bytes_ = 0;
+    }
     found = versions_.emplace(version, Compile(version)).first;
+    for (const AbsentColumn& column : found->second.absent) kept_bytes_ += column.image.size();
   }
   last_ = &found->second;
   last_version_ = version;

@@ -112,6 +112,7 @@ class VersionedReads {
   std::vector<const RowVersions::ExtensionColumn*> wanted_;
   std::vector<ColumnStep> wanted_steps_;
   std::map<uint16_t, Version> versions_;  // Those met so far.
+  size_t kept_bytes_ = 0;                 // Of their absent columns' images.
   const Version* last_ = nullptr;         // The one met last, and its number.
   uint16_t last_version_ = 0;
 };

@@ -156,9 +156,9 @@ constexpr long kZfs = 0x2FC12FC1;  // What statfs() gives for it.
 
 // What a compaction writes would else pile up in the page cache, where it takes the place of blocks
 // that are read, until its file ends and is synced: then every commit waits for all of it.
-// Synced piece by piece, the time counts as the compaction's, which rests for it; a bytes_per_sync
-// that was chosen stays. On ZFS RocksDB would sync the file for each piece, and
-// with wal_bytes_per_sync commits would wait for pieces of the log.
+// A compaction that syncs piece by piece waits itself, and rests for it; a bytes_per_sync that was
+// chosen stays. On ZFS RocksDB would sync the file for each piece, and with wal_bytes_per_sync
+// commits would wait for pieces of the log.
 void SettlePace(DatabaseOptions* options) {
   if (options->db.rate_limiter != nullptr) options->throttle = nullptr;
   if (options->throttle == nullptr) return;

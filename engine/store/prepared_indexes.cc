@@ -9,14 +9,20 @@
 namespace cairn {
 namespace {
 
-// The numbers that the keys of a batch begin with. Those of the data dictionary begin with the type
-// of a record, which no index has as its number.
+constexpr size_t kMergedKeyBytes = 3 * sizeof(uint32_t);
+
+// The numbers that the keys of a batch begin with, and those of merged records of the dictionary:
+// their keys begin with the type of the record, which no index has as its number, and go on with
+// column family and number of an index (docs/stock-format.md, 12).
 Result<std::set<uint32_t>> IndexNumbers(const rocksdb::WriteBatch& batch) {
   std::set<uint32_t> numbers;
   uint32_t last = 0;  // No index has it.
   CAIRN_RETURN_IF_ERROR(ForEachEntry(batch, [&](const BatchEntry& entry) {
     if (entry.key.size() < sizeof(uint32_t)) return;
-    const auto number = LoadBigEndian<uint32_t>(entry.key.data());
+    auto number = LoadBigEndian<uint32_t>(entry.key.data());
+    if (entry.change == BatchEntry::Change::kMerge && entry.key.size() == kMergedKeyBytes) {
+      number = LoadBigEndian<uint32_t>(entry.key.data() + 2 * sizeof(uint32_t));
+    }
     if (number != last) numbers.insert(last = number);
   }));
   return numbers;

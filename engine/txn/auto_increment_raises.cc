@@ -19,36 +19,42 @@ rocksdb::Status WriteUnlocked(Database* database, const rocksdb::WriteOptions& o
 
 }  // namespace
 
-AutoIncrementRaises AutoIncrementRaises::OfPrepared(const Database& database,
-                                                    const rocksdb::WriteBatch& batch) {
+AutoIncrementRaises AutoIncrementRaises::Of(const Database& database,
+                                            const rocksdb::WriteBatch& batch) {
   AutoIncrementRaises raises;
   if (!batch.HasMerge()) return raises;
   const uint32_t system = database.system_family().handle->GetID();
   const Status walked = ForEachEntry(batch, [&](const BatchEntry& entry) {
     if (entry.family != system || entry.change != BatchEntry::Change::kMerge) return;
     const Result<uint64_t> next_value = DecodeAutoIncrement(entry.value);
-    if (next_value.ok()) raises.Raise(std::string(entry.key), next_value.value());
+    if (next_value.ok()) {
+      raises.raises_.push_back({nullptr, std::string(entry.key), next_value.value()});
+    }
   });
   if (!walked.ok()) {
     database.log().Write(Severity::kWarning,
-                         "AUTO_INCREMENT values of a prepared transaction: " + walked.ToString());
+                         "AUTO_INCREMENT values of a transaction: " + walked.ToString());
   }
   return raises;
 }
 
-void AutoIncrementRaises::Raise(const std::string& key, uint64_t next_value) {
+void AutoIncrementRaises::Raise(const TableDefinition& table, uint64_t next_value) {
   for (Raised& raised : raises_) {
-    if (raised.key == key) {
+    if (raised.counters == table.counters) {
       raised.next_value = std::max(raised.next_value, next_value);
       return;
     }
   }
-  raises_.push_back(Raised{key, next_value});
+  raises_.push_back({table.counters, Dictionary::AutoIncrementKey(table), next_value});
 }
 
 Status AutoIncrementRaises::MoveTo(const Database& database, rocksdb::WriteBatchBase* batch) {
   rocksdb::ColumnFamilyHandle* const system = database.system_family().handle;
   for (const Raised& raised : raises_) {
+    // The session may have dropped it: a temporary table, or one that CREATE ... SELECT gave up.
+    if (raised.counters != nullptr && raised.counters->dropped.load(std::memory_order_relaxed)) {
+      continue;
+    }
     CAIRN_RETURN_IF_ERROR(
         FromRocksDb(batch->Merge(system, raised.key, EncodeAutoIncrement(raised.next_value))));
   }
@@ -63,13 +69,14 @@ Status AutoIncrementRaises::Write(Database* database) {
   return FromRocksDb(WriteUnlocked(database, rocksdb::WriteOptions(), &batch));
 }
 
-void AutoIncrementRaises::WriteAfterRollback(Database* database) {
+void AutoIncrementRaises::WriteForRollback(Database* database) {
   if (raises_.empty()) return;
   rocksdb::WriteOptions options;
   options.no_slowdown = true;
   rocksdb::WriteBatch batch;
-  if (!MoveTo(*database, &batch).ok()) return;
-  WriteUnlocked(database, options, &batch).PermitUncheckedError();
+  if (!MoveTo(*database, &batch).ok() || batch.Count() == 0) return;
+  const rocksdb::Status written = WriteUnlocked(database, options, &batch);
+  if (written.ok()) (void)database->WriteLog();
 }
 
 }  // namespace cairn

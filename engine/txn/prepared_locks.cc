@@ -5,6 +5,7 @@
 
 #include "engine/lsm/rocksdb_status.h"
 #include "engine/store/batch_entries.h"
+#include "engine/txn/auto_increment_raises.h"
 #include "engine/txn/lock_list.h"
 #include "rocksdb/utilities/transaction_db.h"
 #include "rocksdb/utilities/write_batch_with_index.h"
@@ -76,6 +77,11 @@ Result<std::unique_ptr<PreparedLocks>> PreparedLocks::Take(Database* database,
   for (rocksdb::Transaction* transaction : prepared) {
     const std::string name = transaction->GetName();
     CAIRN_RETURN_IF_ERROR(database->prepared_indexes().Add(transaction).WithContext(kContext));
+    // Whoever is handed out values next does not see what was prepared.
+    CAIRN_RETURN_IF_ERROR(
+        AutoIncrementRaises::Of(*database, *transaction->GetWriteBatch()->GetWriteBatch())
+            .Write(database)
+            .WithContext(kContext));
     const Result<PreparedKeys> keys = KeysOf(transaction, database->system_family().id);
     CAIRN_RETURN_IF_ERROR(keys.status().WithContext(kContext));
     if (!keys->listed.empty()) {

@@ -29,10 +29,9 @@ Status CarryOut(Database* database, PreparedLocks* locks, const TransactionId& i
   if (decision == Decision::kCommit && MayBypassMemtable(*database, transaction->GetWriteBatch())) {
     bypassed = ChangedFamilies(*database, transaction->GetWriteBatch());
   }
-  AutoIncrementRaises raises;
   if (decision == Decision::kRollback) {
-    raises =
-        AutoIncrementRaises::OfPrepared(*database, *transaction->GetWriteBatch()->GetWriteBatch());
+    AutoIncrementRaises::Of(*database, *transaction->GetWriteBatch()->GetWriteBatch())
+        .WriteForRollback(database);
   }
   CAIRN_RETURN_IF_ERROR(
       FromRocksDb(decision == Decision::kCommit ? transaction->Commit() : transaction->Rollback()));
@@ -41,7 +40,6 @@ Status CarryOut(Database* database, PreparedLocks* locks, const TransactionId& i
   locks->Release(id);
   database->unfinished_decisions().Forget(EncodeTransactionName(id));
   if (!bypassed.empty()) WriteOut(*database, bypassed);
-  raises.WriteAfterRollback(database);
   return Status();
 }
 

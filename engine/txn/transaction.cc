@@ -176,13 +176,16 @@ Status Transaction::Rollback() {
   if (!started_) return Status();
   const ClaimedTables::Held held = claims_.Hold();
   Status result;
+  if (begun_.touched && auto_increment_raises_.empty()) {
+    // They are in the batch once it is to be prepared.
+    auto_increment_raises_ =
+        AutoIncrementRaises::Of(*database_, *rocksdb_->GetWriteBatch()->GetWriteBatch());
+  }
+  // First, so that nobody takes a table for one that no prepared transaction has changed.
+  auto_increment_raises_.WriteForRollback(database_);
   if (begun_.touched) {
     facts_.SetState(TransactionState::kAwaitingRollback);
     const bool large = IsLarge();
-    if (prepared_) {
-      auto_increment_raises_ =
-          AutoIncrementRaises::OfPrepared(*database_, *rocksdb_->GetWriteBatch()->GetWriteBatch());
-    }
     result = FromRocksDb(rocksdb_->Rollback());
     if (!result.ok() && prepared_) {
       StayPrepared(UnfinishedDecisions::Decision::kRollback);
@@ -193,7 +196,6 @@ Status Transaction::Rollback() {
     }
   }
   row_counts_.Rollback();
-  if (result.ok()) auto_increment_raises_.WriteAfterRollback(database_);
   Finish();
   return result;
 }
@@ -659,7 +661,7 @@ Result<bool> Transaction::JoinBuild(const std::shared_ptr<IndexBuildState>& buil
 }
 
 void Transaction::RaiseAutoIncrement(const TableDefinition& table, uint64_t next_value) {
-  auto_increment_raises_.Raise(Dictionary::AutoIncrementKey(table), next_value);
+  auto_increment_raises_.Raise(table, next_value);
 }
 
 }  // namespace cairn

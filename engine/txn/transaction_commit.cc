@@ -57,8 +57,8 @@ void Transaction::KeepLocks() {
 
 Status Transaction::Commit(Durability durability) {
   if (!started_) return Status();
-  if (!ordered_.has_value() && !prepared_ && !has_writes() && auto_increment_raises_.empty()) {
-    return Rollback();  // Nothing to log, nothing to sync.
+  if (!ordered_.has_value() && !prepared_ && !has_writes()) {
+    return Rollback();  // Nothing to sync.
   }
   if (ordered_.has_value()) return FinishOrdered(durability);
   Status result = prepared_ ? Status() : AddAutoIncrementMerges();

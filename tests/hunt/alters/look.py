@@ -179,7 +179,9 @@ def _compare_points(ours: Session, theirs: Session, shown: Answer) -> Trouble | 
     found = ours.run([Script((text,)) for text in mine])
     truth = theirs.run([Script((text,)) for text in point_question(shown, "t", False)])
     for text, answer, wanted in zip(mine, found, truth, strict=True):
-        if kind := difference(wanted, answer):
+        kind = difference(wanted, answer)
+        # A prefix of one letter is not found by two that are equal to it; InnoDB's is not either.
+        if kind and difference(theirs.try_to(text), answer):
             return Trouble(f"keys looked up: {kind}", f"{text}\n{answer}\nInnoDB: {wanted}")
     return None
 
