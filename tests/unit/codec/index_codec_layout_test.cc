@@ -92,7 +92,7 @@ TEST(VirtualColumns, AreNeitherInTheRowNorAmongItsNullBitsButInIndexEntries) {
 
   // Reading the row leaves the column's image alone.
   Record read(table, {0, 55, 66});
-  const auto plan = primary->MakePlan({true, true, true}, IndexCodec::Checksums::kIgnore);
+  const auto plan = primary->MakePlan(ColumnSet(3, true), IndexCodec::Checksums::kIgnore);
   ASSERT_TRUE(plan.ok());
   primary->EncodeKey(record.data(), 0, &key, &info);
   ASSERT_TRUE(primary->Decode(**plan, key, value, read.data()).ok());

@@ -51,7 +51,11 @@ class TableFixture : public ::testing::Test {
 
   const Table& table() const { return *table_; }
   ColumnSet AllColumns() const { return ColumnSet(4, true); }
-  ColumnSet OnlyId() const { return {true, false, false, false}; }
+  ColumnSet OnlyId() const {
+    ColumnSet only(4);
+    only[0] = true;
+    return only;
+  }
 
   MemoryDisk disk_;
   std::unique_ptr<Database> database_;
