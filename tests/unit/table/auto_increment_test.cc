@@ -239,17 +239,20 @@ TEST_F(AutoIncrementTest, AnEmptyTableCountsFromOneAndAFullOneStaysAtItsEnd) {
   EXPECT_EQ(ours_.next(), UINT64_MAX);
 }
 
-TEST_F(AutoIncrementTest, WhatWasCommittedIsKnownAfterReopening) {
+TEST_F(AutoIncrementTest, WhatWasCommittedOrRolledBackIsKnownAfterReopening) {
   ASSERT_TRUE(Load().ok());
   EXPECT_THAT(HandOut(ours_, 2), ElementsAre(1, 2));
   WriteRow(41);
-  WriteRow(60, End::kRollback);
   Reopen();
   EXPECT_FALSE(ours_.is_loaded());
   rows_.largest = uint64_t{17};
   ASSERT_TRUE(Load().ok());
   EXPECT_THAT(HandOut(ours_, 1), ElementsAre(42));
   EXPECT_EQ(largest_given(), 17u);
+  WriteRow(60, End::kRollback);
+  Reopen();
+  ASSERT_TRUE(Load().ok());
+  EXPECT_THAT(HandOut(ours_, 1), ElementsAre(61));
 }
 
 TEST_F(AutoIncrementTest, RowsBehindTheStoredCounterCount) {
