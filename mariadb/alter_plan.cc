@@ -179,20 +179,25 @@ bool AlterRequest::KeepsPrimaryKey() const {
   return OldKeyOf(new_primary) == old_primary;
 }
 
-// Whether the columns that choose a row's partition are the ones that did. The server gives a list
-// of them their new names, but not where such a name was another column's before.
+// Whether the columns that choose a row's partition are the ones that did. Expressions follow their
+// columns. A list (KEY, COLUMNS) gets their new names, but not where such a name was another
+// column's before; and KEY hashes them in the order of the table.
 bool AlterRequest::KeepsPartitionColumns() const {
   if (table_.part_info == nullptr) return true;
   if (altered_.part_info == nullptr) return false;
-  const auto keeps = [this](Field* const* old_fields, Field* const* fields) {
+  const auto keeps = [this](bool is_list, Field* const* old_fields, Field* const* fields) {
+    if (!is_list) return true;
     if (old_fields == nullptr || fields == nullptr) return old_fields == fields;
     for (; *old_fields != nullptr && *fields != nullptr; ++old_fields, ++fields) {
       if (OldColumnOf((*fields)->field_index) != (*old_fields)->field_index) return false;
     }
     return *old_fields == nullptr && *fields == nullptr;
   };
-  return keeps(table_.part_info->part_field_array, altered_.part_info->part_field_array) &&
-         keeps(table_.part_info->subpart_field_array, altered_.part_info->subpart_field_array);
+  const partition_info& before = *table_.part_info;
+  const partition_info& after = *altered_.part_info;
+  return keeps(before.list_of_part_fields, before.part_field_array, after.part_field_array) &&
+         keeps(before.list_of_subpart_fields, before.subpart_field_array,
+               after.subpart_field_array);
 }
 
 // Whether a column has a CHECK that it did not have: the copy finds rows that violate it. The

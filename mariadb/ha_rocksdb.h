@@ -436,6 +436,7 @@ class ha_rocksdb final : public handler {
   void PrepareWriter(const cairn::WritePlan& plan);
   int LoadAutoIncrement();
   int NoteAutoIncrement(const uchar* record);
+  void NoteRefusedValue();
   bool CounterIsPrimaryKey() const;
   uint64_t TakeHandedOutValue();
   int NoteGivenValue(const uchar* record);

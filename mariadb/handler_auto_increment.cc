@@ -114,6 +114,16 @@ int ha_rocksdb::NoteAutoIncrement(const uchar* record) {
   return 0;
 }
 
+// The value of a row that was refused is not handed out again, but for one that SET insert_id
+// chose. Of a partitioned table the server keeps the counter.
+void ha_rocksdb::NoteRefusedValue() {
+  const ulonglong value = table->file->insert_id_for_cur_row;
+  if (value == 0 || !auto_increment_.is_loaded()) return;
+  if (table->file != this || value < auto_increment_.next()) {
+    auto_increment_.NoteWritten(value, &transaction());
+  }
+}
+
 // Where the statement itself may go into the binary log, it gets all its values in a row: the log
 // tells the first.
 void ha_rocksdb::get_auto_increment(ulonglong offset, ulonglong increment,

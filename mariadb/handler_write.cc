@@ -51,8 +51,7 @@ int ha_rocksdb::write_row(const uchar* record) {
   const Status inserted = writer_->Insert(&transaction(), record);
   conflict_.meets_duplicate = inserted.code() == StatusCode::kDuplicateKey && changes_duplicates;
   if (!inserted.ok()) {
-    // The value is not handed out again.
-    if (insert_id_for_cur_row != 0) NoteAutoIncrement(record);
+    NoteRefusedValue();
     return OperationError(inserted);
   }
   if (const int error = NoteAutoIncrement(record)) return error;

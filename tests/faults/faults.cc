@@ -135,7 +135,7 @@ CAIRN_CALL("_ZN5cairn6Cursor4OpenEPNS_11TransactionERKNS_12CursorAccessE", "Curs
            (Cursor* self, Transaction* transaction, const CursorAccess& access), (self, transaction, access), )
 CAIRN_CALL("_ZN5cairn6Cursor6ResumeEPNS_11TransactionERKNS_12CursorAccessE", "Cursor::Resume", kAnyCall, Status,
            (Cursor* self, Transaction* transaction, const CursorAccess& access), (self, transaction, access), )
-CAIRN_CALL("_ZN5cairn6Cursor13ChangeColumnsEPKSt6vectorIbSaIbEE", "Cursor::ChangeColumns", kAnyCall, Status,
+CAIRN_CALL("_ZN5cairn6Cursor13ChangeColumnsEPKNS_9ColumnSetE", "Cursor::ChangeColumns", kAnyCall, Status,
            (Cursor* self, const ColumnSet* columns), (self, columns), )
 CAIRN_CALL("_ZN5cairn6Cursor4ReadESt17basic_string_viewIcSt11char_traitsIcEENS_9ReadStartEPhRKNS_9ReadRangeE",
            "Cursor::Read", kLockCall, Status,
