@@ -17,7 +17,10 @@ class ColumnSet {
       *word_ = is_in ? *word_ | mask_ : *word_ & ~mask_;
       return *this;
     }
-    Reference& operator=(const Reference& other) { return *this = static_cast<bool>(other); }
+    Reference& operator=(const Reference& other) {
+      if (this == &other) return *this;
+      return *this = static_cast<bool>(other);
+    }
     operator bool() const { return (*word_ & mask_) != 0; }  // NOLINT: reads like the set.
 
    private:

@@ -158,7 +158,7 @@ Damage VersionedReads::DecodeOther(uint16_t version, std::string_view null_bits,
     uint8_t& null_byte = record[column.record_null_offset];
     null_byte = static_cast<uint8_t>(column.is_null ? null_byte | column.record_null_mask
                                                     : null_byte & ~column.record_null_mask);
-    std::memcpy(record + column.image_offset, column.image.data(), column.image.size());
+    std::copy(column.image.begin(), column.image.end(), record + column.image_offset);
   }
   return Damage::kNone;
 }
