@@ -18,8 +18,8 @@
 
 namespace cairn {
 
-// Entries come in key order, the family's or its reverse: the first two decide. Used
-// by one thread at a time; files that were not taken over are removed when it ends.
+// Entries come in key order, the family's or its reverse: the first two decide. Used by one thread
+// at a time; files that were not taken over are removed when it ends.
 class SortedFiles {
  public:
   // `family` belongs to `database`, which outlives this. The names of the files begin with `name`,

@@ -15,9 +15,8 @@ namespace cairn {
 // disk is fast, and where it is slow, most of the disk is left to others. The more files of level 0
 // wait to be merged, the shorter it rests. It does not rest with twice as many as RocksDB merges
 // them from, while RocksDB holds writes back or cannot write, or while somebody waits for a
-// compaction.
-// Flushes never rest; nor do reads, which a compaction may do under a mutex of RocksDB's table
-// cache.
+// compaction. Flushes never rest; nor do reads, which a compaction may do under a mutex of
+// RocksDB's table cache.
 //
 // Thread-safe; taken for a limit of bytes it has none. It belongs to compactions' own threads,
 // whose perf level it raises to have their time measured: a session's thread compacts within a

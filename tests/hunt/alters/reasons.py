@@ -79,7 +79,12 @@ ENDS = (
         "virtual values are not looked at",
         "an instant change computes no virtual column of the rows; a copy does, and refuses some",
         lambda told: (
-            not told.ours.error and _error(told) in OF_VALUES and _names_another_column(told)
+            not told.ours.error
+            and _error(told) in OF_VALUES
+            and told.statement.startswith("ALTER")
+            # These look at the rows, and refuse.
+            and not re.search(r"\b(FORCE|KEY|INDEX)\b", told.statement)
+            and _names_another_column(told)
         ),
     ),
     Reason(
