@@ -11,8 +11,10 @@ namespace {
 
 using std::chrono::steady_clock;
 
-// Entries of one transaction: their rows are locked for as long as it takes.
+// Entries of one transaction, whose rows are locked until it commits: so many, or fewer where
+// reading the index takes long, as clients wait for these rows.
 constexpr uint64_t kEntriesPerBatch = 1000;
+constexpr std::chrono::milliseconds kLongestBatch(10);
 
 // A round that met fewer entries, or took less time, is the last one beside writers.
 constexpr uint64_t kFewEntries = 10'000;
@@ -98,6 +100,7 @@ Status IndexMerge::MergeBatch(const Index& index, Locks locks, Walk* walk) {
     walk->left = UINT64_MAX;
     return Status();
   }
+  const steady_clock::time_point begin = steady_clock::now();
   transaction_.Start(MergeSettings());
   constexpr auto kView = Transaction::View::kLatest;
   OrderedIterator delta(index.delta, &transaction_, kView);
@@ -108,6 +111,7 @@ Status IndexMerge::MergeBatch(const Index& index, Locks locks, Walk* walk) {
     delta.SeekAtOrAfter(walk->next_key);
   }
   for (uint64_t count = 0; delta.Valid() && count < kEntriesPerBatch; delta.Next(), ++count) {
+    if (locks == Locks::kRows && steady_clock::now() - begin > kLongestBatch && count > 0) break;
     delta_key_.assign(delta.key());
     CAIRN_RETURN_IF_ERROR(MergeEntry(index, locks, delta.value(), &others, walk));
     ++walk->met;
@@ -126,6 +130,14 @@ Result<bool> IndexMerge::LockRow(const TableIndex& index) {
   if (locked.code() == StatusCode::kLockTimeout) return false;
   CAIRN_RETURN_IF_ERROR(locked);
   return true;
+}
+
+// Whether the index may have the entry in key_, as far as filters and cached blocks tell. Where a
+// file would have to be read for each change, its row would be locked for as long, and changes
+// would come faster than they are merged.
+bool IndexMerge::MayBeThere(const TableIndex& index) {
+  return database_->rocksdb()->KeyMayExist(rocksdb::ReadOptions(), index.family().handle, key_,
+                                           /*value=*/nullptr);
 }
 
 // `value`: of the entry in delta_key_, when the batch began. `others` shows the index as it was
@@ -147,13 +159,10 @@ Status IndexMerge::MergeEntry(const Index& index, Locks locks, std::string_view 
     value = delta_value_.ToStringView();
   }
   CAIRN_ASSIGN_OR_RETURN(const DeltaEntry entry, DecodeDelta(value));
-  Status read = transaction_.Get(table_index.family(), key_, kView, &present_);
-  if (!read.ok() && read.code() != StatusCode::kNotFound) return read;
-  const bool stays = entry.exists && read.ok() && present_.ToStringView() == entry.value;
-  if (read.ok() && !stays) {
+  if (MayBeThere(table_index)) {
     CAIRN_RETURN_IF_ERROR(transaction_.SingleDelete(table_index.family(), key_));
   }
-  if (entry.exists && !stays) {
+  if (entry.exists) {
     CAIRN_RETURN_IF_ERROR(transaction_.Put(table_index.family(), key_, entry.value));
     CAIRN_RETURN_IF_ERROR(NoteSuspect(index, entry, others, walk));
   }

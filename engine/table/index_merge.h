@@ -19,7 +19,8 @@ namespace cairn {
 
 // Belongs to one statement. The indexes have what the scan has seen. Each of their entries is put
 // once and then removed by one SingleDelete, as those of any secondary index are
-// (docs/stock-format.md, 1.4): what is there is read first.
+// (docs/stock-format.md, 1.4). Where only a file would tell whether there is one to remove, a
+// SingleDelete goes there; one that meets nothing does no harm.
 class IndexMerge {
  public:
   // `table` has the indexes of `state` among its own. All outlive this; `suspects` hears of unique
@@ -53,6 +54,7 @@ class IndexMerge {
   Result<uint64_t> RunRound(Locks locks);
   Status MergeBatch(const Index& index, Locks locks, Walk* walk);
   Result<bool> LockRow(const TableIndex& index);
+  bool MayBeThere(const TableIndex& index);
   Status MergeEntry(const Index& index, Locks locks, std::string_view value,
                     OrderedIterator* others, Walk* walk);
   Status NoteSuspect(const Index& index, const DeltaEntry& entry, OrderedIterator* others,
@@ -68,7 +70,6 @@ class IndexMerge {
   std::string key_;  // Of the entry that is being merged, in the index.
   std::string primary_key_;
   rocksdb::PinnableSlice delta_value_;
-  rocksdb::PinnableSlice present_;
 };
 
 }  // namespace cairn

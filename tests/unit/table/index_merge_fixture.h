@@ -237,8 +237,8 @@ class IndexMergeTest : public TableFixture {
     return Ids(transaction, index);
   }
 
-  // Of the new indexes, as far as the log tells.
-  void ExpectOnePutForEachSingleDelete();
+  // Of each entry of the new indexes, as far as the log tells.
+  void ExpectSingleDeleteBetweenPuts();
 
   static constexpr uint32_t kByAC = 3;
   static constexpr uint32_t kByC = 4;

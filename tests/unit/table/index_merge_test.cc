@@ -91,7 +91,7 @@ TEST_F(ChangesIndexMergeTest, RowsThatChangeBetweenTheSteps) {
   ASSERT_TRUE(Publish().ok());
   EXPECT_THAT(Problems(), IsEmpty());
   EXPECT_EQ(IdsBy(kByC).size(), IdsBy(kById).size());
-  ExpectOnePutForEachSingleDelete();
+  ExpectSingleDeleteBetweenPuts();
   ASSERT_TRUE(database_->maintenance().FlushMemtables().ok());
   ASSERT_TRUE(database_->rocksdb()
                   ->CompactRange(rocksdb::CompactRangeOptions(), database_->default_family().handle,
@@ -442,7 +442,7 @@ TEST_F(IndexMergeTest, RandomChangesByManyWritersAreAllInTheIndexes) {
   ASSERT_TRUE(published.ok()) << published.ToString();
   EXPECT_THAT(Problems(), IsEmpty());
   EXPECT_GT(state_->figures()->Sum(&NewIndexFigures::delta_merged), 0u);
-  ExpectOnePutForEachSingleDelete();
+  ExpectSingleDeleteBetweenPuts();
   ASSERT_TRUE(database_->maintenance().FlushMemtables().ok());
   EXPECT_THAT(Problems(), IsEmpty());
 }
