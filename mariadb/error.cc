@@ -238,6 +238,12 @@ int RefuseQuarantined(const QuarantinedTable& table) {
   return kErrorCorruption;
 }
 
+int RefuseToCreate(const TABLE_SHARE& table, int error) {
+  my_printf_error(ER_CANT_CREATE_TABLE, "Can't create table %`s.%`s (errno: %d \"%s\")", MYF(0),
+                  table.db.str, table.table_name.str, error, HandlerErrorText(error));
+  return error;
+}
+
 int RefuseMissingTable() {
   my_error(ER_INTERNAL_ERROR, MYF(0),
            "Attempt to open a table that is not present in RocksDB-SE data dictionary");

@@ -9,6 +9,7 @@
 #include "engine/base/status.h"
 
 class THD;
+struct TABLE_SHARE;
 
 namespace cairn {
 
@@ -45,6 +46,10 @@ int ReportBulkLoadError(const Status& status);
 // Report that a table cannot be used and why. Return a handler error code.
 int RefuseQuarantined(const QuarantinedTable& table);
 int RefuseMissingTable();
+
+// Reports that a table cannot be created because of `error`, an EngineError, in the server's words
+// and with ours in place of its number alone. Returns `error`.
+int RefuseToCreate(const TABLE_SHARE& table, int error);
 
 // Takes the kept message of this thread, if it is about the handler error `error`; else empty. It
 // is gone either way.

@@ -52,9 +52,13 @@ bool DatabaseExists(const char* path) {
   return my_access(directory, F_OK) == 0;
 }
 
-int CheckTableOptions(const HA_CREATE_INFO& create_info) {
-  if (create_info.data_file_name != nullptr) return cairn::kErrorDataDirectory;
-  if (create_info.index_file_name != nullptr) return cairn::kErrorIndexDirectory;
+int CheckTableOptions(const TABLE& form, const HA_CREATE_INFO& create_info) {
+  if (create_info.data_file_name != nullptr) {
+    return cairn::RefuseToCreate(*form.s, cairn::kErrorDataDirectory);
+  }
+  if (create_info.index_file_name != nullptr) {
+    return cairn::RefuseToCreate(*form.s, cairn::kErrorIndexDirectory);
+  }
   return 0;
 }
 
@@ -70,7 +74,7 @@ int ha_rocksdb::create(const char* path, TABLE* form, HA_CREATE_INFO* create_inf
   const auto name = cairn::DictionaryName(path);
   if (!name.ok()) return cairn::HandlerError(name.status());
   if (const int error = RefuseForeignKeys(ha_thd())) return error;
-  if (const int error = CheckTableOptions(*create_info)) return error;
+  if (const int error = CheckTableOptions(*form, *create_info)) return error;
   cairn::TableOptions options{.features = cairn::TableFeatures(*form, create_info->sequence)};
   if (const int error = cairn::ReadTtlDuration(*form, *name, &options.ttl_seconds)) return error;
   // Types that the engine cannot store are found before anything is written.
