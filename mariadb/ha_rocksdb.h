@@ -108,7 +108,7 @@ class ha_rocksdb final : public handler {
   ~ha_rocksdb() override;
 
   // What the engine can do.
-  const char* index_type(uint) override { return "LSMTREE"; }
+  const char* index_type(uint) override;
   ulonglong table_flags() const override;
   handler* clone(const char* name, MEM_ROOT* mem_root) override;
   ulong index_flags(uint index, uint part, bool all_parts) const override;

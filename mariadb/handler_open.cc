@@ -8,6 +8,7 @@
 #include "engine/table/table_check.h"
 #include "mariadb/cairn_format.h"
 #include "mariadb/cairn_range_locks.h"
+#include "mariadb/cairn_variables.h"
 #include "mariadb/engine.h"
 #include "mariadb/error.h"
 #include "mariadb/ha_rocksdb.h"
@@ -82,6 +83,10 @@ bool ha_rocksdb::MayLockPartitions() const {
   const THD* const thd = ha_thd();
   return thd_sql_command(thd) != SQLCOM_SELECT || table->reginfo.lock_type > TL_READ ||
          thd_tx_isolation(thd) == ISO_SERIALIZABLE;
+}
+
+const char* ha_rocksdb::index_type(uint) {
+  return cairn::cairn_variables.index_type == 0 ? "BTREE" : "LSMTREE";
 }
 
 ulong ha_rocksdb::index_flags(uint index, uint part, bool all_parts) const {

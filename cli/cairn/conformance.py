@@ -20,9 +20,13 @@ STOCK_SUITES = ("rocksdb", "rocksdb_hotbackup", "rocksdb_rpl", "rocksdb_stress",
 SHOWN = 40
 # Tests in one run of the framework.
 BATCH = 30
-# What the packaged tests expect is what the stock plug-in can read, its limits on keys included. It
-# does not know the variable.
-FORMAT = "--mysqld=--loose-cairn-format=stock"
+# What the packaged tests expect: what the stock plug-in can read, its limits on keys included, what
+# it calls an index, and how long it waits for a row. It does not know our variables.
+STOCK_OPTIONS = (
+    "--mysqld=--loose-cairn-format=stock",
+    "--mysqld=--loose-cairn-index-type=lsmtree",
+    "--mysqld=--loose-rocksdb-lock-wait-timeout=1",
+)
 # Some tests start a server by themselves, which root may only do in so many words.
 AS_ROOT = ("--mysqld=--user=root",) if os.geteuid() == 0 else ()
 
@@ -118,7 +122,7 @@ def _run_tests(
             server,
             library,
             name,
-            [f"--repeat={repeat}", FORMAT, *AS_ROOT, *batch],
+            [f"--repeat={repeat}", *STOCK_OPTIONS, *AS_ROOT, *batch],
             **({} if parallel is None else {"parallel": parallel}),
             on_outcome=on_outcome,
         )
