@@ -62,6 +62,8 @@ class ScratchServer:
 
     # How long it may take to shut down.
     stop_s: float = STOP_S
+    # How long sessions wait for a row; a wait that only this ends is to end soon.
+    lock_wait_s: int = 1
 
     def __init__(
         self,
@@ -140,6 +142,7 @@ class ScratchServer:
             "--innodb-buffer-pool-size=32M",
             "--innodb-log-file-size=8M",
             "--performance-schema=OFF",
+            *([f"--loose-rocksdb-lock-wait-timeout={self.lock_wait_s}"] if loads_plugin else []),
             *self.options,
             *extra,
         ]

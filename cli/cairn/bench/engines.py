@@ -130,6 +130,8 @@ class BenchServer(ScratchServer):
 
     # A full cache of changed pages may go to a slow disk.
     stop_s = 900.0
+    # That of all engines.
+    lock_wait_s = 50
 
     def __init__(
         self,
