@@ -9,7 +9,7 @@
 namespace cairn {
 namespace {
 
-constexpr char kTag = 0x01;  // Persisted.
+constexpr char kChecksumTag = 0x01;  // Persisted.
 
 uint32_t Crc32(std::string_view bytes) {
   return static_cast<uint32_t>(
@@ -20,13 +20,13 @@ uint32_t Crc32(std::string_view bytes) {
 
 void AppendChecksumChunk(std::string_view key, std::string* value) {
   const uint32_t value_crc = Crc32(*value);
-  value->push_back(kTag);
+  value->push_back(kChecksumTag);
   AppendBigEndian(Crc32(key), value);
   AppendBigEndian(value_crc, value);
 }
 
 bool IsChecksumChunk(std::string_view leftover) {
-  return leftover.size() == kChecksumChunkBytes && leftover[0] == kTag;
+  return leftover.size() == kChecksumChunkBytes && leftover[0] == kChecksumTag;
 }
 
 ChecksumFinding CompareChecksums(std::string_view chunk, std::string_view key,

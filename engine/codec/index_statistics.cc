@@ -8,7 +8,7 @@ namespace cairn {
 namespace {
 
 constexpr uint16_t kVersionWithoutOperations = 1;  // Persisted.
-constexpr uint16_t kVersion = 2;                   // Persisted.
+constexpr uint16_t kCurrentVersion = 2;            // Persisted.
 
 // Counters wrap rather than overflow: what was read from disk may hold any bits.
 int64_t WrappingAdd(int64_t a, int64_t b) {
@@ -53,7 +53,7 @@ bool ReadEntry(ByteReader* from, uint16_t version, IndexStatistics* entry) {
       !from->ReadBigEndian(&distinct_count)) {
     return false;
   }
-  if (version >= kVersion &&
+  if (version >= kCurrentVersion &&
       (!ReadSigned(from, &entry->delete_count) || !ReadSigned(from, &entry->single_delete_count) ||
        !ReadSigned(from, &entry->merge_count) || !ReadSigned(from, &entry->other_count))) {
     return false;
@@ -76,7 +76,7 @@ void IndexStatistics::Subtract(const IndexStatistics& other) {
 
 std::string EncodeIndexStatistics(const std::vector<IndexStatistics>& statistics) {
   std::string bytes;
-  AppendBigEndian(kVersion, &bytes);
+  AppendBigEndian(kCurrentVersion, &bytes);
   for (const IndexStatistics& entry : statistics) {
     AppendBigEndian(entry.id.column_family, &bytes);
     AppendBigEndian(entry.id.index_number, &bytes);
@@ -99,7 +99,7 @@ Result<std::vector<IndexStatistics>> DecodeIndexStatistics(std::string_view byte
   if (!reader.ReadBigEndian(&version)) {
     return Status(StatusCode::kCorruption, "index statistics have no version: " + ToHex(bytes));
   }
-  if (version != kVersionWithoutOperations && version != kVersion) {
+  if (version != kVersionWithoutOperations && version != kCurrentVersion) {
     return Status(StatusCode::kNotSupported,
                   "index statistics of version " + std::to_string(version) + "; known are 1 and 2");
   }

@@ -4,13 +4,12 @@
 #include "engine/codec/format_version.h"
 #include "engine/codec/index_codec.h"
 #include "engine/codec/key_part.h"
+#include "engine/codec/layout_check.h"
 #include "engine/codec/restorable.h"
 #include "engine/codec/unpack_info.h"
 
 namespace cairn {
 namespace {
-
-bool IsIntegerWidth(uint32_t bytes) { return (bytes >= 1 && bytes <= 4) || bytes == 8; }
 
 // Sets the encoding of a type whose image and key have one size.
 Status CompileFixed(const ColumnLayout& column, KeyPart* part) {

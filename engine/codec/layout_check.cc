@@ -7,7 +7,9 @@
 namespace cairn {
 namespace {
 
-Status Invalid(std::string text) { return Status(StatusCode::kInvalidArgument, std::move(text)); }
+Status Impossible(std::string text) {
+  return Status(StatusCode::kInvalidArgument, std::move(text));
+}
 
 bool HasPossibleSizes(const ColumnLayout& column) {
   switch (column.type) {
@@ -29,13 +31,13 @@ bool HasPossibleSizes(const ColumnLayout& column) {
 Status CheckColumn(const TableLayout& table, const ColumnLayout& column) {
   if (column.offset > table.record_bytes ||
       column.image_bytes > table.record_bytes - column.offset) {
-    return Invalid("column `" + column.name + "` lies outside the record");
+    return Impossible("column `" + column.name + "` lies outside the record");
   }
   if (column.nullable() && column.null_offset >= table.record_bytes) {
-    return Invalid("the NULL bit of column `" + column.name + "` lies outside the record");
+    return Impossible("the NULL bit of column `" + column.name + "` lies outside the record");
   }
   if (!HasPossibleSizes(column)) {
-    return Invalid("column `" + column.name + "` has impossible sizes for its type");
+    return Impossible("column `" + column.name + "` has impossible sizes for its type");
   }
   return Status();
 }
@@ -54,35 +56,36 @@ Status CheckIndexLayout(const TableLayout& table, const IndexLayout& primary,
   if (!IsKnownFormatVersion(index.format_version)) {
     return Status(StatusCode::kNotSupported, UnknownFormatVersion(index.format_version));
   }
-  if (primary.kind == IndexKind::kSecondary) return Invalid("its primary key is a secondary index");
+  if (primary.kind == IndexKind::kSecondary)
+    return Impossible("its primary key is a secondary index");
   if (primary.format_version == kCairnFormatVersion &&
       index.format_version != kCairnFormatVersion) {
-    return Invalid("its primary key has the Cairn format and it has not");
+    return Impossible("its primary key has the Cairn format and it has not");
   }
   if (index.trims_chars &&
       (index.format_version != kCairnFormatVersion || index.kind == IndexKind::kSecondary)) {
-    return Invalid("only rows of the Cairn format have CHAR columns without trailing spaces");
+    return Impossible("only rows of the Cairn format have CHAR columns without trailing spaces");
   }
   if (index.history != nullptr && index.kind == IndexKind::kSecondary) {
-    return Invalid("only rows have a history of their layouts");
+    return Impossible("only rows have a history of their layouts");
   }
   if (index.kind != IndexKind::kSecondary && index.index_number != primary.index_number) {
-    return Invalid("a primary key must be described as its own primary key");
+    return Impossible("a primary key must be described as its own primary key");
   }
   if ((index.kind == IndexKind::kHiddenPrimary) != index.parts.empty()) {
-    return Invalid("a hidden primary key has no key parts, every other index has some");
+    return Impossible("a hidden primary key has no key parts, every other index has some");
   }
   if ((primary.kind == IndexKind::kHiddenPrimary) != primary.parts.empty()) {
-    return Invalid("its primary key has no key parts");
+    return Impossible("its primary key has no key parts");
   }
   for (const KeyPartLayout& part : primary.parts) {
     if (part.column < table.columns.size() && table.columns[part.column].nullable()) {
-      return Invalid("column `" + table.columns[part.column].name +
-                     "` of the primary key may be NULL");
+      return Impossible("column `" + table.columns[part.column].name +
+                        "` of the primary key may be NULL");
     }
     if (part.column < table.columns.size() && table.columns[part.column].is_virtual) {
-      return Invalid("column `" + table.columns[part.column].name +
-                     "` of the primary key is not stored");
+      return Impossible("column `" + table.columns[part.column].name +
+                        "` of the primary key is not stored");
     }
   }
   return Status();

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/codec/image_length.h"
+#include "engine/codec/layout_check.h"
 
 namespace cairn {
 namespace {
@@ -16,8 +17,6 @@ constexpr char kNoKeyColumn[] = "Cannot add, drop or change a column of the prim
 
 Status Invalid(std::string text) { return Status(StatusCode::kInvalidArgument, std::move(text)); }
 Status Unsupported(std::string text) { return Status(StatusCode::kNotSupported, std::move(text)); }
-
-bool IsIntegerWidth(uint32_t bytes) { return (bytes >= 1 && bytes <= 4) || bytes == 8; }
 
 bool HasPossibleCharSizes(const ColumnShape& shape) {
   if (shape.max_bytes != shape.image_bytes) return false;

@@ -10,7 +10,7 @@ namespace cairn {
 namespace {
 
 // Everything here is persisted.
-constexpr uint16_t kRecordVersion = 1;
+constexpr uint16_t kHistoryVersion = 1;
 constexpr size_t kVersionBytes = sizeof(uint16_t);
 constexpr size_t kChecksumBytes = sizeof(uint32_t);
 constexpr uint8_t kNullable = 1;
@@ -19,7 +19,7 @@ constexpr uint8_t kInKey = 4;
 constexpr uint8_t kKnownFlags = 7;
 constexpr auto kLastType = ColumnType::kBlob;
 
-Status Corrupt(std::string_view what, std::string_view value) {
+Status CorruptHistory(std::string_view what, std::string_view value) {
   std::string text = "a history of row layouts ";
   text.append(what).append(": ").append(ToHex(value));
   return Status(StatusCode::kCorruption, std::move(text));
@@ -96,12 +96,12 @@ const char* Interpret(const RawColumn& raw, size_t position, PhysicalColumn* col
 
 Status ReadColumns(std::string_view value, ByteReader* from, std::vector<PhysicalColumn>* columns) {
   uint16_t count;
-  if (!from->ReadBigEndian(&count)) return Corrupt("has a wrong length", value);
+  if (!from->ReadBigEndian(&count)) return CorruptHistory("has a wrong length", value);
   for (size_t i = 0; i < count; ++i) {
     RawColumn raw;
     PhysicalColumn column;
-    if (!ReadRaw(from, &raw, &column)) return Corrupt("has a wrong length", value);
-    if (const char* const wrong = Interpret(raw, i, &column)) return Corrupt(wrong, value);
+    if (!ReadRaw(from, &raw, &column)) return CorruptHistory("has a wrong length", value);
+    if (const char* const wrong = Interpret(raw, i, &column)) return CorruptHistory(wrong, value);
     columns->push_back(std::move(column));
   }
   return Status();
@@ -109,20 +109,20 @@ Status ReadColumns(std::string_view value, ByteReader* from, std::vector<Physica
 
 Status ReadLogical(std::string_view value, ByteReader* from, std::vector<uint32_t>* logical) {
   uint16_t count;
-  if (!from->ReadBigEndian(&count)) return Corrupt("has a wrong length", value);
+  if (!from->ReadBigEndian(&count)) return CorruptHistory("has a wrong length", value);
   for (size_t i = 0; i < count; ++i) {
     uint32_t number;
-    if (!from->ReadBigEndian(&number)) return Corrupt("has a wrong length", value);
+    if (!from->ReadBigEndian(&number)) return CorruptHistory("has a wrong length", value);
     logical->push_back(number);
   }
-  return from->remaining() == 0 ? Status() : Corrupt("has a wrong length", value);
+  return from->remaining() == 0 ? Status() : CorruptHistory("has a wrong length", value);
 }
 
 }  // namespace
 
 std::string EncodeLayoutHistory(const LayoutHistory& history) {
   std::string value;
-  AppendBigEndian(kRecordVersion, &value);
+  AppendBigEndian(kHistoryVersion, &value);
   AppendBigEndian(history.version(), &value);
   AppendBigEndian(static_cast<uint16_t>(history.columns().size()), &value);
   for (size_t i = 0; i < history.columns().size(); ++i) {
@@ -135,20 +135,21 @@ std::string EncodeLayoutHistory(const LayoutHistory& history) {
 }
 
 Result<LayoutHistory> DecodeLayoutHistory(std::string_view value) {
-  if (value.size() < kVersionBytes) return Corrupt("has no version", value);
+  if (value.size() < kVersionBytes) return CorruptHistory("has no version", value);
   const auto record_version = LoadBigEndian<uint16_t>(value.data());
-  if (record_version != kRecordVersion) {
+  if (record_version != kHistoryVersion) {
     return Status(StatusCode::kNotSupported, "a history of row layouts of version " +
                                                  std::to_string(record_version) + "; known: 1");
   }
-  if (value.size() < kVersionBytes + kChecksumBytes) return Corrupt("has a wrong length", value);
+  if (value.size() < kVersionBytes + kChecksumBytes)
+    return CorruptHistory("has a wrong length", value);
   const std::string_view body = value.substr(0, value.size() - kChecksumBytes);
   if (LoadBigEndian<uint32_t>(value.data() + body.size()) != Crc32c(body)) {
-    return Corrupt("does not have its checksum", value);
+    return CorruptHistory("does not have its checksum", value);
   }
   ByteReader reader(body.substr(kVersionBytes));
   uint16_t version;
-  if (!reader.ReadBigEndian(&version)) return Corrupt("has a wrong length", value);
+  if (!reader.ReadBigEndian(&version)) return CorruptHistory("has a wrong length", value);
   std::vector<PhysicalColumn> columns;
   std::vector<uint32_t> logical;
   CAIRN_RETURN_IF_ERROR(ReadColumns(value, &reader, &columns));
@@ -156,7 +157,7 @@ Result<LayoutHistory> DecodeLayoutHistory(std::string_view value) {
   Result<LayoutHistory> history =
       LayoutHistory::Make(version, std::move(columns), std::move(logical));
   if (history.ok()) return history;
-  return Corrupt("makes no sense: " + std::string(history.status().message()), value);
+  return CorruptHistory("makes no sense: " + std::string(history.status().message()), value);
 }
 
 }  // namespace cairn

@@ -5,11 +5,11 @@
 namespace cairn {
 namespace {
 
-constexpr char kTag = 0x02;                  // Persisted.
+constexpr char kUnpackInfoTag = 0x02;        // Persisted.
 constexpr uint32_t kNeitherMoreNorLess = 8;  // Persisted: the counter of an exact fit.
 
 void AppendBlock(uint16_t length_field, std::string_view data, std::string* value) {
-  value->push_back(kTag);
+  value->push_back(kUnpackInfoTag);
   AppendBigEndian(length_field, value);
   value->append(data);
 }
@@ -28,7 +28,7 @@ void AppendSecondaryUnpackInfo(std::string_view data, std::string* value) {
 Damage ReadPrimaryUnpackInfo(ByteReader* value, std::string_view* data) {
   const std::string_view bytes = value->rest();
   if (bytes.size() < kUnpackInfoHeaderBytes) return Damage::kShortUnpackInfo;
-  if (bytes[0] != kTag) return Damage::kBadUnpackInfoTag;
+  if (bytes[0] != kUnpackInfoTag) return Damage::kBadUnpackInfoTag;
   const size_t block_bytes = LoadBigEndian<uint16_t>(bytes.data() + 1);
   if (block_bytes < kUnpackInfoHeaderBytes || !value->Skip(block_bytes)) {
     return Damage::kShortUnpackInfo;
@@ -38,7 +38,7 @@ Damage ReadPrimaryUnpackInfo(ByteReader* value, std::string_view* data) {
 }
 
 Damage ReadSecondaryUnpackInfoHeader(ByteReader* value, bool* present) {
-  *present = value->remaining() != 0 && value->rest()[0] == kTag;
+  *present = value->remaining() != 0 && value->rest()[0] == kUnpackInfoTag;
   if (*present && !value->Skip(kUnpackInfoHeaderBytes)) return Damage::kShortUnpackInfo;
   return Damage::kNone;
 }

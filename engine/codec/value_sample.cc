@@ -10,7 +10,7 @@
 namespace cairn {
 namespace {
 
-constexpr uint16_t kVersion = 1;  // Persisted.
+constexpr uint16_t kSampleVersion = 1;  // Persisted.
 
 uint64_t Mix(uint64_t hash, uint64_t bytes) {
   hash = (hash ^ bytes) * 0x9E3779B97F4A7C15U;
@@ -117,7 +117,7 @@ int64_t SharedValues::Estimate() const {
 
 std::string EncodeValueSamples(const IndexSamples& samples) {
   std::string bytes;
-  AppendBigEndian(kVersion, &bytes);
+  AppendBigEndian(kSampleVersion, &bytes);
   for (const auto& [index_number, prefixes] : samples) {
     if (prefixes.empty()) continue;
     AppendBigEndian(index_number, &bytes);
@@ -136,7 +136,7 @@ Result<IndexSamples> DecodeValueSamples(std::string_view bytes) {
   if (!reader.ReadBigEndian(&version)) {
     return Status(StatusCode::kCorruption, "value samples have no version: " + ToHex(bytes));
   }
-  if (version != kVersion) {
+  if (version != kSampleVersion) {
     return Status(StatusCode::kNotSupported,
                   "value samples of version " + std::to_string(version) + "; known is 1");
   }

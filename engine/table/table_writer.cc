@@ -7,15 +7,6 @@
 #include "engine/table/sorted_indexes.h"
 
 namespace cairn {
-namespace {
-
-bool HasVirtualPart(const TableLayout& table, const IndexLayout& index) {
-  return std::any_of(index.parts.begin(), index.parts.end(), [&table](const KeyPartLayout& part) {
-    return table.columns[part.column].is_virtual;
-  });
-}
-
-}  // namespace
 
 uint64_t TableWriter::StampOfColumn(const uint8_t* record) const {
   const TableLayout& layout = table_->layout();
@@ -110,10 +101,7 @@ Status TableWriter::RemoveExpiredRow(Transaction* transaction, std::string_view 
       primary.codec->Decode(*whole_row_plan_, key, expired_value_, expired_record_.data()));
   for (const TableIndex& index : table_->indexes()) {
     // The stored row does not tell the value of a virtual column.
-    if (index.layout().kind != IndexKind::kSecondary ||
-        HasVirtualPart(table_->layout(), index.layout())) {
-      continue;
-    }
+    if (index.layout().kind != IndexKind::kSecondary || index.has_virtual_part) continue;
     index.codec->EncodeKey(expired_record_.data(), 0, &old_entry_.key, &old_entry_.unpack_info);
     CAIRN_RETURN_IF_ERROR(transaction->SingleDelete(index.family(), old_entry_.key));
   }

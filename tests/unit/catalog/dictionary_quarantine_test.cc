@@ -10,10 +10,10 @@
 namespace cairn {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 // Two tables: db.good has the indexes 256 and 257, db.bad 258 and 259.
-class QuarantineTest : public testing::Test {
+class QuarantineTest : public ::testing::Test {
  protected:
   QuarantineTest() {
     EXPECT_TRUE(Load().ok());
@@ -236,7 +236,7 @@ TEST_F(QuarantineTest, UnreadableKeysAndMarksAreKept) {
   EXPECT_EQ(dictionary_->Tables().size(), 2u);
   EXPECT_TRUE(dictionary_->PendingDrops().empty());
   for (const std::string& key : keys) EXPECT_TRUE(Exists(key)) << ToHex(key);
-  EXPECT_THAT(disk_.log().messages(), testing::Contains(HasSubstr(ToHex(keys[1]))));
+  EXPECT_THAT(disk_.log().messages(), ::testing::Contains(HasSubstr(ToHex(keys[1]))));
 }
 
 TEST_F(QuarantineTest, LostLargestNumberIsFoundInRecordsAndData) {

@@ -12,7 +12,7 @@ namespace {
 
 const std::vector<NewIndex> kPrimaryAndSecondary = {{IndexKind::kPrimary}, {IndexKind::kSecondary}};
 
-class DictionaryTest : public testing::Test {
+class DictionaryTest : public ::testing::Test {
  protected:
   DictionaryTest() { Reopen(); }
 
@@ -54,15 +54,15 @@ class DictionaryTest : public testing::Test {
 
 TEST_F(DictionaryTest, FirstStartWritesTheTwoFamilies) {  // Vector D1.
   EXPECT_THAT(Records(),
-              testing::ElementsAre("0000000300000000 => 000100000000",
-                                   "0000000300000001 => 000100000000", "00000043 => 00010002"));
+              ::testing::ElementsAre("0000000300000000 => 000100000000",
+                                     "0000000300000001 => 000100000000", "00000043 => 00010002"));
 }
 
 TEST_F(DictionaryTest,
        CreatedTableHasTheRecordsOfTheFormat) {  // As vector D2, from number 0x100 on.
   ASSERT_TRUE(dictionary_->CreateTable("fmt.s1", kPrimaryAndSecondary, std::nullopt).ok());
   EXPECT_THAT(Records(),
-              testing::ElementsAre(
+              ::testing::ElementsAre(
                   "00000001666d742e7331 => 000100000000000001000000000000000101",
                   "000000020000000000000100 => 000601000d000000000000000000000000",
                   "000000020000000000000101 => 000602000d000000000000000000000000",
@@ -105,7 +105,8 @@ TEST_F(DictionaryTest, DroppedIndexesStayPendingOverReopeningUntilForgotten) {
   EXPECT_EQ(dictionary_->Find("db.t"), nullptr);
   Reopen();
   EXPECT_EQ(dictionary_->Find("db.t"), nullptr);
-  ASSERT_THAT(dictionary_->PendingDrops(), testing::ElementsAre(IndexId{0, 256}, IndexId{0, 257}));
+  ASSERT_THAT(dictionary_->PendingDrops(),
+              ::testing::ElementsAre(IndexId{0, 256}, IndexId{0, 257}));
   for (const IndexId id : dictionary_->PendingDrops()) {
     ASSERT_TRUE(dictionary_->ForgetDroppedIndex(id).ok());
   }
@@ -135,8 +136,9 @@ TEST_F(DictionaryTest, RenameMovesTheVersionRecord) {
   const size_t records = Records().size();
   ASSERT_TRUE(dictionary_->RenameTable("db.a", "other.b").ok());
   EXPECT_EQ(Records().size(), records);
-  EXPECT_THAT(Records(), testing::Contains(testing::HasSubstr(ToHex("./other/b"))));
-  EXPECT_THAT(Records(), testing::Not(testing::Contains(testing::HasSubstr(ToHex("./db/a")))));
+  EXPECT_THAT(Records(), ::testing::Contains(::testing::HasSubstr(ToHex("./other/b"))));
+  EXPECT_THAT(Records(),
+              ::testing::Not(::testing::Contains(::testing::HasSubstr(ToHex("./db/a")))));
 }
 
 class PartitionsTest : public DictionaryTest {
@@ -151,9 +153,9 @@ class PartitionsTest : public DictionaryTest {
 };
 
 TEST_F(PartitionsTest, EntriesOfATableAreItsOwnOrThoseOfItsPartitions) {
-  EXPECT_THAT(dictionary_->EntriesOf("db.t"), testing::ElementsAre("db.t#P#p0", "db.t#P#p1"));
-  EXPECT_THAT(dictionary_->EntriesOf("db.t2"), testing::ElementsAre("db.t2", "db.t2#P#p0"));
-  EXPECT_THAT(dictionary_->EntriesOf("db.nothing"), testing::IsEmpty());
+  EXPECT_THAT(dictionary_->EntriesOf("db.t"), ::testing::ElementsAre("db.t#P#p0", "db.t#P#p1"));
+  EXPECT_THAT(dictionary_->EntriesOf("db.t2"), ::testing::ElementsAre("db.t2", "db.t2#P#p0"));
+  EXPECT_THAT(dictionary_->EntriesOf("db.nothing"), ::testing::IsEmpty());
 }
 
 TEST_F(PartitionsTest, AllPartitionsAreRenamedAtOnceOrNone) {
@@ -163,18 +165,18 @@ TEST_F(PartitionsTest, AllPartitionsAreRenamedAtOnceOrNone) {
   EXPECT_EQ(dictionary_->EntriesOf("db.t").size(), 2u);
   ASSERT_TRUE(dictionary_->RenamePartitions("db.t", "db.v").ok());
   Reopen();
-  EXPECT_THAT(dictionary_->EntriesOf("db.t"), testing::IsEmpty());
-  EXPECT_THAT(dictionary_->EntriesOf("db.v"), testing::ElementsAre("db.v#P#p0", "db.v#P#p1"));
+  EXPECT_THAT(dictionary_->EntriesOf("db.t"), ::testing::IsEmpty());
+  EXPECT_THAT(dictionary_->EntriesOf("db.v"), ::testing::ElementsAre("db.v#P#p0", "db.v#P#p1"));
 }
 
 TEST_F(PartitionsTest, TheVersionRecordStaysAsLongAsOnePartition) {
-  const auto has_version = testing::Contains(testing::HasSubstr(VersionKey("./db/t")));
+  const auto has_version = ::testing::Contains(::testing::HasSubstr(VersionKey("./db/t")));
   ASSERT_TRUE(dictionary_->DropTable("db.t2").ok());
   ASSERT_TRUE(dictionary_->DropTable("db.t2#P#p0").ok());
   ASSERT_TRUE(dictionary_->DropTable("db.t#P#p0").ok());
   EXPECT_THAT(Records(), has_version);
   ASSERT_TRUE(dictionary_->DropTable("db.t#P#p1").ok());
-  EXPECT_THAT(Records(), testing::Not(has_version));
+  EXPECT_THAT(Records(), ::testing::Not(has_version));
 }
 
 TEST_F(PartitionsTest, SeveralTablesAreDroppedOrEmptiedTogetherOrNotAtAll) {
@@ -184,7 +186,7 @@ TEST_F(PartitionsTest, SeveralTablesAreDroppedOrEmptiedTogetherOrNotAtAll) {
   ASSERT_TRUE(dictionary_->TruncateTables({"db.t#P#p0", "db.t#P#p1"}).ok());
   EXPECT_EQ(dictionary_->PendingDrops().size(), 4u);
   ASSERT_TRUE(dictionary_->DropTables({"db.t#P#p0", "db.t#P#p1"}).ok());
-  EXPECT_THAT(dictionary_->EntriesOf("db.t"), testing::IsEmpty());
+  EXPECT_THAT(dictionary_->EntriesOf("db.t"), ::testing::IsEmpty());
   EXPECT_EQ(dictionary_->PendingDrops().size(), 8u);
 }
 
@@ -220,15 +222,15 @@ TEST_F(DictionaryTest, AHistoryOfRowLayoutsGoesWithThePrimaryKey) {
   EXPECT_EQ(dictionary_->Find("db.u")->indexes[0].history, nullptr);
   EXPECT_EQ(dictionary_->Find("db.u")->indexes[0].info, IndexInfo());
   const std::string prefix = ToHex(key) + " => ";
-  const auto has_history = testing::Contains(testing::StartsWith(prefix));
+  const auto has_history = ::testing::Contains(::testing::StartsWith(prefix));
   EXPECT_THAT(Records(), has_history) << "its rows are still there";
-  EXPECT_THAT(Records(), testing::Contains("000000020000000000000100 => "
-                                           "000601000d000000000000000000000000"))
+  EXPECT_THAT(Records(), ::testing::Contains("000000020000000000000100 => "
+                                             "000601000d000000000000000000000000"))
       << "which the stock plug-in can remove";
   for (const IndexId id : dictionary_->PendingDrops()) {
     ASSERT_TRUE(dictionary_->ForgetDroppedIndex(id).ok());
   }
-  EXPECT_THAT(Records(), testing::Not(has_history));
+  EXPECT_THAT(Records(), ::testing::Not(has_history));
   Reopen();
   EXPECT_NE(dictionary_->Find("db.u"), nullptr);
 }
@@ -254,8 +256,8 @@ TEST_F(DictionaryTest, FamilyFlagsAreWrittenWithItsFirstIndex) {  // Vector D4.
                         {{IndexKind::kPrimary, "rev:cf1"}, {IndexKind::kSecondary, "cf2", true}},
                         std::nullopt)
           .ok());
-  EXPECT_THAT(Records(), testing::IsSupersetOf({"0000000300000002 => 000100000001",
-                                                "0000000300000003 => 000100000004"}));
+  EXPECT_THAT(Records(), ::testing::IsSupersetOf({"0000000300000002 => 000100000001",
+                                                  "0000000300000003 => 000100000004"}));
 }
 
 TEST_F(DictionaryTest, UnfinishedIndexBuildIsRemovedBehind) {
@@ -267,7 +269,7 @@ TEST_F(DictionaryTest, UnfinishedIndexBuildIsRemovedBehind) {
   ASSERT_TRUE(LoadAfterWriting(IndexKey(DictionaryRecordType::kIndexCreateOngoing, IndexId{0, 257}),
                                EncodeOngoingMark())
                   .ok());
-  EXPECT_THAT(dictionary_->PendingDrops(), testing::ElementsAre(IndexId{0, 257}));
+  EXPECT_THAT(dictionary_->PendingDrops(), ::testing::ElementsAre(IndexId{0, 257}));
 }
 
 TEST_F(DictionaryTest, TemporaryTableIsInMemoryAloneAndACrashRemovesItsEntries) {
@@ -280,7 +282,8 @@ TEST_F(DictionaryTest, TemporaryTableIsInMemoryAloneAndACrashRemovesItsEntries) 
   EXPECT_EQ(dictionary_->DropTable("tmp.#sql-temptable-1").code(), StatusCode::kNotFound);
   Reopen();
   EXPECT_EQ(dictionary_->Find("tmp.#sql-temptable-1"), nullptr);
-  EXPECT_THAT(dictionary_->PendingDrops(), testing::ElementsAre(IndexId{0, 256}, IndexId{0, 257}));
+  EXPECT_THAT(dictionary_->PendingDrops(),
+              ::testing::ElementsAre(IndexId{0, 256}, IndexId{0, 257}));
 }
 
 TEST_F(DictionaryTest, TemporaryTableGoesInTwoSteps) {
@@ -288,7 +291,8 @@ TEST_F(DictionaryTest, TemporaryTableGoesInTwoSteps) {
                                                 TableLifetime::kTemporary);
   ASSERT_TRUE(created.ok());
   ASSERT_TRUE(dictionary_->TruncateTable("tmp.#sql-temptable-1").ok());
-  EXPECT_THAT(dictionary_->PendingDrops(), testing::ElementsAre(IndexId{0, 256}, IndexId{0, 257}));
+  EXPECT_THAT(dictionary_->PendingDrops(),
+              ::testing::ElementsAre(IndexId{0, 256}, IndexId{0, 257}));
   const auto forgotten = dictionary_->ForgetTemporaryTable("tmp.#sql-temptable-1");
   ASSERT_NE(forgotten, nullptr);
   EXPECT_EQ(dictionary_->Find("tmp.#sql-temptable-1"), nullptr);
@@ -333,7 +337,7 @@ TEST_F(ChangeTablesTest, LeavesTheIndexesThatAreNamedAsTheyAre) {
       EXPECT_EQ(after->indexes[index].info, before->indexes[index + 1].info);
     }
     EXPECT_EQ(*dictionary_->LoadAutoIncrement(*after), 7u);
-    EXPECT_THAT(dictionary_->PendingDrops(), testing::ElementsAre(before->indexes[0].id));
+    EXPECT_THAT(dictionary_->PendingDrops(), ::testing::ElementsAre(before->indexes[0].id));
     EXPECT_TRUE(database_->expiry().Get()->contains(before->indexes[2].id));
     Reopen();
   }
@@ -446,7 +450,7 @@ TEST_F(ChangeTablesTest, AddsWhatWasBegun) {
   ASSERT_TRUE(begun.ok());
   const IndexId id = begun->front().id;
   const std::string mark = ToHex(IndexKey(DictionaryRecordType::kIndexCreateOngoing, id));
-  EXPECT_THAT(Records(), testing::Contains(mark + " => 0001"));
+  EXPECT_THAT(Records(), ::testing::Contains(mark + " => 0001"));
   EXPECT_EQ(dictionary_->Find("db.t")->indexes.size(), 2u);
   const uint64_t version = Version("./db/t");
   begun->front().built_at = 5;
@@ -458,8 +462,8 @@ TEST_F(ChangeTablesTest, AddsWhatWasBegun) {
     ASSERT_EQ(after->indexes.size(), 2u);
     EXPECT_EQ(after->indexes[0].id, id);
     EXPECT_EQ(after->indexes[0].info, begun->front().info);
-    EXPECT_THAT(dictionary_->PendingDrops(), testing::ElementsAre(before->indexes[1].id));
-    EXPECT_THAT(Records(), testing::Not(testing::Contains(testing::StartsWith(mark))));
+    EXPECT_THAT(dictionary_->PendingDrops(), ::testing::ElementsAre(before->indexes[1].id));
+    EXPECT_THAT(Records(), ::testing::Not(::testing::Contains(::testing::StartsWith(mark))));
     EXPECT_TRUE(database_->expiry().Get()->contains(id));
     Reopen();
   }
@@ -476,11 +480,11 @@ TEST_F(ChangeTablesTest, WhatWasBegunAndNotAddedIsDropped) {
     if (crash) {
       Reopen();
       EXPECT_THAT(disk_.log().messages(),
-                  testing::Contains(testing::HasSubstr("Removing incomplete create index")));
+                  ::testing::Contains(::testing::HasSubstr("Removing incomplete create index")));
     } else {
       dictionary_->AbandonIndexes(*begun);
     }
-    EXPECT_THAT(dictionary_->PendingDrops(), testing::ElementsAre(id));
+    EXPECT_THAT(dictionary_->PendingDrops(), ::testing::ElementsAre(id));
     database_->dropped_indexes().Remove(id);
   }
   const std::vector<std::string> records = Records();
@@ -499,7 +503,7 @@ TEST_F(ChangeTablesTest, AddsToAllPartitionsOrNone) {
   EXPECT_EQ(dictionary_->ChangeTables(changes).code(), StatusCode::kNotFound);
   Reopen();
   EXPECT_EQ(dictionary_->Find("db.t#P#p0")->indexes.size(), 2u);
-  EXPECT_THAT(dictionary_->PendingDrops(), testing::ElementsAre(begun->front().id));
+  EXPECT_THAT(dictionary_->PendingDrops(), ::testing::ElementsAre(begun->front().id));
 }
 
 TEST(TableVersionPath, LeavesThePartitionOut) {

@@ -9,7 +9,7 @@
 namespace cairn {
 namespace {
 
-class DirectoryFormatTest : public testing::Test {
+class DirectoryFormatTest : public ::testing::Test {
  protected:
   // As the stock plug-in leaves it: families have records, the format has none.
   void MakeStockDirectory() {
@@ -48,7 +48,7 @@ TEST_F(DirectoryFormatTest, DirectoryOfTheStockPluginStaysStocksAndUnmarked) {
   ASSERT_TRUE(dictionary.ok());
   EXPECT_EQ((*dictionary)->format(), DirectoryFormat::kStock);
   EXPECT_TRUE(disk_.env()->FileExists("/memory/CAIRN_FORMAT").IsNotFound());
-  EXPECT_THAT(Get(*database, DirectoryFormatKey()), testing::HasSubstr("NotFound"));
+  EXPECT_THAT(Get(*database, DirectoryFormatKey()), ::testing::HasSubstr("NotFound"));
 }
 
 TEST_F(DirectoryFormatTest, SetFormatSurvivesReopening) {

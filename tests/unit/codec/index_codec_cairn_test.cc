@@ -37,7 +37,7 @@ const std::vector<const Collation*>& AllCollations() {
   return collations;
 }
 
-int Sign(int number) { return (number > 0) - (number < 0); }
+int SignOf(int number) { return (number > 0) - (number < 0); }
 
 std::string LevelOf(const Collation& collation, std::string_view text, uint32_t level) {
   std::string weights(16384, '\0');
@@ -61,7 +61,7 @@ int Compare(const Collation& collation, std::string_view a, std::string_view b) 
       while (x.size() < y.size()) x += space;
       while (y.size() < x.size()) y += space;
     }
-    if (const int order = Sign(x.compare(y))) return order;
+    if (const int order = SignOf(x.compare(y))) return order;
   }
   return 0;
 }
@@ -135,7 +135,7 @@ TEST(CairnFormat, KeysOrderAsTheServerComparesInBothDirections) {
         EXPECT_EQ(null_key < key_of(a), !descending);
         for (const Cell& b : values) {
           const int expected = ExpectedOrder(order, *a.data, *b.data) * (descending ? -1 : 1);
-          EXPECT_EQ(Sign(key_of(a).compare(key_of(b))), expected)
+          EXPECT_EQ(SignOf(key_of(a).compare(key_of(b))), expected)
               << ToHex(*a.data) << " " << ToHex(*b.data);
         }
         if (::testing::Test::HasFailure()) return;

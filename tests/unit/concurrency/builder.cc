@@ -13,7 +13,7 @@ namespace {
 
 constexpr int64_t kTags = 10;
 constexpr int64_t kMostLoads = 4;
-constexpr uint64_t kSortBytes = 2 << 10;
+constexpr uint64_t kBuildSortBytes = 2 << 10;
 
 }  // namespace
 
@@ -115,7 +115,7 @@ void Builder::LoadRows() {
   BulkLoadSettings settings;
   settings.sort_rows = dice().OneIn(2);
   settings.sort.directory = bank().database().directory();
-  settings.sort.buffer_bytes = kSortBytes;
+  settings.sort.buffer_bytes = kBuildSortBytes;
   BulkLoad load(&bank().database(), &bank().dictionary(), passing.table, settings);
   TableWriter writer(&bank().database(), passing.table.get());
   for (int i = 0; i < PassingTable::kRowsAtOnce; ++i) {

@@ -10,7 +10,7 @@
 namespace cairn::testing {
 namespace {
 
-constexpr const char* kOwners[] = {"Ada", "Bob", "Cleo", "Dan", "Eve", "Fay"};
+constexpr const char* kNewOwners[] = {"Ada", "Bob", "Cleo", "Dan", "Eve", "Fay"};
 constexpr int64_t kMostStatements = 3;
 constexpr int64_t kMostMoved = 50;
 
@@ -92,7 +92,8 @@ Status Teller::OpenAccount(OpenAccounts* table) {
   poorer.balance /= 2;
   CAIRN_RETURN_IF_ERROR(table->Change(donor, poorer));
   return table->Insert({AnyId(), dice().Below(Bank::kNumbers),
-                        kOwners[dice().Below(std::size(kOwners))], donor.balance - poorer.balance});
+                        kNewOwners[dice().Below(std::size(kNewOwners))],
+                        donor.balance - poorer.balance});
 }
 
 Status Teller::CloseAccount(OpenAccounts* from, OpenAccounts* to) {
@@ -109,9 +110,10 @@ Status Teller::CloseAccount(OpenAccounts* from, OpenAccounts* to) {
 
 Status Teller::HandOver(OpenAccounts* table) {
   Account account;
-  CAIRN_RETURN_IF_ERROR(table->LockOneOf(kOwners[dice().Below(std::size(kOwners))], &account));
+  CAIRN_RETURN_IF_ERROR(
+      table->LockOneOf(kNewOwners[dice().Below(std::size(kNewOwners))], &account));
   Account changed = account;
-  changed.owner = kOwners[dice().Below(std::size(kOwners))];
+  changed.owner = kNewOwners[dice().Below(std::size(kNewOwners))];
   changed.number = dice().Below(Bank::kNumbers);
   return table->Change(account, changed);
 }

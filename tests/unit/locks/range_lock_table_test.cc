@@ -44,7 +44,7 @@ class Observer final : public WaitObserver {
   std::atomic<bool> waits_{false};
 };
 
-class RangeLocks : public testing::Test {
+class RangeLocks : public ::testing::Test {
  protected:
   StatusCode Try(RangeLockTable::Owner* owner, const KeySpan& span, LockMode mode) {
     return table_.Lock(owner, span, mode, kRefuse).code();

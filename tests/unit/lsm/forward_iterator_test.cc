@@ -23,9 +23,9 @@
 namespace cairn::lsm {
 namespace {
 
-constexpr int kKeys = 60;
+constexpr int kFewKeys = 60;
 
-std::string KeyOf(int number) { return {'\0', '\0', '\1', '\0', static_cast<char>(number)}; }
+std::string NumberKey(int number) { return {'\0', '\0', '\1', '\0', static_cast<char>(number)}; }
 
 // A family with versions of few keys in memtables and in files of several levels, and snapshots in
 // between.
@@ -54,7 +54,7 @@ class ForwardIteratorTest : public ::testing::TestWithParam<const char*> {
   }
 
   void ChangeSomething() {
-    const std::string key = KeyOf(Below(kKeys));
+    const std::string key = NumberKey(Below(kFewKeys));
     rocksdb::DB* const db = database_->rocksdb();
     rocksdb::Status done;
     switch (Below(24)) {
@@ -109,7 +109,7 @@ class ForwardIteratorTest : public ::testing::TestWithParam<const char*> {
     for (int step = 0; step < 40; ++step) {
       const int choice = Below(only_forward ? 8 : 11);
       if (!general->Valid() || choice == 0) {
-        const std::string target = KeyOf(Below(kKeys + 2) - 1);
+        const std::string target = NumberKey(Below(kFewKeys + 2) - 1);
         if (!only_forward && Below(4) == 0) {
           steps += " SeekForPrev " + rocksdb::Slice(target).ToString(true);
           forward->SeekForPrev(target);
@@ -128,7 +128,7 @@ class ForwardIteratorTest : public ::testing::TestWithParam<const char*> {
         forward->Next();
         general->Next();
       } else if (choice == 8) {
-        const std::string target = KeyOf(Below(kKeys));
+        const std::string target = NumberKey(Below(kFewKeys));
         steps += " SeekForPrev " + rocksdb::Slice(target).ToString(true);
         forward->SeekForPrev(target);
         general->SeekForPrev(target);
@@ -172,8 +172,8 @@ TEST_P(ForwardIteratorTest, ShowsWhatRocksDbsOwnShows) {
       options.snapshot =
           snapshots_[static_cast<size_t>(Below(static_cast<int>(snapshots_.size())))];
     }
-    std::string first = KeyOf(Below(kKeys));
-    std::string last = KeyOf(Below(kKeys));
+    std::string first = NumberKey(Below(kFewKeys));
+    std::string last = NumberKey(Below(kFewKeys));
     if ((first > last) != family_->reverse) std::swap(first, last);
     const rocksdb::Slice lower(first);
     const rocksdb::Slice upper(last);
@@ -188,18 +188,18 @@ TEST_P(ForwardIteratorTest, ShowsWhatRocksDbsOwnShows) {
 
 TEST_P(ForwardIteratorTest, GivesUpAfterAsManyDeletedEntries) {
   rocksdb::DB* const db = database_->rocksdb();
-  for (int i = 0; i < kKeys; ++i) {
-    ASSERT_TRUE(db->Put(rocksdb::WriteOptions(), family_->handle, KeyOf(i), "v").ok());
-    const bool at_end = i == 0 || i == kKeys - 1;
+  for (int i = 0; i < kFewKeys; ++i) {
+    ASSERT_TRUE(db->Put(rocksdb::WriteOptions(), family_->handle, NumberKey(i), "v").ok());
+    const bool at_end = i == 0 || i == kFewKeys - 1;
     if (at_end) continue;
-    ASSERT_TRUE(db->Delete(rocksdb::WriteOptions(), family_->handle, KeyOf(i)).ok());
+    ASSERT_TRUE(db->Delete(rocksdb::WriteOptions(), family_->handle, NumberKey(i)).ok());
   }
   rocksdb::ReadOptions options;
   options.total_order_seek = true;
   for (const uint64_t most : {10, 200}) {
     options.max_skippable_internal_keys = most;
     const auto iterator = NewForwardIterator(db, family_->handle, options);
-    iterator->Seek(KeyOf(family_->reverse ? kKeys - 1 : 0));
+    iterator->Seek(NumberKey(family_->reverse ? kFewKeys - 1 : 0));
     ASSERT_TRUE(iterator->Valid());
     iterator->Next();
     EXPECT_EQ(iterator->Valid(), most == 200);
@@ -210,25 +210,26 @@ TEST_P(ForwardIteratorTest, GivesUpAfterAsManyDeletedEntries) {
 // A flush and a compaction meanwhile take nothing away from it, without a snapshot too.
 TEST_P(ForwardIteratorTest, KeepsTheStateThatItWasMadeAt) {
   rocksdb::DB* const db = database_->rocksdb();
-  for (int i = 0; i < kKeys; ++i) {
-    ASSERT_TRUE(db->Put(rocksdb::WriteOptions(), family_->handle, KeyOf(i), "old").ok());
+  for (int i = 0; i < kFewKeys; ++i) {
+    ASSERT_TRUE(db->Put(rocksdb::WriteOptions(), family_->handle, NumberKey(i), "old").ok());
   }
   rocksdb::ReadOptions options;
   options.total_order_seek = true;
   const auto forward = NewForwardIterator(db, family_->handle, options);
   const auto turned = NewForwardIterator(db, family_->handle, options);
-  for (int i = 0; i < kKeys; ++i) {
-    ASSERT_TRUE(db->Put(rocksdb::WriteOptions(), family_->handle, KeyOf(i), "new").ok());
+  for (int i = 0; i < kFewKeys; ++i) {
+    ASSERT_TRUE(db->Put(rocksdb::WriteOptions(), family_->handle, NumberKey(i), "new").ok());
   }
   ASSERT_TRUE(database_->maintenance().FlushMemtables().ok());
   ASSERT_TRUE(database_->maintenance().Compact(*family_).ok());
   int entries = 0;
-  for (forward->Seek(KeyOf(family_->reverse ? kKeys : 0)); forward->Valid(); forward->Next()) {
+  for (forward->Seek(NumberKey(family_->reverse ? kFewKeys : 0)); forward->Valid();
+       forward->Next()) {
     EXPECT_EQ(forward->value(), "old");
     ++entries;
   }
-  EXPECT_EQ(entries, kKeys);
-  turned->SeekForPrev(KeyOf(5));
+  EXPECT_EQ(entries, kFewKeys);
+  turned->SeekForPrev(NumberKey(5));
   EXPECT_EQ(turned->value(), "old");
 }
 
@@ -269,15 +270,15 @@ TEST_P(ForwardIteratorTest, MergesOperandsOfABatchWithItsValue) {
 
 TEST_P(ForwardIteratorTest, CountsWhatRocksDbsOwnCounts) {
   rocksdb::DB* const db = database_->rocksdb();
-  for (int i = 0; i < kKeys; ++i) {
-    ASSERT_TRUE(db->Put(rocksdb::WriteOptions(), family_->handle, KeyOf(i), "value").ok());
+  for (int i = 0; i < kFewKeys; ++i) {
+    ASSERT_TRUE(db->Put(rocksdb::WriteOptions(), family_->handle, NumberKey(i), "value").ok());
   }
   rocksdb::ReadOptions options;
   options.total_order_seek = true;
   const auto counts_of = [&](std::unique_ptr<rocksdb::Iterator> iterator) {
     std::map<uint32_t, uint64_t> counts;
     EXPECT_TRUE(statistics_->Reset().ok());
-    iterator->Seek(KeyOf(family_->reverse ? 50 : 10));
+    iterator->Seek(NumberKey(family_->reverse ? 50 : 10));
     for (int i = 0; i < 5; ++i) iterator->Next();
     iterator.reset();
     for (const uint32_t ticker :
@@ -296,8 +297,8 @@ TEST_P(ForwardIteratorTest, CountsWhatRocksDbsOwnCounts) {
 TEST_P(ForwardIteratorTest, ShowsKeysThatAreShorterThanAnIndexNumber) {
   rocksdb::DB* const db = database_->rocksdb();
   using namespace std::string_literals;  // NOLINT(google-build-using-namespace)
-  const std::vector<std::string> keys = {""s,       "\0"s,   "\0\0"s, "\0\0\1"s, KeyOf(1),
-                                         KeyOf(20), "\0\1"s, "\1"s,   "zz"s};
+  const std::vector<std::string> keys = {""s,           "\0"s,   "\0\0"s, "\0\0\1"s, NumberKey(1),
+                                         NumberKey(20), "\0\1"s, "\1"s,   "zz"s};
   for (const bool in_files : {false, true}) {
     for (const std::string& key : keys) {
       // Of two versions each, and one key that is gone.
@@ -342,12 +343,12 @@ TEST_P(ForwardIteratorTest, ShowsKeysThatAreShorterThanAnIndexNumber) {
 // Who chooses files by their properties gets the entries of those alone.
 TEST_P(ForwardIteratorTest, LeavesTheChoiceOfFilesToRocksDb) {
   rocksdb::DB* const db = database_->rocksdb();
-  for (int i = 0; i < kKeys; ++i) {
-    ASSERT_TRUE(db->Put(rocksdb::WriteOptions(), family_->handle, KeyOf(i), "value").ok());
+  for (int i = 0; i < kFewKeys; ++i) {
+    ASSERT_TRUE(db->Put(rocksdb::WriteOptions(), family_->handle, NumberKey(i), "value").ok());
   }
   ASSERT_TRUE(db->Flush(rocksdb::FlushOptions(), family_->handle).ok());
-  std::string lower = KeyOf(0);
-  std::string upper = KeyOf(kKeys);
+  std::string lower = NumberKey(0);
+  std::string upper = NumberKey(kFewKeys);
   if (family_->reverse) std::swap(lower, upper);
   const rocksdb::Slice lower_bound(lower);
   const rocksdb::Slice upper_bound(upper);

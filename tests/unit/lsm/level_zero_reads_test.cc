@@ -94,7 +94,7 @@ TEST(LevelZeroReadsTest, AllKindsOfReadsCount) {
   EXPECT_NE(reads.Choose(files), LevelZeroMerge::kNone);
 }
 
-constexpr int kKeys = 200;
+constexpr int kKeysOfFile = 200;
 
 class MergeWhereItPaysTest : public ::testing::TestWithParam<const char*> {
  protected:
@@ -115,7 +115,7 @@ class MergeWhereItPaysTest : public ::testing::TestWithParam<const char*> {
 
   // The keys of an index in a file of level 0.
   void WriteFile(int index = 0) {
-    for (int i = 0; i < kKeys; ++i) {
+    for (int i = 0; i < kKeysOfFile; ++i) {
       ASSERT_TRUE(
           db()->Put(rocksdb::WriteOptions(), family_->handle, KeyOf(index, i), "value").ok());
     }
@@ -177,7 +177,7 @@ TEST_P(MergeWhereItPaysTest, ReadsOfSingleKeysCount) {
   WriteFile();
   rocksdb::PinnableSlice value;
   for (int i = 0; i < 4 * kMany; ++i) {
-    db()->Get(rocksdb::ReadOptions(), family_->handle, KeyOf(0, i % kKeys), &value)
+    db()->Get(rocksdb::ReadOptions(), family_->handle, KeyOf(0, i % kKeysOfFile), &value)
         .PermitUncheckedError();
   }
   Merge();
@@ -229,7 +229,7 @@ TEST_P(MergeWhereItPaysTest, StatisticsAreThoseOfTheNewFiles) {
   const IndexId index{family_->id, 256};
   const auto before = database_->file_statistics().Find(index);
   ASSERT_TRUE(before.has_value());
-  EXPECT_EQ(before->row_count, 2 * kKeys);
+  EXPECT_EQ(before->row_count, 2 * kKeysOfFile);
   Search(kMany);
   Merge();
   ASSERT_EQ(FilesInLevelZero(), 0u);
@@ -237,7 +237,7 @@ TEST_P(MergeWhereItPaysTest, StatisticsAreThoseOfTheNewFiles) {
   ASSERT_TRUE(database_->maintenance().RefreshStatistics().ok());
   const auto after = database_->file_statistics().Find(index);
   ASSERT_TRUE(after.has_value());
-  EXPECT_EQ(after->row_count, kKeys);
+  EXPECT_EQ(after->row_count, kKeysOfFile);
   EXPECT_EQ(database_->maintenance().level_zero_merges_for_reads(), 1u);
 }
 

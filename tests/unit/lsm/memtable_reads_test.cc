@@ -11,7 +11,7 @@
 namespace cairn::lsm {
 namespace {
 
-constexpr int kKeys = 100;
+constexpr int kMemtableKeys = 100;
 constexpr int kVersions = 50;
 
 TEST(MemtableReadsTest, PaysWhenReadsHaveWastedTheCost) {
@@ -64,7 +64,7 @@ class FlushWhereItPaysTest : public ::testing::TestWithParam<const char*> {
     database_ = std::move(opened).value();
     family_ = *database_->families().FindOrCreate(GetParam());
     for (int version = 0; version < kVersions; ++version) {
-      for (int i = 0; i < kKeys; ++i) {
+      for (int i = 0; i < kMemtableKeys; ++i) {
         Put(i);
       }
     }
@@ -93,9 +93,10 @@ class FlushWhereItPaysTest : public ::testing::TestWithParam<const char*> {
     for (int i = 0; i < times; ++i) {
       const auto iterator = database_->NewIterator(*family_, options);
       int given = 0;
-      for (iterator->Seek(KeyOf(family_->reverse ? kKeys : 0)); iterator->Valid(); iterator->Next())
+      for (iterator->Seek(KeyOf(family_->reverse ? kMemtableKeys : 0)); iterator->Valid();
+           iterator->Next())
         ++given;
-      ASSERT_EQ(given, kKeys);
+      ASSERT_EQ(given, kMemtableKeys);
     }
   }
 
@@ -109,7 +110,7 @@ INSTANTIATE_TEST_SUITE_P(Families, FlushWhereItPaysTest, ::testing::Values("defa
 TEST_P(FlushWhereItPaysTest, ScansOfOldVersionsEndWithAFile) {
   Scan(10);
   ASSERT_TRUE(database_->maintenance().FlushMemtablesWhereItPays().ok());
-  EXPECT_EQ(EntriesInMemtable(), static_cast<uint64_t>(kKeys * kVersions));
+  EXPECT_EQ(EntriesInMemtable(), static_cast<uint64_t>(kMemtableKeys * kVersions));
   Scan(1000);
   ASSERT_TRUE(database_->maintenance().FlushMemtablesWhereItPays().ok());
   EXPECT_EQ(EntriesInMemtable(), 0u);
@@ -125,7 +126,7 @@ TEST_P(FlushWhereItPaysTest, TreesAreWrittenOutForWhatTheyGive) {
   ASSERT_NO_FATAL_FAILURE(Open(""));
   Scan(1000);
   ASSERT_TRUE(database_->maintenance().FlushMemtablesWhereItPays().ok());
-  EXPECT_EQ(EntriesInMemtable(), static_cast<uint64_t>(kKeys * kVersions));
+  EXPECT_EQ(EntriesInMemtable(), static_cast<uint64_t>(kMemtableKeys * kVersions));
   Scan(10'000);
   ASSERT_TRUE(database_->maintenance().FlushMemtablesWhereItPays().ok());
   EXPECT_EQ(EntriesInMemtable(), 0u);
@@ -145,7 +146,7 @@ TEST_P(FlushWhereItPaysTest, NotWhileFilesWaitForACompaction) {
   ASSERT_TRUE(db()->SetOptions(family_->handle, {{"disable_auto_compactions", "true"}}).ok());
   Scan(1000);
   ASSERT_TRUE(database_->maintenance().FlushMemtablesWhereItPays().ok());
-  EXPECT_EQ(EntriesInMemtable(), static_cast<uint64_t>(kKeys * kVersions));
+  EXPECT_EQ(EntriesInMemtable(), static_cast<uint64_t>(kMemtableKeys * kVersions));
 }
 
 // Nor are memtables that wait to be written out: background work may be paused for long.
@@ -155,11 +156,11 @@ TEST_P(FlushWhereItPaysTest, NotWhileMemtablesWait) {
   ASSERT_TRUE(database_->maintenance().FlushMemtablesWhereItPays().ok());
   EXPECT_EQ(EntriesInMemtable(), 0u);  // It waits.
   for (int version = 0; version < kVersions; ++version) {
-    for (int i = 0; i < kKeys; ++i) Put(i);
+    for (int i = 0; i < kMemtableKeys; ++i) Put(i);
   }
   Scan(1000);
   ASSERT_TRUE(database_->maintenance().FlushMemtablesWhereItPays().ok());
-  EXPECT_EQ(EntriesInMemtable(), static_cast<uint64_t>(kKeys * kVersions));
+  EXPECT_EQ(EntriesInMemtable(), static_cast<uint64_t>(kMemtableKeys * kVersions));
   ASSERT_TRUE(db()->ContinueBackgroundWork().ok());
 }
 

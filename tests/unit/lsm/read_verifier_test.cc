@@ -16,9 +16,9 @@
 namespace cairn::lsm {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 class Messages final : public Log {
  public:
@@ -64,7 +64,7 @@ class ListIterator final : public rocksdb::Iterator {
   mutable rocksdb::WideColumns columns_;
 };
 
-class ReadVerifierTest : public testing::Test {
+class ReadVerifierTest : public ::testing::Test {
  protected:
   std::unique_ptr<rocksdb::Iterator> Verified(ListIterator::Entries ours,
                                               ListIterator::Entries theirs,
@@ -239,14 +239,14 @@ TEST_P(WrongReadTest, OfARangeIsAnError) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, WrongReadTest,
-                         testing::Values(Layout{.name = "ForgetfulMemtable",
-                                                .change =
-                                                    [](auto* options, auto*) {
-                                                      options->memtable_factory =
-                                                          std::make_shared<ForgetfulFactory>();
-                                                      options->allow_concurrent_memtable_write =
-                                                          false;
-                                                    }}),
+                         ::testing::Values(Layout{.name = "ForgetfulMemtable",
+                                                  .change =
+                                                      [](auto* options, auto*) {
+                                                        options->memtable_factory =
+                                                            std::make_shared<ForgetfulFactory>();
+                                                        options->allow_concurrent_memtable_write =
+                                                            false;
+                                                      }}),
                          [](const auto& info) { return info.param.name; });
 
 class VerifiedRandomDatabaseTest : public VerifiedDatabaseTest {};

@@ -74,7 +74,7 @@ struct Later {
     return a.second > b.second;
   }
 };
-using Entries = std::map<std::pair<std::string, uint64_t>, int, Later>;
+using TreeEntries = std::map<std::pair<std::string, uint64_t>, int, Later>;
 
 class VersionTreeTest : public ::testing::TestWithParam<KeyOrder> {
  protected:
@@ -92,7 +92,7 @@ class VersionTreeTest : public ::testing::TestWithParam<KeyOrder> {
 
   // Whether `place` stands on what the map has at `expected`.
   ::testing::AssertionResult IsAt(const VersionTree::Iterator& place,
-                                  Entries::const_iterator expected) const {
+                                  TreeEntries::const_iterator expected) const {
     if (expected == entries_.end()) {
       return place.Valid() ? ::testing::AssertionFailure() << "stands where there is nothing"
                            : ::testing::AssertionSuccess();
@@ -125,7 +125,7 @@ class VersionTreeTest : public ::testing::TestWithParam<KeyOrder> {
   std::atomic<uint64_t> type_{0};
   HeapMemory memory_;
   VersionTree tree_{GetParam(), &memory_};
-  Entries entries_{Later{GetParam()}};
+  TreeEntries entries_{Later{GetParam()}};
 };
 
 INSTANTIATE_TEST_SUITE_P(Orders, VersionTreeTest,

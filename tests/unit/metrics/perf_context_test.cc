@@ -19,7 +19,7 @@ uint64_t Figure(const PerfFigures& figures, std::string_view name) {
   return figures[static_cast<size_t>(found - kPerfFigureNames.begin())];
 }
 
-class PerfContextTest : public testing::Test {
+class PerfContextTest : public ::testing::Test {
  protected:
   PerfContextTest() : database_(disk_.Open()) { WriteAndRead(); }
 

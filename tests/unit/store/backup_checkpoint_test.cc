@@ -15,10 +15,10 @@
 namespace cairn {
 namespace {
 
-using testing::Contains;
-using testing::HasSubstr;
+using ::testing::Contains;
+using ::testing::HasSubstr;
 
-class BackupCheckpointTest : public testing::Test {
+class BackupCheckpointTest : public ::testing::Test {
  protected:
   BackupCheckpointTest() : database_(disk_.Open()) {}
 

@@ -65,18 +65,18 @@ struct BadText {
   const char* named;  // What the message must name.
 };
 
-class BadColumnFamilyOptions : public testing::TestWithParam<BadText> {};
+class BadColumnFamilyOptions : public ::testing::TestWithParam<BadText> {};
 
 TEST_P(BadColumnFamilyOptions, AreRefusedByName) {
   const auto source = Parse(GetParam().defaults, GetParam().overrides);
   ASSERT_FALSE(source.ok());
   EXPECT_EQ(source.status().code(), StatusCode::kInvalidArgument);
-  EXPECT_THAT(source.status().ToString(), testing::HasSubstr(GetParam().named));
+  EXPECT_THAT(source.status().ToString(), ::testing::HasSubstr(GetParam().named));
 }
 
 INSTANTIATE_TEST_SUITE_P(
     Texts, BadColumnFamilyOptions,
-    testing::Values(
+    ::testing::Values(
         BadText{"no_such_option=1", "", "no_such_option"},
         BadText{"write_buffer_size=abc", "", "write_buffer_size"},
         BadText{"", "cf1={no_such_option=1}", "cf1"},

@@ -17,7 +17,7 @@ namespace cairn {
 namespace {
 
 using rocksdb::BackgroundErrorReason;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 TEST(DamagedFiles, FileIsFoundInWhatRocksDbSays) {
   EXPECT_EQ(TableFileIn("Corruption: block checksum mismatch: stored = 1, computed = 2, type = 4  "
@@ -29,7 +29,7 @@ TEST(DamagedFiles, FileIsFoundInWhatRocksDbSays) {
   EXPECT_EQ(TableFileIn("/a/.sst"), "");
 }
 
-class DamageListenerTest : public testing::Test {
+class DamageListenerTest : public ::testing::Test {
  protected:
   rocksdb::Status Reported(BackgroundErrorReason reason, rocksdb::Status error) {
     listener_->OnBackgroundError(reason, &error);
@@ -78,7 +78,7 @@ TEST(LogFailureAfterDamage, WhatWasTakenBackIsNoError) {
 }
 
 // A database whose rows lie in one file of the last level, one block of which is damaged.
-class DamagedDatabase : public testing::Test {
+class DamagedDatabase : public ::testing::Test {
  protected:
   DamagedDatabase() {
     database_ = disk_.Open();

@@ -27,7 +27,7 @@ TEST(Database, MissingDatabaseIsRefusedWhenItMayNotBeCreated) {
   options.db.create_if_missing = false;
   const auto database = Database::Open(std::move(options), &disk.log());
   ASSERT_FALSE(database.ok());
-  EXPECT_THAT(database.status().ToString(), testing::HasSubstr("/memory"));
+  EXPECT_THAT(database.status().ToString(), ::testing::HasSubstr("/memory"));
 }
 
 TEST(Database, UnknownOptionIsRefusedBeforeAnythingIsCreated) {
@@ -36,7 +36,7 @@ TEST(Database, UnknownOptionIsRefusedBeforeAnythingIsCreated) {
   options.default_column_family_text = "no_such_option=1";
   const auto database = Database::Open(std::move(options), &disk.log());
   ASSERT_FALSE(database.ok());
-  EXPECT_THAT(database.status().ToString(), testing::HasSubstr("no_such_option"));
+  EXPECT_THAT(database.status().ToString(), ::testing::HasSubstr("no_such_option"));
   EXPECT_TRUE(disk.env()->FileExists("/memory/CURRENT").IsNotFound());
 }
 
@@ -51,7 +51,7 @@ TEST(Database, DirectoryWithAnotherComparatorIsRefusedUntouched) {
   }
   const auto database = Database::Open(disk.Options(), &disk.log());
   ASSERT_FALSE(database.ok());
-  EXPECT_THAT(database.status().ToString(), testing::HasSubstr("comparator"));
+  EXPECT_THAT(database.status().ToString(), ::testing::HasSubstr("comparator"));
 }
 
 // Cuts the last bytes off the newest log, as a server leaves it that is killed while it writes.
@@ -68,7 +68,7 @@ void CutLogTail(rocksdb::Env* env) {
   ASSERT_TRUE(rocksdb::WriteStringToFile(env, content, "/memory/" + newest).ok());
 }
 
-class CutLog : public testing::TestWithParam<rocksdb::WALRecoveryMode> {};
+class CutLog : public ::testing::TestWithParam<rocksdb::WALRecoveryMode> {};
 
 TEST_P(CutLog, LosesOnlyTheUnfinishedRecordOrIsRefused) {
   MemoryDisk disk;
@@ -100,8 +100,8 @@ TEST_P(CutLog, LosesOnlyTheUnfinishedRecordOrIsRefused) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Modes, CutLog,
-                         testing::Values(rocksdb::WALRecoveryMode::kTolerateCorruptedTailRecords,
-                                         rocksdb::WALRecoveryMode::kAbsoluteConsistency));
+                         ::testing::Values(rocksdb::WALRecoveryMode::kTolerateCorruptedTailRecords,
+                                           rocksdb::WALRecoveryMode::kAbsoluteConsistency));
 
 }  // namespace
 }  // namespace cairn

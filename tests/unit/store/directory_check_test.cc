@@ -15,11 +15,11 @@
 namespace cairn {
 namespace {
 
-using testing::AllOf;
-using testing::Contains;
-using testing::HasSubstr;
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::HasSubstr;
 
-class DirectoryCheck : public testing::Test {
+class DirectoryCheck : public ::testing::Test {
  protected:
   rocksdb::Env* env() { return disk_.env(); }
 

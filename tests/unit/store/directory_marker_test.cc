@@ -8,7 +8,7 @@
 namespace cairn {
 namespace {
 
-class DirectoryMarkerTest : public testing::Test {
+class DirectoryMarkerTest : public ::testing::Test {
  protected:
   DirectoryMarkerTest() { EXPECT_TRUE(disk_.env()->CreateDirIfMissing("/memory").ok()); }
 
@@ -37,7 +37,7 @@ TEST_F(DirectoryMarkerTest, NewerVersionIsRefusedByNumberAndDirectory) {
   const Status status = CheckAfterWriting("2\n");
   EXPECT_EQ(status.code(), StatusCode::kNotSupported);
   EXPECT_THAT(status.ToString(),
-              testing::AllOf(testing::HasSubstr("version 2"), testing::HasSubstr("/memory")));
+              ::testing::AllOf(::testing::HasSubstr("version 2"), ::testing::HasSubstr("/memory")));
 }
 
 TEST_F(DirectoryMarkerTest, AnythingElseInTheFileIsCorruption) {

@@ -16,7 +16,7 @@ namespace cairn {
 namespace {
 
 using rocksdb::WALRecoveryMode;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 constexpr int kRows = 12;
 constexpr size_t kBlockBytes = 32 * 1024;
@@ -30,7 +30,7 @@ std::string ValueOf(int row) {
 std::string KeyOf(int row) { return "row" + std::to_string(100 + row); }
 
 // A database of which a crash left nothing but the log.
-class Logs : public testing::Test {
+class Logs : public ::testing::Test {
  protected:
   Logs() {
     const auto database = disk_.Open();
@@ -271,8 +271,8 @@ TEST_F(Logs, AreRecoveredByTheModeThatTheyAreOpenedWith) {
   Restore(altered);
   const auto skipped = Open(WALRecoveryMode::kSkipAnyCorruptedRecords);
   ASSERT_TRUE(skipped.ok()) << skipped.status().ToString();
-  EXPECT_THAT(RowsIn(**skipped), testing::Not(testing::Contains(5)));
-  EXPECT_THAT(RowsIn(**skipped), testing::Contains(kRows - 1));
+  EXPECT_THAT(RowsIn(**skipped), ::testing::Not(::testing::Contains(5)));
+  EXPECT_THAT(RowsIn(**skipped), ::testing::Contains(kRows - 1));
 }
 
 // RocksDB's reader would stay for ever at a record that says that it is one of a reused file.
@@ -282,8 +282,8 @@ TEST_F(Logs, WithADamagedTypeAreReplayedWithoutTheRecord) {
   Restore(altered);
   const auto database = Open(WALRecoveryMode::kSkipAnyCorruptedRecords);
   ASSERT_TRUE(database.ok()) << database.status().ToString();
-  EXPECT_THAT(RowsIn(**database), testing::Not(testing::Contains(5)));
-  EXPECT_THAT(RowsIn(**database), testing::Contains(kRows - 1));
+  EXPECT_THAT(RowsIn(**database), ::testing::Not(::testing::Contains(5)));
+  EXPECT_THAT(RowsIn(**database), ::testing::Contains(kRows - 1));
 }
 
 TEST_F(Logs, OfADatabaseWhoseManifestDoesNotEndAreNotReplayed) {

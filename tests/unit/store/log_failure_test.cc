@@ -7,7 +7,7 @@ namespace {
 
 using rocksdb::BackgroundErrorReason;
 
-class LogFailureTest : public testing::Test {
+class LogFailureTest : public ::testing::Test {
  protected:
   void Report(BackgroundErrorReason reason, rocksdb::Status error) {
     listener_->OnBackgroundError(reason, &error);

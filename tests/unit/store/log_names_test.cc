@@ -23,8 +23,8 @@ using rocksdb::FSWritableFile;
 using rocksdb::IODebugContext;
 using rocksdb::IOOptions;
 using rocksdb::IOStatus;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 // Not that of the table files, whose syncs would make the names of logs durable as well.
 constexpr char kLogDirectory[] = "/logs";
@@ -117,7 +117,7 @@ class WatchedFileSystem final : public rocksdb::FileSystemWrapper {
   Names* const names_;
 };
 
-class LogNamesTest : public testing::Test {
+class LogNamesTest : public ::testing::Test {
  protected:
   LogNamesTest()
       : env_(rocksdb::NewCompositeEnv(

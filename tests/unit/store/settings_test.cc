@@ -12,7 +12,7 @@ namespace {
 
 TEST(BlockCache, KeepsTheFilterOfALargeFile) {
   const std::filesystem::path directory =
-      std::filesystem::path(testing::TempDir()) / "settings_test";
+      std::filesystem::path(::testing::TempDir()) / "settings_test";
   StoreSettings settings;
   settings.directory = directory;
   settings.block_cache_bytes = 64 << 20;

@@ -12,7 +12,7 @@
 namespace cairn {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 TEST(FindStall, EachTriggerHoldsWritesBackFromItsLimitOn) {
   rocksdb::ColumnFamilyOptions options;
@@ -86,8 +86,8 @@ TEST(WriteStalls, FilesOfLevelZeroSlowAndAreRememberedWithBeginAndEnd) {
   const StallSituation situation = ReadStallSituation(*small.database);
   EXPECT_GT(situation.delayed_bytes_per_s, 0u);
   EXPECT_THAT(DescribeRemedy(stalls[0], situation),
-              testing::AllOf(HasSubstr("3 of 2 level-0 files; no compaction is running"),
-                             HasSubstr("raise level0_slowdown_writes_trigger")));
+              ::testing::AllOf(HasSubstr("3 of 2 level-0 files; no compaction is running"),
+                               HasSubstr("raise level0_slowdown_writes_trigger")));
 
   ASSERT_TRUE(small.database->rocksdb()->ContinueBackgroundWork().ok());
   while (!small.List()[0].end_us.has_value()) std::this_thread::yield();

@@ -15,14 +15,6 @@ using cairn::testing::Record;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-class Killer final : public WaitObserver {
- public:
-  bool Interrupted() override { return looks_left_-- <= 0; }
-  void WaitBegins() override {}
-  void WaitEnds() override {}
-  int looks_left_ = 0;
-};
-
 class IndexBuildTest : public TableFixture {
  protected:
   explicit IndexBuildTest(Key key = Key::kPrimary)
@@ -201,9 +193,8 @@ TEST_F(IndexBuildTest, AKilledStatementLeavesNoFiles) {
   Begin();
   int looks = 0;
   for (Status built(StatusCode::kInterrupted); !built.ok(); ++looks) {
-    Killer killer;
+    Killer killer(looks);
     const ScopedWaitObserver observer(&killer);
-    killer.looks_left_ = looks;
     built = Build(/*buffer_bytes=*/5000);
     EXPECT_TRUE(built.ok() || built.code() == StatusCode::kInterrupted) << built.ToString();
     EXPECT_THAT(UnfinishedFiles(), IsEmpty());

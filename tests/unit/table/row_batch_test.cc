@@ -15,7 +15,7 @@
 namespace cairn {
 namespace {
 
-constexpr int kRows = 8;
+constexpr int kRowsOfTable = 8;
 
 // Which data file cannot be read; none when empty.
 struct DamagedFile {
@@ -74,7 +74,7 @@ class FileSystemThatMayFail final : public rocksdb::FileSystemWrapper {
   const DamagedFile* const damaged_;
 };
 
-// Rows with the numbers 0 to kRows - 1, each in a file of its own.
+// Rows with the numbers 0 to kRowsOfTable - 1, each in a file of its own.
 class RowBatchTest : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
@@ -87,7 +87,7 @@ class RowBatchTest : public ::testing::TestWithParam<const char*> {
     ASSERT_TRUE(opened.ok()) << opened.status().ToString();
     database_ = std::move(opened).value();
     family_ = *database_->families().FindOrCreate(GetParam());
-    for (int row = 0; row < kRows; ++row) {
+    for (int row = 0; row < kRowsOfTable; ++row) {
       ASSERT_TRUE(
           db()->Put(rocksdb::WriteOptions(), family_->handle, KeyOf(row), ValueOf(row)).ok());
       ASSERT_TRUE(database_->maintenance().FlushMemtables().ok());
@@ -126,7 +126,7 @@ INSTANTIATE_TEST_SUITE_P(Families, RowBatchTest, ::testing::Values("default", "r
 
 TEST_P(RowBatchTest, ARowThatCannotBeReadIsAnErrorOfItsOwn) {
   constexpr int kDamaged = 3;
-  constexpr int kAbsent = kRows + 5;
+  constexpr int kAbsent = kRowsOfTable + 5;
   damaged_.name = FileOf(kDamaged);
   Transaction transaction(database_.get());
   transaction.Start(TransactionSettings());

@@ -20,13 +20,6 @@ using ::testing::ElementsAreArray;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-class Killer final : public WaitObserver {
- public:
-  bool Interrupted() override { return true; }
-  void WaitBegins() override {}
-  void WaitEnds() override {}
-};
-
 class SortedIndexesTest : public TableFixture {
  protected:
   explicit SortedIndexesTest(std::string family = "default", Key key = Key::kPrimary)
@@ -319,7 +312,7 @@ TEST_F(SortedIndexesTest, NothingIsLeftOfRowsThatAreGivenUp) {
 TEST_F(SortedIndexesTest, AKillEndsIt) {
   const auto sorted = Begin();
   ASSERT_TRUE(Add(sorted.get(), Range(1, 200)).ok());
-  Killer killer;
+  Killer killer(0);
   const ScopedWaitObserver observer(&killer);
   EXPECT_EQ(Add(sorted.get(), Range(201, 400)).code(), StatusCode::kInterrupted);
   EXPECT_EQ(sorted->WriteFiles().code(), StatusCode::kInterrupted);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/codec/column_set.h"
+#include "engine/locks/interruptible_mutex.h"
 #include "engine/table/cursor.h"
 #include "engine/table/table.h"
 #include "engine/table/table_writer.h"
@@ -16,6 +17,18 @@
 #include "tests/unit/store/memory_database.h"
 
 namespace cairn {
+
+// A session that is killed: after `looks` looks it says so.
+class Killer final : public WaitObserver {
+ public:
+  explicit Killer(int looks) : looks_left_(looks) {}
+  bool Interrupted() override { return looks_left_-- <= 0; }
+  void WaitBegins() override {}
+  void WaitEnds() override {}
+
+ private:
+  int looks_left_;
+};
 
 // What CHECK TABLE finds; fails the test when it cannot look.
 std::vector<std::string> ProblemsOf(const Table& table, Database* database,

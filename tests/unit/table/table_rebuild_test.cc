@@ -13,17 +13,6 @@ using cairn::testing::TestTable;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-class Killer final : public WaitObserver {
- public:
-  explicit Killer(int looks) : looks_left_(looks) {}
-  bool Interrupted() override { return looks_left_-- <= 0; }
-  void WaitBegins() override {}
-  void WaitEnds() override {}
-
- private:
-  int looks_left_;
-};
-
 // The columns of TableFixture's table, without keys.
 TestTable Columns() {
   using namespace cairn::testing;  // NOLINT(google-build-using-namespace)

@@ -20,7 +20,7 @@ namespace {
 constexpr uint32_t kIndexNumber = 300;
 constexpr uint32_t kUniqueIndexNumber = 301;
 
-class ClaimedTablesTest : public testing::Test {
+class ClaimedTablesTest : public ::testing::Test {
  protected:
   ClaimedTablesTest() {
     DatabaseOptions options = disk_.Options();

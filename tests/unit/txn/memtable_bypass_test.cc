@@ -21,7 +21,7 @@ namespace {
 constexpr int kRows = 1000;
 const TransactionId kId{1, "id", ""};
 
-class MemtableBypassTest : public testing::Test {
+class MemtableBypassTest : public ::testing::Test {
  protected:
   MemtableBypassTest() {
     env_ = rocksdb::NewCompositeEnv(

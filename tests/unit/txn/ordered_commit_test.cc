@@ -16,7 +16,7 @@
 namespace cairn {
 namespace {
 
-class OrderedCommitTest : public testing::Test {
+class OrderedCommitTest : public ::testing::Test {
  protected:
   OrderedCommitTest() {
     env_ = rocksdb::NewCompositeEnv(
@@ -69,11 +69,11 @@ class OrderedCommitTest : public testing::Test {
   std::unique_ptr<Database> database_;
 };
 
-const TransactionId kId{1, "id", ""};
+const TransactionId kOrderedId{1, "id", ""};
 
 TEST_F(OrderedCommitTest, ShowsTheChangesBeforeTheTransactionEnds) {
   const auto transaction = Writer("key1");
-  ASSERT_TRUE(transaction->Prepare(kId, Durability::kSync).ok());
+  ASSERT_TRUE(transaction->Prepare(kOrderedId, Durability::kSync).ok());
   EXPECT_FALSE(Exists("key1"));
   std::thread([&] { transaction->CommitOrdered(); }).join();
   EXPECT_TRUE(Exists("key1"));
@@ -86,7 +86,7 @@ TEST_F(OrderedCommitTest, ShowsTheChangesBeforeTheTransactionEnds) {
 TEST_F(OrderedCommitTest, OfWhatIsPreparedNeedsNoSync) {
   const auto transaction = Writer("key1");
   const int before = control_.syncs;
-  ASSERT_TRUE(transaction->Prepare(kId, Durability::kSync).ok());
+  ASSERT_TRUE(transaction->Prepare(kOrderedId, Durability::kSync).ok());
   EXPECT_EQ(control_.syncs, before + 1);
   transaction->CommitOrdered();
   ASSERT_TRUE(transaction->Commit(Durability::kSync).ok());
@@ -115,7 +115,7 @@ TEST_F(OrderedCommitTest, LeavesReadersToCommit) {
 
 TEST_F(OrderedCommitTest, ThatFailsStaysPreparedAndIsTriedAgain) {
   const auto transaction = Writer("key1");
-  ASSERT_TRUE(transaction->Prepare(kId, Durability::kSync).ok());
+  ASSERT_TRUE(transaction->Prepare(kOrderedId, Durability::kSync).ok());
   control_.full = true;
   transaction->CommitOrdered();
   EXPECT_FALSE(transaction->Commit(Durability::kSync).ok());
@@ -140,7 +140,7 @@ TEST_F(OrderedCommitTest, ThatFailsUnpreparedIsRolledBack) {
 
 TEST_F(OrderedCommitTest, RollbackThatFailsStaysPreparedAndIsTriedAgain) {
   const auto transaction = Writer("key1");
-  ASSERT_TRUE(transaction->Prepare(kId, Durability::kSync).ok());
+  ASSERT_TRUE(transaction->Prepare(kOrderedId, Durability::kSync).ok());
   control_.full = true;
   EXPECT_FALSE(transaction->Rollback().ok());
   EXPECT_FALSE(transaction->started());
@@ -155,12 +155,12 @@ TEST_F(OrderedCommitTest, RollbackThatFailsStaysPreparedAndIsTriedAgain) {
 }
 
 // Whose locks are RocksDB's, or ranges.
-class DecisionTest : public OrderedCommitTest, public testing::WithParamInterface<bool> {
+class DecisionTest : public OrderedCommitTest, public ::testing::WithParamInterface<bool> {
  protected:
   // After a restart, as after a crash.
   void LeavePreparedAndOpenAgain() {
     const auto transaction = Writer("key1");
-    ASSERT_TRUE(transaction->Prepare(kId, Durability::kSync).ok());
+    ASSERT_TRUE(transaction->Prepare(kOrderedId, Durability::kSync).ok());
     transaction->Detach();
     database_.reset();
     Open();
@@ -181,7 +181,8 @@ class DecisionTest : public OrderedCommitTest, public testing::WithParamInterfac
 TEST_P(DecisionTest, ToCommitThatFailsIsTriedAgain) {
   LeavePreparedAndOpenAgain();
   control_.full = true;
-  EXPECT_FALSE(CommitPrepared(database_.get(), locks_.get(), kId, OnFailure::kTryAgain).ok());
+  EXPECT_FALSE(
+      CommitPrepared(database_.get(), locks_.get(), kOrderedId, OnFailure::kTryAgain).ok());
   EXPECT_TRUE(IsLocked("key1"));
 
   MakeRoom();
@@ -193,7 +194,8 @@ TEST_P(DecisionTest, ToCommitThatFailsIsTriedAgain) {
 TEST_P(DecisionTest, ToRollBackThatFailsIsTriedAgain) {
   LeavePreparedAndOpenAgain();
   control_.full = true;
-  EXPECT_FALSE(RollbackPrepared(database_.get(), locks_.get(), kId, OnFailure::kTryAgain).ok());
+  EXPECT_FALSE(
+      RollbackPrepared(database_.get(), locks_.get(), kOrderedId, OnFailure::kTryAgain).ok());
   EXPECT_TRUE(IsLocked("key1"));
 
   MakeRoom();
@@ -208,7 +210,8 @@ TEST_P(DecisionTest, ThatFailsIsLeftToWhoeverIsTold) {
     const auto decide = commits ? &CommitPrepared : &RollbackPrepared;
     control_.full = true;
     EXPECT_FALSE(
-        decide(database_.get(), locks_.get(), kId, OnFailure::kRemember, Durability::kSync).ok());
+        decide(database_.get(), locks_.get(), kOrderedId, OnFailure::kRemember, Durability::kSync)
+            .ok());
 
     MakeRoom();
     EXPECT_TRUE(database_->MakeCommitsDurable().ok());
@@ -216,7 +219,8 @@ TEST_P(DecisionTest, ThatFailsIsLeftToWhoeverIsTold) {
     EXPECT_FALSE(Exists("key1"));
     EXPECT_EQ(ListPreparedTransactions(database_.get()).size(), 1u);
     EXPECT_TRUE(
-        decide(database_.get(), locks_.get(), kId, OnFailure::kRemember, Durability::kSync).ok());
+        decide(database_.get(), locks_.get(), kOrderedId, OnFailure::kRemember, Durability::kSync)
+            .ok());
     EXPECT_EQ(Exists("key1"), commits);
     EXPECT_FALSE(IsLocked("key1"));
     locks_.reset();
@@ -230,15 +234,18 @@ TEST_P(DecisionTest, ThatFailedAndIsToBeRememberedAllowsNoOther) {
     const auto other = commits ? &RollbackPrepared : &CommitPrepared;
     control_.full = true;
     EXPECT_FALSE(
-        decide(database_.get(), locks_.get(), kId, OnFailure::kRemember, Durability::kSync).ok());
+        decide(database_.get(), locks_.get(), kOrderedId, OnFailure::kRemember, Durability::kSync)
+            .ok());
 
     MakeRoom();
     EXPECT_EQ(
-        other(database_.get(), locks_.get(), kId, OnFailure::kRemember, Durability::kSync).code(),
+        other(database_.get(), locks_.get(), kOrderedId, OnFailure::kRemember, Durability::kSync)
+            .code(),
         StatusCode::kInvalidArgument);
     EXPECT_TRUE(IsLocked("key1"));
     EXPECT_TRUE(
-        decide(database_.get(), locks_.get(), kId, OnFailure::kRemember, Durability::kSync).ok());
+        decide(database_.get(), locks_.get(), kOrderedId, OnFailure::kRemember, Durability::kSync)
+            .ok());
     EXPECT_EQ(Exists("key1"), commits);
     locks_.reset();
   }
@@ -246,17 +253,18 @@ TEST_P(DecisionTest, ThatFailedAndIsToBeRememberedAllowsNoOther) {
 
 TEST_F(OrderedCommitTest, TheNameOfWhatIsRolledBackIsFree) {
   const auto first = Writer("key1");
-  ASSERT_TRUE(first->Prepare(kId, Durability::kSync).ok());
+  ASSERT_TRUE(first->Prepare(kOrderedId, Durability::kSync).ok());
   ASSERT_TRUE(first->Rollback().ok());
   const auto second = Writer("key2");
-  EXPECT_TRUE(second->Prepare(kId, Durability::kSync).ok());
+  EXPECT_TRUE(second->Prepare(kOrderedId, Durability::kSync).ok());
   EXPECT_TRUE(second->Commit(Durability::kSync).ok());
 }
 
 TEST_P(DecisionTest, ThatFailedDoesNotKeepTheDatabaseFromClosing) {
   LeavePreparedAndOpenAgain();
   control_.full = true;
-  EXPECT_FALSE(CommitPrepared(database_.get(), locks_.get(), kId, OnFailure::kTryAgain).ok());
+  EXPECT_FALSE(
+      CommitPrepared(database_.get(), locks_.get(), kOrderedId, OnFailure::kTryAgain).ok());
   locks_.reset();
   MakeRoom();
   database_.reset();
@@ -264,8 +272,8 @@ TEST_P(DecisionTest, ThatFailedDoesNotKeepTheDatabaseFromClosing) {
   EXPECT_EQ(ListPreparedTransactions(database_.get()).size(), 1u);
 }
 
-INSTANTIATE_TEST_SUITE_P(BothKindsOfLocks, DecisionTest, testing::Bool(),
-                         [](const testing::TestParamInfo<bool>& ranges) {
+INSTANTIATE_TEST_SUITE_P(BothKindsOfLocks, DecisionTest, ::testing::Bool(),
+                         [](const ::testing::TestParamInfo<bool>& ranges) {
                            return ranges.param ? "Ranges" : "Keys";
                          });
 

@@ -27,7 +27,7 @@ class WaitingSession final : public WaitObserver {
   std::atomic<bool> killed_{false};
 };
 
-class TransactionFactsTest : public testing::Test {
+class TransactionFactsTest : public ::testing::Test {
  protected:
   TransactionFactsTest() {
     DatabaseOptions options = disk_.Options();

@@ -23,7 +23,7 @@ TransactionSettings Explicit(IsolationLevel isolation) {
   return settings;
 }
 
-class TransactionTest : public testing::Test {
+class TransactionTest : public ::testing::Test {
  protected:
   TransactionTest() {
     DatabaseOptions options = disk_.Options();

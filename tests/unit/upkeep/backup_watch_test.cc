@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "tests/unit/store/memory_database.h"
+#include "tests/unit/upkeep/eventually.h"
 
 namespace cairn {
 namespace {
@@ -16,17 +17,7 @@ namespace {
 constexpr uint64_t kMegabyte = 1 << 20;
 constexpr uint64_t kDay = 24 * 60 * 60;
 
-// Waits for what the thread does; gives up after a minute.
-template <typename Condition>
-bool Eventually(Condition condition) {
-  for (int i = 0; i < 6000; ++i) {
-    if (condition()) return true;
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
-  return false;
-}
-
-class BackupWatchTest : public testing::Test {
+class BackupWatchTest : public ::testing::Test {
  protected:
   BackupWatchTest() {
     disk_.UseClock(clock_);
@@ -88,7 +79,7 @@ TEST_F(BackupWatchTest, CopyThatWasLeftGoesADayLaterUnlessItIsInUse) {
   in_use_ = false;
   EXPECT_TRUE(Eventually([&] { return !HasCopy(); }));
   EXPECT_THAT(disk_.log().messages(),
-              testing::Contains(testing::HasSubstr("a backup has left it long ago")));
+              ::testing::Contains(::testing::HasSubstr("a backup has left it long ago")));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "engine/base/bytes.h"
 #include "tests/unit/store/memory_database.h"
+#include "tests/unit/upkeep/eventually.h"
 
 namespace cairn {
 namespace {
@@ -19,17 +20,7 @@ size_t CountEntries(const Database& database, const ColumnFamily& family) {
   return count;
 }
 
-// Waits for what a background thread does; gives up after a minute.
-template <typename Condition>
-bool Eventually(Condition condition) {
-  for (int i = 0; i < 6000; ++i) {
-    if (condition()) return true;
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
-  return false;
-}
-
-class UpkeepTest : public testing::TestWithParam<const char*> {};
+class UpkeepTest : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(UpkeepTest, EntriesOfADroppedTableGoAndOthersStay) {
   MemoryDisk disk;
@@ -62,7 +53,7 @@ TEST_P(UpkeepTest, EntriesOfADroppedTableGoAndOthersStay) {
       << "no auto-increment record stays without its index";
 }
 
-INSTANTIATE_TEST_SUITE_P(Families, UpkeepTest, testing::Values("default", "rev:cf"));
+INSTANTIATE_TEST_SUITE_P(Families, UpkeepTest, ::testing::Values("default", "rev:cf"));
 
 TEST(Upkeep, WhatPreparedTransactionsMayStillWriteIsRemovedAfterTheirDecision) {
   MemoryDisk disk;
