@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 """Fails on an include that the arrows of engine/README.md do not allow.
 
+And on a source of engine/ that does not include its own header first: to compile it shows that the
+header includes what it needs.
+
 Usage: include_direction_test.py REPOSITORY_ROOT
        include_direction_test.py --self-test
 """
@@ -177,8 +180,23 @@ def other_tests(root: Path) -> list[str]:
     return [f"tests/{folder.name}" for folder in folders if folder.name != "unit"]
 
 
+def check_own_header(root: Path, source: Path) -> str | None:
+    """What is wrong with the first include of a source that has a header of its name."""
+    header = source.with_suffix(".h").relative_to(root).as_posix()
+    if not (root / header).is_file():
+        return None
+    for line in source.read_text(encoding="utf-8", errors="replace").splitlines():
+        if match := INCLUDE.match(line):
+            return None if match[2] == header else f"its first include is not {header}"
+    return f"it does not include {header}"
+
+
 def violations(root: Path) -> list[str]:
-    found = []
+    found = [
+        f"{source.relative_to(root)}: {wrong}"
+        for source in sorted((root / "engine").rglob("*.cc"))
+        if (wrong := check_own_header(root, source))
+    ]
     for folder, check in (
         ("engine", check_engine),
         ("mariadb", check_mariadb),
@@ -267,6 +285,13 @@ class SelfTest(unittest.TestCase):
             self.assertEqual(len(self.found_in({other: '#include "table/format.h"\n'})), 1, other)
         by_file["tests/power/a.cc"] = by_file["tests/fuzz/a.cc"]
         self.assertEqual(len(self.found_in(by_file)), 1)
+
+    def test_a_source_includes_its_own_header_first(self) -> None:
+        files = {"engine/base/a.h": "", "engine/base/b.h": "", "engine/base/c.cc": ""}
+        own, other = '#include "engine/base/a.h"\n', '#include "engine/base/b.h"\n'
+        self.assertEqual(self.found_in(files | {"engine/base/a.cc": own + other}), [])
+        for text in (other + own, "#include <vector>\n" + own, ""):
+            self.assertEqual(len(self.found_in(files | {"engine/base/a.cc": text})), 1, text)
 
     def test_missing_headers_and_unknown_folders_are_found(self) -> None:
         self.assertEqual(
