@@ -47,10 +47,11 @@ function(cairn_engine_library name)
   endif()
 endfunction()
 
-# cairn_unit_test(NAME SOURCES ... LIBRARIES ... [THREADS FILTER]): one GoogleTest program.
+# cairn_unit_test(NAME SOURCES ... LIBRARIES ... [THREADS FILTER] [LONG]): one GoogleTest program.
+# LONG: under the address sanitizer its tests take longer than all others together, and run as two halves side by side.
 # THREADS names the tests in which threads meet: the thread sanitizer, which makes everything slow, looks at them alone.
 function(cairn_unit_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "THREADS" "SOURCES;LIBRARIES")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "LONG" "THREADS" "SOURCES;LIBRARIES")
   add_executable(${name} ${arg_SOURCES})
   set_target_properties(${name} PROPERTIES
     UNITY_BUILD ON
@@ -58,7 +59,13 @@ function(cairn_unit_test name)
   target_compile_options(${name} PRIVATE -g1)
   target_link_libraries(${name} PRIVATE
     ${arg_LIBRARIES} cairn_warnings GTest::gmock GTest::gtest GTest::gtest_main)
-  if(NOT CAIRN_SANITIZE STREQUAL "thread")
+  if(arg_LONG AND CAIRN_SANITIZE MATCHES "address")
+    foreach(half 0 1)
+      add_test(NAME ${name}_${half} COMMAND ${name} --gtest_brief=1)
+      set_tests_properties(${name}_${half} PROPERTIES
+        ENVIRONMENT "GTEST_TOTAL_SHARDS=2;GTEST_SHARD_INDEX=${half}")
+    endforeach()
+  elseif(NOT CAIRN_SANITIZE STREQUAL "thread")
     add_test(NAME ${name} COMMAND ${name} --gtest_brief=1)
   elseif(arg_THREADS)
     target_link_libraries(${name} PRIVATE mutex_with_clock)
