@@ -1,6 +1,5 @@
 #include "engine/table/table_writer.h"
 
-#include <algorithm>
 #include <cstring>
 
 #include "engine/table/ordered_iterator.h"

@@ -104,7 +104,7 @@ def own_names(text: str) -> Iterator[tuple[str, str]]:
             r"(?:using|class|struct|union|enum(?:\s+class)?)\s+([A-Za-z_]\w*)\s*(?!::)(.*)",
             statement,
         ):
-            # Neither names of other namespaces nor classes that are only declared.
+            # Without what only brings a name of another namespace in.
             if not statement.startswith("using"):
                 yield named[1], ""
             elif named[2].startswith("="):
