@@ -23,10 +23,11 @@ Status Cursor::Open(Transaction* transaction, const CursorAccess& access) {
     // Filters pass over entries, and a guard is made of what is passed.
     access_.ask_prefix_filters = false;
   }
-  position_.Open(
-      transaction, access.index,
-      access.latest || guard_.active() ? Transaction::View::kLatest : Transaction::View::kSnapshot,
-      access_.ask_prefix_filters);
+  position_.Open(transaction, access.index,
+                 access.latest || guard_.active() ? Transaction::View::kLatest
+                 : access.lock.has_value()        ? transaction->ViewOfLockingReads()
+                                                  : Transaction::View::kSnapshot,
+                 access_.ask_prefix_filters);
   Status checked = CheckDefinition();
   if (!checked.ok()) Close();
   return checked;
@@ -36,7 +37,7 @@ Status Cursor::Open(Transaction* transaction, const CursorAccess& access) {
 // kDefinitionTooNew.
 Status Cursor::CheckDefinition() const {
   const bool sees_snapshot =
-      view() == Transaction::View::kSnapshot || (guard_.active() && transaction_->MayBeBehind());
+      view() != Transaction::View::kLatest || (guard_.active() && transaction_->MayBeBehind());
   if (!sees_snapshot) return Status();
   return table_->CheckDefinition(*transaction_, access_.index);
 }
@@ -370,6 +371,10 @@ Status Cursor::FetchRow(uint8_t* record) {
                 primary.family(), primary_key_, *access_.lock, &row_value_,
                 access_.skip_locked || access_.refuse_waits ? LockWait::kRefuse : LockWait::kWait)
           : transaction_->Get(primary.family(), primary_key_, view(), &row_value_);
+  if (ReadsOneState() && (read.ok() || read.code() == StatusCode::kNotFound)) {
+    const Status unchanged = transaction_->CheckStatementUnchanged(primary.family(), primary_key_);
+    if (!unchanged.ok()) read = unchanged;
+  }
   if (read.ok() && IsHidden(row_value_.ToStringView())) read = Status(StatusCode::kNotFound);
   row_locked_ = access_.lock.has_value() && (read.ok() || read.code() == StatusCode::kNotFound);
   const bool refused = read.code() == StatusCode::kLockTimeout ||

@@ -159,7 +159,14 @@ class Cursor {
   // Whether an entry of any index of the table has expired for the statement and is to be passed
   // over.
   bool IsHidden(std::string_view value) const {
-    return !access_.shows_expired && transaction_->HidesExpired(value, table_->ttl_seconds());
+    return !access_.shows_expired &&
+           transaction_->HidesExpired(value, table_->ttl_seconds(), view());
+  }
+  // Whether the rows that it locks must be those of View::kStatement: what is made of them goes
+  // elsewhere, where a row that others moved meanwhile would count twice, or not at all.
+  bool ReadsOneState() const {
+    return view() == Transaction::View::kStatement && access_.lock == LockMode::kShared &&
+           !access_.skip_locked;
   }
 
   const Table* const table_;

@@ -37,8 +37,8 @@ struct CursorAccess {
   uint32_t index = 0;                  // Position in Table::indexes().
   const ColumnSet* columns = nullptr;  // Wanted columns; all of them when `lock` is set.
   std::optional<LockMode> lock;        // None: a consistent read.
-  // Passes over rows that others have locked, and those that changed since the transaction's
-  // snapshot.
+  // Passes over rows that others have locked, and those for which the transaction's snapshot makes
+  // a conflict.
   bool skip_locked = false;
   // Both for secondary indexes only; they outlive the statement.
   IndexCondition* condition = nullptr;

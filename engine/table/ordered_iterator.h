@@ -55,10 +55,10 @@ class OrderedIterator {
   std::string_view key() const { return iterator_->key().ToStringView(); }
   std::string_view value() const { return iterator_->value().ToStringView(); }
 
-  // Whether it shows what all reads of the transaction's current statement see, so that any of them
-  // can use it.
-  bool ServesStatementOf(const Transaction& transaction) const {
-    return transaction_ == &transaction && view_ == Transaction::View::kSnapshot &&
+  // Whether it shows what all reads of the transaction's current statement with that view see, so
+  // that any of them can use it.
+  bool ServesStatementOf(const Transaction& transaction, Transaction::View view) const {
+    return transaction_ == &transaction && view_ == view && view != Transaction::View::kLatest &&
            !merges_writes_ && IsCurrent(transaction);
   }
   // Whether it also shows what its transaction has written.

@@ -74,7 +74,7 @@ Status ScanGuard::ExtendBackward(const std::string* key) {
 Status ScanGuard::LockKeys(std::string_view first, std::string_view end) {
   if (first >= end) return Status();
   CAIRN_RETURN_IF_ERROR(transaction_->LockRange(*index_->family, first, end, mode_));
-  return transaction_->MayBeBehind() ? CheckUnchanged(first, end) : Status();
+  return transaction_->MayMeetConflicts() ? CheckUnchanged(first, end) : Status();
 }
 
 // Whether the locked keys hold the entries that the snapshot shows. Rows that are still there are

@@ -27,8 +27,7 @@ void ScanIterators::ShowLatest() {
 void ScanIterators::Ensure() {
   if (plain_ == nullptr || !plain_->IsCurrent(*transaction_)) {
     plain_ = std::move(kept_[index_]);
-    const bool serves = plain_ != nullptr && view_ == Transaction::View::kSnapshot &&
-                        plain_->ServesStatementOf(*transaction_);
+    const bool serves = plain_ != nullptr && plain_->ServesStatementOf(*transaction_, view_);
     if (!serves) plain_ = std::make_unique<OrderedIterator>(definition(), transaction_, view_);
   }
   current_ = plain_.get();
@@ -47,7 +46,8 @@ void ScanIterators::EnsureFor(const lsm::ConfinedSeek& seek) {
 }
 
 void ScanIterators::Drop() {
-  if (transaction_ != nullptr && plain_ != nullptr && plain_->ServesStatementOf(*transaction_)) {
+  if (transaction_ != nullptr && plain_ != nullptr &&
+      plain_->ServesStatementOf(*transaction_, view_)) {
     kept_[index_] = std::move(plain_);
   }
   plain_.reset();
@@ -56,10 +56,10 @@ void ScanIterators::Drop() {
 }
 
 OrderedIterator* ScanIterators::ForStatement(Transaction* transaction, uint32_t index) {
+  constexpr Transaction::View kView = Transaction::View::kSnapshot;
   std::unique_ptr<OrderedIterator>& kept = kept_[index];
-  if (kept == nullptr || !kept->ServesStatementOf(*transaction)) {
-    kept = std::make_unique<OrderedIterator>(table_->index(index).definition, transaction,
-                                             Transaction::View::kSnapshot);
+  if (kept == nullptr || !kept->ServesStatementOf(*transaction, kView)) {
+    kept = std::make_unique<OrderedIterator>(table_->index(index).definition, transaction, kView);
   }
   return kept.get();
 }

@@ -68,7 +68,8 @@ Status TableWriter::CheckPrimaryKey(Transaction* transaction, std::string_view k
   }
   if (read.code() == StatusCode::kNotFound) return Status();
   if (!read.ok()) return read;
-  if (transaction->HidesExpired(existing.ToStringView(), table_->ttl_seconds())) {
+  if (transaction->HidesExpired(existing.ToStringView(), table_->ttl_seconds(),
+                                Transaction::View::kLatest)) {
     meets_expired_row_ = true;
     expired_value_.assign(existing.data(), existing.size());
     return Status();
@@ -182,7 +183,9 @@ Status TableWriter::FindDuplicate(Transaction* transaction, const TableIndex& in
       CAIRN_ASSIGN_OR_RETURN(const bool equal, codec.HasUniqueValueOf(record, iterator.key()));
       if (!equal) continue;
     }
-    if (transaction->HidesExpired(iterator.value(), table_->ttl_seconds())) continue;
+    if (transaction->HidesExpired(iterator.value(), table_->ttl_seconds(),
+                                  Transaction::View::kLatest))
+      continue;
     duplicate_entry_.assign(iterator.key());
     return Status(StatusCode::kDuplicateKey);
   }

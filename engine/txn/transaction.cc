@@ -61,7 +61,11 @@ void Transaction::Start(const TransactionSettings& settings) {
     settings_.lock_ranges = settings.lock_ranges;
     settings_.repeat_reads = settings.repeat_reads;
     settings_.verify_reads = settings.verify_reads;
-    if (!statement_.begun) RenewSnapshot();
+    if (!statement_.begun) {
+      // A scan that has begun under another rule would lock rows that it did not look for.
+      settings_.snapshot_conflicts = settings.snapshot_conflicts;
+      RenewSnapshot();
+    }
     settings_.max_row_locks = settings.max_row_locks;
     if (settings_.lock_wait_timeout_ms != settings.lock_wait_timeout_ms) {
       settings_.lock_wait_timeout_ms = settings.lock_wait_timeout_ms;
@@ -127,10 +131,19 @@ bool Transaction::RepeatsReads() const {
          (settings_.isolation == IsolationLevel::kSerializable && !locks_all);
 }
 
-void Transaction::ReleaseStatementSnapshot() {
-  if (statement_.snapshot == nullptr) return;
-  database_->rocksdb()->ReleaseSnapshot(statement_.snapshot);
-  statement_.snapshot = nullptr;
+bool Transaction::TakesLatest() const {
+  return settings_.snapshot_conflicts == SnapshotConflicts::kLatest && RepeatsReads() &&
+         settings_.isolation == IsolationLevel::kRepeatableRead;
+}
+
+void Transaction::ReleaseStatementSnapshots() {
+  const auto release = [this](const rocksdb::Snapshot** taken) {
+    if (*taken == nullptr) return;
+    database_->rocksdb()->ReleaseSnapshot(*taken);
+    *taken = nullptr;
+  };
+  release(&statement_.snapshot);
+  release(&statement_.latest);
 }
 
 // RocksDB would keep the buffer of its batch for as long as the session lives.
@@ -140,7 +153,7 @@ bool Transaction::IsLarge() const {
 
 // Everything that ends with the transaction, but for the RocksDB object, which is reused.
 void Transaction::Finish() {
-  ReleaseStatementSnapshot();
+  ReleaseStatementSnapshots();
   // RocksDB would keep it until the object starts again, and an idle session would hold compactions
   // back.
   if (rocksdb_ != nullptr) rocksdb_->ClearSnapshot();
@@ -213,7 +226,7 @@ void Transaction::EndStatement() {
     statement_.savepoint.reset();
   }
   statement_.begun = false;
-  ReleaseStatementSnapshot();
+  ReleaseStatementSnapshots();
   row_counts_.EndStatement();
   ++epoch_;
 }
@@ -265,7 +278,7 @@ const rocksdb::Snapshot* Transaction::CurrentSnapshot() const {
 
 void Transaction::RenewSnapshot() {
   if (RepeatsReads()) return;
-  ReleaseStatementSnapshot();
+  ReleaseStatementSnapshots();
   rocksdb_->ClearSnapshot();  // Of statements before that repeated reads.
   ++epoch_;
 }
@@ -275,17 +288,19 @@ uint64_t Transaction::SnapshotNumber() const {
   return snapshot == nullptr ? 0 : snapshot->GetSequenceNumber();
 }
 
-uint64_t Transaction::ViewTime() const {
-  const rocksdb::Snapshot* const snapshot = CurrentSnapshot();
+uint64_t Transaction::ViewTime(View view) const {
+  const rocksdb::Snapshot* const snapshot =
+      view != View::kSnapshot && TakesLatest() ? statement_.latest : CurrentSnapshot();
   return snapshot != nullptr ? static_cast<uint64_t>(snapshot->GetUnixTime())
                              : database_->NowSeconds();
 }
 
-bool Transaction::HidesExpiredImpl(std::string_view value, uint64_t ttl_seconds) const {
+bool Transaction::HidesExpiredImpl(std::string_view value, uint64_t ttl_seconds, View view) const {
   Expiry& expiry = database_->expiry();
   // A value without a whole stamp is damaged, which decoding it reports.
   if (!expiry.hides() || value.size() < kTtlStampBytes) return false;
-  const bool expired = IsExpired(LoadBigEndian<uint64_t>(value.data()), ttl_seconds, ViewTime());
+  const bool expired =
+      IsExpired(LoadBigEndian<uint64_t>(value.data()), ttl_seconds, ViewTime(view));
   if (expired) expiry.CountHidden();
   return expired;
 }
@@ -299,9 +314,21 @@ Status Transaction::SetView(View view, rocksdb::ReadOptions* options, bool* merg
     CAIRN_RETURN_IF_ERROR(ReadApart());
     *merges_writes = false;
   }
+  if (view == View::kStatement && TakesLatest()) {
+    options->snapshot = SnapshotOfStatement();
+    return Status();
+  }
   EnsureSnapshot();
   options->snapshot = CurrentSnapshot();
   return Status();
+}
+
+const rocksdb::Snapshot* Transaction::SnapshotOfStatement() {
+  if (statement_.latest == nullptr) {
+    const auto lock = database_->KeepIngestionOut();
+    statement_.latest = database_->rocksdb()->GetSnapshot();
+  }
+  return statement_.latest;
 }
 
 Status Transaction::Get(const ColumnFamily& family, std::string_view key, View view,
@@ -361,8 +388,9 @@ Status Transaction::GetForUpdate(const ColumnFamily& family, std::string_view ke
                                  rocksdb::PinnableSlice* value, LockWait wait) {
   CAIRN_RETURN_IF_ERROR(LockAndRead(family, key, mode, value, wait));
   // In REPEATABLE READ a first statement that locks sees the row as it is now, and so does every
-  // later read: the snapshot follows the lock.
-  if (RepeatsReads()) PinSnapshot();
+  // later read: the snapshot follows the lock. Where locks take no notice of the snapshot, only a
+  // plain read takes one.
+  if (RepeatsReads() && !TakesLatest()) PinSnapshot();
   return Status();
 }
 
@@ -374,7 +402,9 @@ Status Transaction::LockAndRead(const ColumnFamily& family, std::string_view key
   }
   if (range_locks_ == nullptr) return LockAndReadOne(family, key, mode, value, wait);
   CAIRN_RETURN_IF_ERROR(LockInTable(RangeOfKey(family.id, key), mode, wait));
-  CAIRN_RETURN_IF_ERROR(CheckUnchanged(family, key));
+  if (MayMeetConflicts()) {
+    CAIRN_RETURN_IF_ERROR(CheckUnchangedSince(rocksdb_->GetSnapshot(), family, key));
+  }
   return value == nullptr ? Status() : Get(family, key, View::kLatest, value);
 }
 
@@ -396,6 +426,7 @@ Status Transaction::LockAndReadOne(const ColumnFamily& family, std::string_view 
   options.fill_cache = settings_.fill_block_cache;
   if (value != nullptr) database_->work().Count(Work::kPointReads);
   constexpr rocksdb::PinnableSlice* kNoValue = nullptr;
+  const bool validates = !TakesLatest();
   begun_.touched = true;
   locking_.family = &family;
   locking_.key = key;
@@ -404,9 +435,8 @@ Status Transaction::LockAndReadOne(const ColumnFamily& family, std::string_view 
   uint64_t claims_ended;
   do {
     claims_ended = database_->table_claims().ended();
-    locked =
-        rocksdb_->GetForUpdate(options, family.handle, key, kNoValue,
-                               /*exclusive=*/mode == LockMode::kExclusive, /*do_validate=*/true);
+    locked = rocksdb_->GetForUpdate(options, family.handle, key, kNoValue,
+                                    /*exclusive=*/mode == LockMode::kExclusive, validates);
     if (locked.ok() && value != nullptr) {
       locked = has_writes() ? rocksdb_->Get(options, family.handle, key, value)
                             : database_->Get(family, options, key, value, verifier());
@@ -513,17 +543,25 @@ Status Transaction::LockInTable(const KeySpan& range, LockMode mode, LockWait wa
   return locked;
 }
 
-// Whether the locked key has the value that repeated reads see, the transaction's own changes
+Status Transaction::CheckStatementUnchanged(const ColumnFamily& family, std::string_view key) {
+  const rocksdb::Snapshot* const seen = statement_.latest;
+  const bool may_differ =
+      seen != nullptr && settings_.lock_rows &&
+      seen->GetSequenceNumber() != database_->rocksdb()->GetLatestSequenceNumber();
+  return may_differ ? CheckUnchangedSince(seen, family, key) : Status();
+}
+
+// Whether the locked key has the value that the snapshot shows, the transaction's own changes
 // apart. RocksDB, which looks after this with its own locks, compares versions; a row that others
 // have put back as it was is no conflict.
-Status Transaction::CheckUnchanged(const ColumnFamily& family, std::string_view key) {
-  if (!MayBeBehind()) return Status();
+Status Transaction::CheckUnchangedSince(const rocksdb::Snapshot* snapshot,
+                                        const ColumnFamily& family, std::string_view key) {
   rocksdb::TransactionDB* const database = database_->rocksdb();
   rocksdb::ReadOptions options;
   options.fill_cache = settings_.fill_block_cache;
   rocksdb::PinnableSlice now;
   const rocksdb::Status read_now = database->Get(options, family.handle, key, &now);
-  options.snapshot = rocksdb_->GetSnapshot();
+  options.snapshot = snapshot;
   rocksdb::PinnableSlice seen;
   const rocksdb::Status read_seen = database->Get(options, family.handle, key, &seen);
   for (const rocksdb::Status* read : {&read_now, &read_seen}) {

@@ -6,7 +6,9 @@
 //   version.
 // - REPEATABLE READ: all statements read at the snapshot of the first read; locking or writing a
 //   row that changed since gives kSnapshotConflict. An autocommitted statement has nothing to
-//   repeat and takes the latest version of the rows it locks.
+//   repeat and takes the latest version of the rows it locks. With SnapshotConflicts::kLatest there
+//   is no such conflict: statements lock and change what is committed last, as at READ COMMITTED,
+//   and plain reads alone repeat.
 // - SERIALIZABLE: as REPEATABLE READ, and rows are locked as they are read, so that they stay as
 //   they were until the transaction ends. Rows that were not there are not locked, but for a key
 //   that was asked for: others may still insert into a range that was read.
@@ -41,6 +43,12 @@ namespace cairn {
 
 enum class IsolationLevel : uint8_t { kReadCommitted, kRepeatableRead, kSerializable };
 enum class LockWait : uint8_t { kWait, kRefuse };
+// What becomes of a statement at REPEATABLE READ that locks or changes a row which others have
+// changed since the transaction's snapshot.
+enum class SnapshotConflicts : uint8_t {
+  kError,   // It fails with kSnapshotConflict.
+  kLatest,  // It takes the row as it is now.
+};
 enum class Durability : uint8_t {
   kSync,     // The log is on disk when Commit returns.
   kWritten,  // It is with the operating system, which the death of the process leaves alone, and
@@ -71,6 +79,7 @@ struct TransactionSettings {
   // Off: each statement reads at its own snapshot and locks what is committed last, whatever the
   // isolation level.
   bool repeat_reads = true;
+  SnapshotConflicts snapshot_conflicts = SnapshotConflicts::kError;
   // The changes of a statement are committed in pieces of so many (rocksdb_commit_in_the_middle);
   // 0: at the end. Each statement then reads at its own snapshot and does not see its own changes.
   uint64_t changes_per_piece = 0;
@@ -92,7 +101,8 @@ class Transaction {
 
   bool started() const { return started_; }
   // Starts the transaction if it is not started; a started one takes over the time-out, the limit
-  // of row locks and what is of the statement: changes_per_piece, lock_ranges, repeat_reads.
+  // of row locks and what is of the statement: changes_per_piece, lock_ranges, repeat_reads, and
+  // snapshot_conflicts if none has begun.
   void Start(const TransactionSettings& settings);
   // Whether anything would be written at commit.
   bool has_writes() const;
@@ -155,19 +165,26 @@ class Transaction {
   // The transaction's snapshot is taken now and kept (START TRANSACTION WITH CONSISTENT SNAPSHOT).
   void PinSnapshot();
 
-  // The time at which this statement sees the database, in seconds since the epoch: that of its
-  // snapshot or, while it has none, now.
-  uint64_t ViewTime() const;
-  // Whether reads of this statement pass over an entry with this value, in a table whose rows
-  // expire after so many seconds (0: never).
-  bool HidesExpired(std::string_view value, uint64_t ttl_seconds) const {
-    return ttl_seconds != 0 && HidesExpiredImpl(value, ttl_seconds);
+  // Each shows the transaction's own changes as well.
+  enum class View : uint8_t {
+    kSnapshot,   // What this statement sees: its snapshot.
+    kStatement,  // What was committed when this statement first locked rows, whatever its snapshot
+                 // is: for reads that lock, where these do not repeat.
+    kLatest,     // What is committed now.
+  };
+  // What the statement sees where it looks for rows that are to be locked.
+  View ViewOfLockingReads() const { return TakesLatest() ? View::kStatement : View::kSnapshot; }
+
+  // The time at which reads with that view see the database, in seconds since the epoch: that of
+  // their snapshot or, while there is none, now.
+  uint64_t ViewTime(View view = View::kSnapshot) const;
+  // Whether such reads pass over an entry with this value, in a table whose rows expire after so
+  // many seconds (0: never).
+  bool HidesExpired(std::string_view value, uint64_t ttl_seconds,
+                    View view = View::kSnapshot) const {
+    return ttl_seconds != 0 && HidesExpiredImpl(value, ttl_seconds, view);
   }
 
-  enum class View : uint8_t {
-    kSnapshot,  // What this statement sees: its snapshot and the transaction's own changes.
-    kLatest,    // What is committed now and the transaction's own changes.
-  };
   // Errors: kNotFound, kCorruption, kIoError.
   Status Get(const ColumnFamily& family, std::string_view key, View view,
              rocksdb::PinnableSlice* value);
@@ -190,6 +207,10 @@ class Transaction {
   // held too. A lock that others hold is waited for, or gives kLockTimeout at once.
   Status GetForUpdate(const ColumnFamily& family, std::string_view key, LockMode mode,
                       rocksdb::PinnableSlice* value, LockWait wait = LockWait::kWait);
+  // Whether the key, which is locked, has the value that View::kStatement shows, where a statement
+  // has begun to read with that view: reads in shared mode go on as one state of the database, or
+  // not at all. Errors: kSnapshotConflict, kCorruption, kIoError.
+  Status CheckStatementUnchanged(const ColumnFamily& family, std::string_view key);
   // The lock with which rows are read that the user does not ask to lock; none: a consistent read.
   std::optional<LockMode> PlainReadLock() const;
   // The current statement has no use for a row that it locked: releases the lock if nothing was
@@ -214,6 +235,10 @@ class Transaction {
   bool RepeatsReads() const;
   // Whether others may have committed something since the snapshot that all reads repeat.
   bool MayBeBehind() const;
+  // Whether rows are locked and changed as they are now, although plain reads repeat.
+  bool TakesLatest() const;
+  // Whether a locking read may meet such a change, and must fail then.
+  bool MayMeetConflicts() const { return !TakesLatest() && MayBeBehind(); }
   // The error of a locking read that meets such a change.
   Status SnapshotConflict();
   // Whether what is written must be locked entry by entry, as others may have locked the range it
@@ -271,11 +296,12 @@ class Transaction {
   void EndClaims();
   bool GiveWay(const ColumnFamily& family, std::string_view key, uint64_t claims_ended);
   Status LockInTable(const KeySpan& range, LockMode mode, LockWait wait);
-  Status CheckUnchanged(const ColumnFamily& family, std::string_view key);
+  Status CheckUnchangedSince(const rocksdb::Snapshot* snapshot, const ColumnFamily& family,
+                             std::string_view key);
   void ReleaseLocks();
   void KeepLocks();
   const LockList& ListedLocks() const;
-  bool HidesExpiredImpl(std::string_view value, uint64_t ttl_seconds) const;
+  bool HidesExpiredImpl(std::string_view value, uint64_t ttl_seconds, View view) const;
   Status CommitPiece(Durability durability);
   Status ReadApart();
   void BeginRocksDb();
@@ -287,6 +313,7 @@ class Transaction {
   }
   // What the statement reads at; null while it has none.
   const rocksdb::Snapshot* CurrentSnapshot() const;
+  const rocksdb::Snapshot* SnapshotOfStatement();
   rocksdb::WriteBatchWithIndex& BatchForWrite();
   // What came of a write to the batch.
   Status AfterWrite(const rocksdb::Status& written);
@@ -298,7 +325,7 @@ class Transaction {
   Status WriteLogIfWanted(Durability durability);
   // Whether reads at the snapshot leave out what the transaction has written.
   bool reads_apart() const { return settings_.changes_per_piece != 0; }
-  void ReleaseStatementSnapshot();
+  void ReleaseStatementSnapshots();
   Status CommitToRocksDb(bool sync);
   Status FinishOrdered(Durability durability);
   Status AfterFailedCommit(const Status& failure);
@@ -328,7 +355,8 @@ class Transaction {
   // The current statement.
   struct Statement {
     const rocksdb::Snapshot* snapshot = nullptr;
-    std::optional<Savepoint> savepoint;  // At its beginning; none when it is autocommitted.
+    const rocksdb::Snapshot* latest = nullptr;  // Of View::kStatement.
+    std::optional<Savepoint> savepoint;         // At its beginning; none when it is autocommitted.
     bool begun = false;
     bool wrote = false;
   };

@@ -150,6 +150,115 @@ TEST_F(TransactionTest, FirstLockOfRepeatableReadNeverConflicts) {
   EXPECT_EQ(Read(transaction, "key1"), "new") << "the snapshot follows the lock";
 }
 
+TEST_F(TransactionTest, WhereConflictsTakeTheLatestPlainReadsAloneRepeat) {
+  CommitValue("key1", "old");
+  Transaction transaction(database_.get());
+  TransactionSettings settings = Explicit(IsolationLevel::kRepeatableRead);
+  settings.snapshot_conflicts = SnapshotConflicts::kLatest;
+  transaction.Start(settings);
+  EXPECT_EQ(Read(transaction, "key1"), "old");
+  CommitValue("key1", "new");
+  rocksdb::PinnableSlice value;
+  ASSERT_TRUE(transaction.GetForUpdate(family(), "key1", LockMode::kExclusive, &value).ok());
+  EXPECT_EQ(value.ToString(), "new");
+  EXPECT_EQ(Read(transaction, "key1"), "old");
+  EXPECT_EQ(Read(transaction, "key1", transaction.ViewOfLockingReads()), "new");
+  ASSERT_TRUE(transaction.Put(family(), "key1", "mine").ok());
+  EXPECT_EQ(Read(transaction, "key1"), "mine");
+  transaction.EndStatement();
+  EXPECT_EQ(Read(transaction, "key1"), "mine");
+}
+
+TEST_F(TransactionTest, AStatementThatChangesSeesOneStateWhereConflictsTakeTheLatest) {
+  CommitValue("key1", "old");
+  Transaction transaction(database_.get());
+  TransactionSettings settings = Explicit(IsolationLevel::kRepeatableRead);
+  settings.snapshot_conflicts = SnapshotConflicts::kLatest;
+  transaction.Start(settings);
+  EXPECT_EQ(Read(transaction, "key1", View::kStatement), "old");
+  CommitValue("key1", "new");
+  EXPECT_EQ(Read(transaction, "key1", View::kStatement), "old") << "the same statement";
+  transaction.EndStatement();
+  EXPECT_EQ(Read(transaction, "key1", View::kStatement), "new");
+  CommitValue("key1", "newer");
+  EXPECT_EQ(Read(transaction, "key1"), "newer") << "only plain reads take the snapshot";
+}
+
+TEST_F(TransactionTest, ALockTakesNoSnapshotWhereConflictsTakeTheLatest) {
+  CommitValue("key1", "old");
+  CommitValue("key2", "old");
+  Transaction transaction(database_.get());
+  TransactionSettings settings = Explicit(IsolationLevel::kRepeatableRead);
+  settings.snapshot_conflicts = SnapshotConflicts::kLatest;
+  transaction.Start(settings);
+  rocksdb::PinnableSlice value;
+  ASSERT_TRUE(transaction.GetForUpdate(family(), "key1", LockMode::kExclusive, &value).ok());
+  CommitValue("key2", "new");
+  EXPECT_EQ(Read(transaction, "key2"), "new");
+}
+
+TEST_F(TransactionTest, AStatementIsToldOfARowThatChangedAfterItsState) {
+  CommitValue("key1", "old");
+  CommitValue("key2", "old");
+  CommitValue("key3", "old");
+  Transaction transaction(database_.get());
+  TransactionSettings settings = Explicit(IsolationLevel::kRepeatableRead);
+  settings.snapshot_conflicts = SnapshotConflicts::kLatest;
+  transaction.Start(settings);
+  EXPECT_EQ(Read(transaction, "key1"), "old");
+  CommitValue("key1", "new");
+  EXPECT_TRUE(transaction.CheckStatementUnchanged(family(), "key1").ok()) << "no state yet";
+  EXPECT_EQ(Read(transaction, "key2", View::kStatement), "old");
+  CommitValue("key2", "new");
+  CommitValue("key3", "new");
+  CommitValue("key3", "old");
+  EXPECT_TRUE(transaction.CheckStatementUnchanged(family(), "key1").ok()) << "as of the state";
+  EXPECT_EQ(transaction.CheckStatementUnchanged(family(), "key2").code(),
+            StatusCode::kSnapshotConflict);
+  EXPECT_TRUE(transaction.CheckStatementUnchanged(family(), "key3").ok()) << "the same again";
+  ASSERT_TRUE(transaction.Lock(family(), "key1", LockMode::kExclusive).ok());
+  ASSERT_TRUE(transaction.Put(family(), "key1", "mine").ok());
+  EXPECT_TRUE(transaction.CheckStatementUnchanged(family(), "key1").ok()) << "an own change";
+  transaction.EndStatement();
+  EXPECT_TRUE(transaction.CheckStatementUnchanged(family(), "key2").ok()) << "the next statement";
+}
+
+// At SERIALIZABLE a row that changed behind the reads is one that the transaction should have kept.
+TEST_F(TransactionTest, SerializableMeetsConflictsWhateverIsSet) {
+  CommitValue("key1", "old");
+  Transaction transaction(database_.get());
+  TransactionSettings settings = Explicit(IsolationLevel::kSerializable);
+  settings.snapshot_conflicts = SnapshotConflicts::kLatest;
+  transaction.Start(settings);
+  EXPECT_EQ(Read(transaction, "key1"), "old");
+  CommitValue("key1", "new");
+  rocksdb::PinnableSlice value;
+  EXPECT_EQ(transaction.GetForUpdate(family(), "key1", LockMode::kExclusive, &value).code(),
+            StatusCode::kSnapshotConflict);
+}
+
+// The next statement may want conflicts again: what it locks must not have changed since.
+TEST_F(TransactionTest, EachStatementDecidesOnConflicts) {
+  CommitValue("key1", "old");
+  Transaction transaction(database_.get());
+  TransactionSettings settings = Explicit(IsolationLevel::kRepeatableRead);
+  transaction.Start(settings);
+  EXPECT_EQ(Read(transaction, "key1"), "old");
+  CommitValue("key1", "new");
+  rocksdb::PinnableSlice value;
+  EXPECT_EQ(transaction.GetForUpdate(family(), "key1", LockMode::kExclusive, &value).code(),
+            StatusCode::kSnapshotConflict);
+  settings.snapshot_conflicts = SnapshotConflicts::kLatest;
+  transaction.Start(settings);
+  value.Reset();
+  ASSERT_TRUE(transaction.GetForUpdate(family(), "key1", LockMode::kExclusive, &value).ok());
+  EXPECT_EQ(value.ToString(), "new");
+  settings.snapshot_conflicts = SnapshotConflicts::kError;
+  transaction.Start(settings);
+  EXPECT_EQ(transaction.Lock(family(), "key1", LockMode::kExclusive).code(),
+            StatusCode::kSnapshotConflict);
+}
+
 TEST_F(TransactionTest, FailedStatementUndoesItselfOnly) {
   Transaction transaction(database_.get());
   transaction.Start(Explicit(IsolationLevel::kRepeatableRead));
