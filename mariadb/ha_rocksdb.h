@@ -252,6 +252,17 @@ class ha_rocksdb final : public handler {
     const cairn::Table* const engine_table_;
   };
 
+  // The same in any record, for the handler's writer.
+  class VirtualColumnsOfRecord final : public cairn::RecordVirtualColumns {
+   public:
+    explicit VirtualColumnsOfRecord(const ha_rocksdb* handler) : handler_(handler) {}
+    cairn::Status Make(uint32_t index, uint8_t* record) override;
+
+   private:
+    const ha_rocksdb* const handler_;
+    std::vector<std::string> blobs_;
+  };
+
   // Reads the largest auto-increment value of the table's rows.
   class LargestAutoIncrement final : public cairn::LargestStoredValue {
    public:
@@ -477,6 +488,7 @@ class ha_rocksdb final : public handler {
   cairn::SoughtRow sought_;
   cairn::ConflictReads conflict_;
   WantedColumns columns_;
+  VirtualColumnsOfRecord virtual_columns_{this};
   PushedCondition pushed_condition_{this};
   PushedFilter pushed_filter_{this};
   Scan scan_;

@@ -14,6 +14,7 @@
 #include "mariadb/ha_rocksdb.h"
 #include "mariadb/lock_wait.h"
 #include "mariadb/table_description.h"
+#include "mariadb/table_guards.h"
 #include "mariadb/variables.h"
 
 using cairn::Status;
@@ -160,6 +161,7 @@ int ha_rocksdb::BindTable() {
   engine->dictionary().NoteUsable(bound->definition());
   cursor_ = std::make_unique<cairn::Cursor>(bound.get());
   writer_ = std::make_unique<cairn::TableWriter>(&engine->database(), bound.get());
+  writer_->SetVirtualColumns(&virtual_columns_);
   engine_table_ = bound;
   auto_increment_.Bind(&bound->definition(), CounterIsPrimaryKey()
                                                  ? cairn::AutoIncrement::Role::kPrimaryKey
@@ -375,6 +377,45 @@ int ha_rocksdb::optimize(THD*, HA_CHECK_OPT*) {
 
 Status ha_rocksdb::VirtualColumns::Compute(uint32_t index) {
   return handler_->ComputeVirtualParts(engine_table_->index(index).layout());
+}
+
+// To make a column, the server makes others that it is made of. Each BLOB field holds the values of
+// two records, which may be those that the server is about to have written.
+Status ha_rocksdb::VirtualColumnsOfRecord::Make(uint32_t index, uint8_t* record) {
+  struct HeldValues {
+    Field_blob* field;
+    String value;
+    String read_value;
+  };
+  TABLE* const table = handler_->table;
+  const cairn::MovedFields moved(table, record);
+  std::vector<HeldValues> held;
+  for (Field** field = table->vfield; *field != nullptr; ++field) {
+    if ((*field)->stored_in_db() || ((*field)->flags & BLOB_FLAG) == 0) continue;
+    auto* const blob = static_cast<Field_blob*>(*field);
+    blob->set_ptr(uint32{0}, nullptr);  // Of an earlier record.
+    held.push_back({blob, {}, {}});
+  }
+  const auto swap = [&held] {
+    for (HeldValues& each : held) {
+      each.field->swap(each.value, /*set_read_value=*/false);
+      each.field->swap(each.read_value, /*set_read_value=*/true);
+    }
+  };
+  swap();
+  Status made = handler_->ComputeVirtualParts(handler_->engine_table_->index(index).layout(),
+                                              BlobPlace::kValue);
+  blobs_.clear();
+  blobs_.reserve(held.size());  // Where they lie is noted in the record.
+  for (const HeldValues& each : held) {
+    const uchar* const bytes = each.field->get_ptr();
+    if (!made.ok() || bytes == nullptr || each.field->is_null()) continue;
+    const uint32 length = each.field->get_length();
+    blobs_.emplace_back(reinterpret_cast<const char*>(bytes), length);
+    each.field->set_ptr(length, reinterpret_cast<uchar*>(blobs_.back().data()));
+  }
+  swap();
+  return made;
 }
 
 namespace {

@@ -280,6 +280,9 @@ Status TableWriter::Insert(Transaction* transaction, const uint8_t* record) {
   if (meets_expired_row_) {
     CAIRN_RETURN_IF_ERROR(RemoveExpiredRow(transaction, new_entry_.key));
   }
+  if (!table_->has_hidden_key() && snapshot_entries_.MayDiffer(*transaction)) [[unlikely]] {
+    CAIRN_RETURN_IF_ERROR(snapshot_entries_.Remove(transaction, new_entry_.key, nullptr).status());
+  }
   CAIRN_RETURN_IF_ERROR(
       transaction->Put(table_->primary().family(), new_entry_.key, new_entry_.value));
   for (const TableIndex& index : table_->indexes()) {
@@ -340,6 +343,15 @@ Status TableWriter::Update(Transaction* transaction, const uint8_t* old_record,
     CAIRN_RETURN_IF_ERROR(RemoveExpiredRow(transaction, new_entry_.key));
     EncodeRow(old_record, hidden_key, old_stamp, &old_entry_);
   }
+  bool puts_all = false;
+  if (snapshot_entries_.MayDiffer(*transaction)) [[unlikely]] {
+    CAIRN_ASSIGN_OR_RETURN(puts_all,
+                           snapshot_entries_.Remove(transaction, old_entry_.key, old_record));
+    if (key_changes) {
+      CAIRN_RETURN_IF_ERROR(
+          snapshot_entries_.Remove(transaction, new_entry_.key, nullptr).status());
+    }
+  }
 
   const ColumnFamily& primary_family = table_->primary().family();
   if (table_->all_columns_in_primary_key()) {
@@ -356,7 +368,8 @@ Status TableWriter::Update(Transaction* transaction, const uint8_t* old_record,
     if (index.layout().kind != IndexKind::kSecondary) continue;
     EncodeSecondary(index, old_record, hidden_key, old_stamp, &old_entry_);
     EncodeSecondary(index, new_record, hidden_key, new_stamp, &new_entry_);
-    if (old_entry_.key == new_entry_.key && old_entry_.value == new_entry_.value) continue;
+    const bool stays = old_entry_.key == new_entry_.key && old_entry_.value == new_entry_.value;
+    if (stays && !puts_all) continue;
     CAIRN_RETURN_IF_ERROR(transaction->SingleDelete(index.family(), old_entry_.key));
     CAIRN_RETURN_IF_ERROR(transaction->Put(index.family(), new_entry_.key, new_entry_.value));
   }
@@ -369,6 +382,9 @@ Status TableWriter::Update(Transaction* transaction, const uint8_t* old_record,
 Status TableWriter::Delete(Transaction* transaction, const uint8_t* record, uint64_t hidden_key) {
   const TableIndex& primary = table_->primary();
   primary.codec->EncodeKey(record, hidden_key, &old_entry_.key, &old_entry_.unpack_info);
+  if (snapshot_entries_.MayDiffer(*transaction)) [[unlikely]] {
+    CAIRN_RETURN_IF_ERROR(snapshot_entries_.Remove(transaction, old_entry_.key, record).status());
+  }
   CAIRN_RETURN_IF_ERROR(table_->all_columns_in_primary_key()
                             ? transaction->SingleDelete(primary.family(), old_entry_.key)
                             : transaction->Delete(primary.family(), old_entry_.key));

@@ -9,6 +9,7 @@
 #include "engine/base/status.h"
 #include "engine/table/bulk_load.h"
 #include "engine/table/index_delta.h"
+#include "engine/table/snapshot_entries.h"
 #include "engine/table/table.h"
 #include "engine/txn/transaction.h"
 
@@ -22,7 +23,7 @@ class TableWriter {
  public:
   // Both outlive the writer.
   TableWriter(Database* database, const Table* table)
-      : database_(database), table_(table), delta_(table) {}
+      : database_(database), table_(table), delta_(table), snapshot_entries_(table) {}
 
   // Errors: kDuplicateKey (duplicate_index() says where), kLockTimeout, kDeadlock,
   // kSnapshotConflict, kLockLimit, kInterrupted, kAborted (the write batch is full), kIoError. A
@@ -81,6 +82,11 @@ class TableWriter {
   // Whether the checks of unique values ask prefix filters where that loses nothing.
   void AskPrefixFilters(bool ask) { asks_prefix_filters_ = ask; }
 
+  // Needed where an index has a virtual column; outlives the writer.
+  void SetVirtualColumns(RecordVirtualColumns* makes) {
+    snapshot_entries_.SetVirtualColumns(makes);
+  }
+
   // Position of the index whose uniqueness the last kDuplicateKey is about.
   uint32_t duplicate_index() const { return duplicate_index_; }
   // The primary key, index number first, of the row that is in the way. Valid until the next call.
@@ -117,6 +123,7 @@ class TableWriter {
   Database* const database_;
   const Table* const table_;
   DeltaWriter delta_;
+  SnapshotEntries snapshot_entries_;
   uint32_t duplicate_index_ = 0;
   bool append_checksums_ = false;
   UniqueChecks unique_checks_ = UniqueChecks::kAll;
