@@ -475,6 +475,9 @@ class ha_rocksdb final : public handler {
   cairn::SharedTable* shared_ = nullptr;
   std::shared_ptr<const cairn::Table> engine_table_;
   THR_LOCK_DATA lock_data_{};
+  // Whether the statement for which the server locked the table locks rows, or has StatementPlan's
+  // feeds_changes; functions that it calls go by that.
+  bool locked_for_changes_ = false;
   std::string dictionary_name_;
   std::unique_ptr<cairn::Cursor> cursor_;
   std::unique_ptr<cairn::TableWriter> writer_;

@@ -16,6 +16,7 @@
 #include "mariadb/table_description.h"
 #include "mariadb/table_guards.h"
 #include "mariadb/variables.h"
+#include "sql_parse.h"
 
 using cairn::Status;
 using cairn::StatusCode;
@@ -23,16 +24,39 @@ using cairn::StatusCode;
 namespace cairn {
 namespace {
 
+// Whether a statement reads rows to change others by, when the server locks its table like that.
+bool FeedsChanges(THD* thd, thr_lock_type lock_type) {
+  return lock_type == TL_READ_NO_INSERT || (lock_type == TL_READ && ChangesData(thd));
+}
+
 // The lock with which a statement reads rows, when the server locks its table like that.
 std::optional<LockMode> RowLockFor(THD* thd, thr_lock_type lock_type) {
   if (lock_type >= TL_WRITE_ALLOW_WRITE) return LockMode::kExclusive;
   if (lock_type == TL_READ_WITH_SHARED_LOCKS) return LockMode::kShared;
-  const bool feeds_changes =
-      lock_type == TL_READ_NO_INSERT || (lock_type == TL_READ && ChangesData(thd));
-  if (feeds_changes && (SessionLocksScannedRows(thd) || StatementLogNeedsLocks(thd))) {
+  if (FeedsChanges(thd, lock_type) &&
+      (SessionLocksScannedRows(thd) || StatementLogNeedsLocks(thd))) {
     return LockMode::kShared;
   }
   return std::nullopt;
+}
+
+// Whether what a statement reads may decide what is written, now or next, when the server locks its
+// table like that. The line is InnoDB's: IF in a procedure, DO and the arguments of CALL are on the
+// far side, SELECT INTO is not.
+bool MayFeedChanges(THD* thd, thr_lock_type lock_type) {
+  // The transaction ends with the statement, as with a definition.
+  if (stmt_causes_implicit_commit(thd, CF_AUTO_COMMIT_TRANS)) return false;
+  if (lock_type == TL_READ_NO_INSERT) return true;
+  if (lock_type != TL_READ && lock_type != TL_READ_HIGH_PRIORITY) return false;
+  switch (thd_sql_command(thd)) {
+    case SQLCOM_CHECKSUM:
+    case SQLCOM_HA_OPEN:  // HANDLER, which has its reads locked for when it opens the table.
+    case SQLCOM_HA_READ:
+    case SQLCOM_SELECT:
+      return false;
+    default:
+      return true;
+  }
 }
 
 bool IsSystemSchema(std::string_view name) {
@@ -283,7 +307,9 @@ THR_LOCK_DATA** ha_rocksdb::store_lock(THD* thd, THR_LOCK_DATA** to, thr_lock_ty
     const bool skips_locked = lock_type == TL_READ_SKIP_LOCKED || lock_type == TL_WRITE_SKIP_LOCKED;
     if (lock_type == TL_READ_SKIP_LOCKED) lock_type = TL_READ_WITH_SHARED_LOCKS;
     if (lock_type == TL_WRITE_SKIP_LOCKED) lock_type = TL_WRITE;
-    statement_.SetLock(cairn::RowLockFor(thd, lock_type), skips_locked);
+    const auto lock = cairn::RowLockFor(thd, lock_type);
+    locked_for_changes_ = lock.has_value() || cairn::MayFeedChanges(thd, lock_type);
+    statement_.SetLock(lock, skips_locked, locked_for_changes_);
     // Rows are locked one by one, so that writers need not exclude each other from the table.
     const bool shares_table = !locks_tables || lock_type == TL_WRITE_CONCURRENT_INSERT;
     if (lock_type >= TL_WRITE_CONCURRENT_INSERT && lock_type <= TL_WRITE && shares_table &&
@@ -343,9 +369,15 @@ int ha_rocksdb::start_stmt(THD* thd, thr_lock_type lock_type) {
   if (own_transaction_ != nullptr) return BeginOrEndSequence();
   const bool skips_locked = lock_type == TL_READ_SKIP_LOCKED || lock_type == TL_WRITE_SKIP_LOCKED;
   if (lock_type == TL_READ_SKIP_LOCKED) lock_type = TL_READ_WITH_SHARED_LOCKS;
-  const auto lock = cairn::RowLockFor(thd, lock_type);
-  statement_.SetLock(lock.has_value() ? lock : statement_.lock(), skips_locked);
-  BeginStatement(thd);
+  cairn::Session& session = cairn::Session::Of(thd);
+  session.BeginStatement(shared_->open);
+  auto lock = cairn::RowLockFor(thd, lock_type);
+  // Reads of a function belong to the statement that calls it, but for its plain SELECTs.
+  const bool repeats = lock_type == TL_READ && thd_sql_command(thd) == SQLCOM_SELECT &&
+                       session.transaction().TakesLatest();
+  if (!lock.has_value() && !repeats) lock = statement_.lock();
+  statement_.SetLock(lock, skips_locked, locked_for_changes_ && !repeats);
+  statement_.Begin(thd, session.transaction());
   return 0;
 }
 

@@ -37,6 +37,7 @@ bool ReadsPrimaryKeyAlone(const TABLE& table) {
 
 void StatementPlan::Begin(THD* thd, const Transaction& transaction) {
   if (!lock_.has_value()) lock_ = transaction.PlainReadLock();
+  if (!lock_.has_value() && feeds_changes_ && transaction.TakesLatest()) lock_ = LockMode::kShared;
   applies_in_parallel_ = AppliesInParallel(thd);
   writes_.reset();
   keeps_scanned_rows_.reset();

@@ -31,14 +31,19 @@ struct WritePlan {
 
 class StatementPlan {
  public:
-  // The server locks the table, and says with that how rows are read: with `lock`, if any.
-  void SetLock(std::optional<LockMode> lock, bool skips_locked) {
+  // The server locks the table, and says with that how rows are read: with `lock`, if any; and
+  // whether they may decide what is written elsewhere, so that they are locked (shared) where plain
+  // reads alone repeat.
+  void SetLock(std::optional<LockMode> lock, bool skips_locked, bool feeds_changes) {
     lock_ = lock;
     skips_locked_ = skips_locked;
+    feeds_changes_ = feeds_changes;
   }
   void LockExclusively() { lock_ = LockMode::kExclusive; }
   // The second handler of a statement that reads one table by several indexes.
-  void TakeLockFrom(const StatementPlan& other) { SetLock(other.lock_, other.skips_locked_); }
+  void TakeLockFrom(const StatementPlan& other) {
+    SetLock(other.lock_, other.skips_locked_, other.feeds_changes_);
+  }
   // The statement begins; the session's transaction has heard of it.
   void Begin(THD* thd, const Transaction& transaction);
   // A scan begins, or other columns are read.
@@ -85,6 +90,7 @@ class StatementPlan {
 
   std::optional<LockMode> lock_;
   bool skips_locked_ = false;
+  bool feeds_changes_ = false;
   bool applies_in_parallel_ = false;
   std::optional<WritePlan> writes_;
   std::optional<bool> keeps_scanned_rows_;
