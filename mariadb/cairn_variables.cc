@@ -29,6 +29,10 @@ constexpr mysql_var_update_func NONE = nullptr;  // The server stores the value.
                     value, name##_names.typelib());
 #define SESSION_BOOL(name, value, text) \
   MYSQL_THDVAR_BOOL(name, PLUGIN_VAR_OPCMDARG, text, nullptr, nullptr, value);
+#define SESSION_ENUM(name, value, names, text)                                \
+  EnumNames name##_names(names);                                              \
+  MYSQL_THDVAR_ENUM(name, PLUGIN_VAR_RQCMDARG, text, nullptr, nullptr, value, \
+                    name##_names.typelib());
 
 #include "mariadb/cairn_variables.def"
 
@@ -43,11 +47,16 @@ bool SessionVerifiesReads(THD* thd) {
 #endif
 }
 
+SnapshotConflicts SessionSnapshotConflicts(THD* thd) {
+  return static_cast<SnapshotConflicts>(THDVAR(thd, snapshot_conflicts));
+}
+
 st_mysql_sys_var* cairn_system_variables[] = {
 #define GLOBAL_BOOL(name, ...) MYSQL_SYSVAR(name),
 #define GLOBAL_SIZE(name, ...) MYSQL_SYSVAR(name),
 #define GLOBAL_ENUM(name, ...) MYSQL_SYSVAR(name),
 #define SESSION_BOOL(name, ...) MYSQL_SYSVAR(name),
+#define SESSION_ENUM(name, ...) MYSQL_SYSVAR(name),
 #include "mariadb/cairn_variables.def"
     nullptr};
 

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "engine/txn/transaction.h"
+
 class THD;
 struct st_mysql_sys_var;
 
@@ -21,6 +23,8 @@ extern CairnVariables cairn_variables;
 
 // cairn_verify_reads, for the statement that begins.
 bool SessionVerifiesReads(THD* thd);
+// cairn_snapshot_conflicts, for the same.
+SnapshotConflicts SessionSnapshotConflicts(THD* thd);
 
 // For the plug-in's declaration; ends with a null pointer.
 extern st_mysql_sys_var* cairn_system_variables[];

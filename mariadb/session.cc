@@ -235,6 +235,9 @@ void Session::BeginStatement(const std::shared_ptr<OpenTable>& table) {
   settings.autocommit = !in_explicit_transaction();
   settings.only_reads = OnlyReads(thd_, settings.autocommit);
   settings.lock_ranges = settings.repeat_reads = !AppliesRowEvents(thd_);
+  if (!settings.autocommit && settings.isolation == IsolationLevel::kRepeatableRead) {
+    settings.snapshot_conflicts = SessionSnapshotConflicts(thd_);
+  }
   settings.verify_reads = SessionVerifiesReads(thd_);
   settings.prepares_locks = thd_->transaction->xid_state.is_explicit_XA();
   settings.lock_wait_timeout_ms = StatementLockWaitMs(thd_).value_or(settings.lock_wait_timeout_ms);

@@ -203,8 +203,8 @@ def variables_page() -> str:
         "",
         "More about them: [backup.md](backup.md#a-backup),",
         "[going-back.md](going-back.md#what-decides), [tuning.md](tuning.md#what-to-change-then),",
-        "[transactions.md](transactions.md#range-locks) (range locks, and under *Waiting* large",
-        "transactions).",
+        "[transactions.md](transactions.md#range-locks) (range locks, snapshot conflicts, and",
+        "under *Waiting* large transactions).",
         "",
     ]
     return "\n".join(lines)
