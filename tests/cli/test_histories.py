@@ -82,15 +82,16 @@ class Recorder:
         self.read("final", *reads)
         self.commit("final")
 
-    def kinds(self, level, engine="ROCKSDB"):
-        return {each.kind for each in self.findings(level, engine)}
+    def kinds(self, level, engine="ROCKSDB", *, latest=False):
+        return {each.kind for each in self.findings(level, engine, latest=latest)}
 
-    def findings(self, level, engine="ROCKSDB"):
+    def findings(self, level, engine="ROCKSDB", *, latest=False):
         transactions = dict(self.made)
         final = transactions.pop("final", None)
         others = list(transactions.values())
         first = {X: 100, Y: 200}, {GROUP: [5]}
-        return check(History(level, engine, [X, Y], *first, others, final), level).findings
+        recorded = History(level, engine, [X, Y], *first, others, final, latest=latest)
+        return check(recorded, level).findings
 
 
 @pytest.fixture
@@ -395,6 +396,64 @@ def test_innodb_takes_its_snapshot_at_the_first_plain_read(run):
     run.commit("a")
     assert run.kinds(REPEATABLE_READ, engine="InnoDB") == set()
     assert run.kinds(REPEATABLE_READ) == {finding.READ_SKEW}
+
+
+def test_where_the_latest_is_taken_a_write_may_follow_an_older_read(run):
+    run.read("a", of(X))
+    run.write("b", Append(X, 1))
+    run.commit("b")
+    run.write("a", Append(X, 2))
+    run.commit("a")
+    run.final(of(X, 1, 2))
+    assert run.kinds(REPEATABLE_READ, latest=True) == set()
+    assert finding.LOST_UPDATE in run.kinds(REPEATABLE_READ)
+
+
+def test_where_the_latest_is_taken_plain_reads_still_belong_to_one_snapshot(run):
+    run.read("a", of(X))
+    run.write("b", Append(X, 1), Append(Y, 1))
+    run.commit("b")
+    run.read("a", of(Y, 1))
+    run.commit("a")
+    run.final(of(X, 1), of(Y, 1))
+    assert run.kinds(REPEATABLE_READ, latest=True) == {finding.READ_SKEW}
+
+
+def test_where_the_latest_is_taken_locks_see_it_and_plain_reads_one_s_own_changes(run):
+    run.read("a", of(X), of(Y))
+    run.write("b", Append(X, 1), Append(Y, 1))
+    run.commit("b")
+    run.read("a", of(X, 1), locking=True)
+    run.read("a", of(X), of(Y))
+    run.write("a", Append(X, 2))
+    run.read("a", of(X, 1, 2), of(Y))
+    run.commit("a")
+    run.final(of(X, 1, 2), of(Y, 1))
+    assert run.kinds(REPEATABLE_READ, latest=True) == set()
+    assert run.kinds(REPEATABLE_READ) != set()
+
+
+def test_where_the_latest_is_taken_a_lock_must_see_what_was_acknowledged(run):
+    run.read("a", of(X))
+    run.write("b", Append(X, 1))
+    run.commit("b")
+    run.read("a", of(X), locking=True)
+    run.commit("a")
+    run.final(of(X, 1))
+    assert run.kinds(REPEATABLE_READ, latest=True) != set()
+
+
+def test_where_the_latest_is_taken_nobody_writes_over_a_lock(run):
+    run.write("c", Append(X, 1))
+    run.commit("c")
+    run.read("a", of(Y))
+    run.read("a", of(X, 1), locking=True)
+    run.write("b", Append(X, 2))
+    run.commit("b")
+    run.write("a", Append(X, 3))
+    run.commit("a")
+    run.final(of(X, 1, 2, 3))
+    assert run.kinds(REPEATABLE_READ, latest=True) != set()
 
 
 def test_a_lock_on_a_row_that_is_not_there_takes_no_snapshot(run):

@@ -38,8 +38,6 @@ OPTIONS = (
     # Small memtables and files, so that transactions meet flushes and compactions.
     "--rocksdb-default-cf-options=write_buffer_size=256k;target_file_size_base=256k;"
     "max_bytes_for_level_base=1m",
-    # Repeatable reads of InnoDB are those of a snapshot only with this.
-    "--loose-innodb-snapshot-isolation=ON",
     "--innodb-lock-wait-timeout=1",
 )
 
@@ -59,9 +57,14 @@ class Plan:
     moving_scans: bool = True
     binlog: bool = False
     range_locks: bool = False
+    latest: bool = False  # What conflicts with a snapshot is taken as it is now.
     definitions: bool = False  # Another session changes them.
     settings: tuple[str, ...] = ()
 
+
+# Repeatable reads of InnoDB are those of a snapshot only with this.
+REFUSES_CONFLICTS = ("--loose-innodb-snapshot-isolation=ON", "--cairn-snapshot-conflicts=ERROR")
+TAKES_LATEST = ("--loose-innodb-snapshot-isolation=OFF", "--cairn-snapshot-conflicts=LATEST")
 
 # The form that ./cairn test runs.
 SHORT_S = 20
@@ -119,6 +122,7 @@ class Rig:
             directory,
             (
                 *OPTIONS,
+                *(TAKES_LATEST if plan.latest else REFUSES_CONFLICTS),
                 *(binary_log if plan.binlog else ()),
                 *(range_locks if plan.range_locks else ()),
             ),
@@ -196,6 +200,7 @@ class Rig:
             objects.registers,
             objects.groups,
             [t for client in clients for t in client.transactions],
+            latest=self.plan.latest,
         )
         if kill:
             self.tally.kills += 1
@@ -328,6 +333,7 @@ def run_levels(reporter: Reporter, mariadb: Server, plan: Plan) -> list[Tally]:
     tallies = []
     for level in plan.levels:
         kind = "-range-locks" if plan.range_locks else ""
+        kind += "-latest" if plan.latest else ""
         kind += "-definitions" if plan.definitions else ""
         name = f"{level.lower().replace(' ', '-')}{kind}-{plan.seed}"
         directory = VAR / "histories" / name
@@ -345,8 +351,10 @@ def run_short(reporter: Reporter, mariadb: Server, seed: int) -> tuple[int, int]
     changing = replace(
         plan, levels=(history.REPEATABLE_READ,), seconds=CHANGING_S, kills=1, definitions=True
     )
+    latest = replace(plan, levels=(history.REPEATABLE_READ,), latest=True)
     tallies = [
         *run_levels(reporter, mariadb, plan),
+        *run_levels(reporter, mariadb, latest),
         *run_levels(reporter, mariadb, ranges),
         *run_levels(reporter, mariadb, changing),
         *run_levels(reporter, mariadb, replace(changing, range_locks=True)),
@@ -375,6 +383,7 @@ def _finds(reporter: Reporter, mariadb: Server, plan: Plan, name: str) -> bool:
 def _run_level(reporter: Reporter, rig: Rig) -> Tally:
     plan, tally = rig.plan, rig.tally
     kind = ", range locks" if plan.range_locks else ""
+    kind += ", the latest rows" if plan.latest else ""
     kind += ", definitions" if plan.definitions else ""
     with reporter.phase(f"{rig.level.capitalize()}{kind}") as phase, rig.server:
         try:

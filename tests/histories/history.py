@@ -137,6 +137,9 @@ class History:
     transactions: list[Transaction] = field(default_factory=list)
     # Reads everything, after all others.
     final: Transaction | None = None
+    # At REPEATABLE READ, rows are locked and changed as they are now: cairn_snapshot_conflicts is
+    # LATEST, innodb_snapshot_isolation OFF.
+    latest: bool = False
 
 
 def save(history: History, path: Path) -> None:
@@ -149,6 +152,7 @@ def save(history: History, path: Path) -> None:
         "registers": history.registers,
         "groups": history.groups,
         "has_final": history.final is not None,
+        "latest": history.latest,
     }
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", encoding="utf-8") as file:
@@ -176,6 +180,7 @@ def load(path: Path) -> History:
                 {int(key): members for key, members in head["groups"].items()},
                 transactions,
                 transactions.pop() if head["has_final"] else None,
+                head.get("latest", False),
             )
     except OSError as error:
         raise CairnError(f"{path}: {error.strerror}.") from error

@@ -6,7 +6,9 @@ Each isolation level says at which moments a transaction reads and commits:
                       belong to the moment of the commit, until which nobody else changes them
     REPEATABLE READ   a transaction reads at one moment, its snapshot, and commits at another; who
                       overwrites a version has the commit of its writer before the snapshot. A
-                      statement in autocommit has nothing to repeat: as READ COMMITTED
+                      statement in autocommit has nothing to repeat: as READ COMMITTED. Where rows
+                      are locked and changed as they are now (History.latest), plain reads alone
+                      read at the snapshot, except of what the transaction has changed itself
     SERIALIZABLE      everything happens at one moment
 
 A reader's moment comes after the commit whose version it read (wr) and before the commit of the
@@ -64,8 +66,9 @@ class _Builder:
     def __init__(self, versions: Versions, level: str) -> None:
         self._versions = versions
         self._level = level
+        self._latest = versions.history.latest and level == REPEATABLE_READ
         # InnoDB takes the snapshot at the first plain read; what locks before sees the latest.
-        self._locks_see_latest = versions.history.engine != "ROCKSDB"
+        self._locks_see_latest = self._latest or versions.history.engine != "ROCKSDB"
         self._moments: list[Moment] = []
         self._nodes: dict[tuple[Any, ...], int] = {}
         self._graph = networkx.DiGraph()
@@ -166,7 +169,15 @@ class _Builder:
         # The row need not be there, and then nothing need be locked.
         absent = observation.version == 0 and observation.thing[0] != "register"
         first = self._first_at_snapshot(transaction)
-        if first is not None and first <= observation.position:
+        if self._latest and observation.holds:
+            # Its row is locked until the end, and is seen as it was when it was changed.
+            if self._versions.takes_effect(transaction):
+                commit = self._commit(transaction)
+                return commit, commit
+            node = self._statement(observation, one_row=True)
+            return node, node
+        at_snapshot = not (self._latest and statement.locking)
+        if first is not None and first <= observation.position and at_snapshot:
             snapshot = self._snapshot(transaction)
             until = self._commit(transaction) if holds and not absent else snapshot
             return snapshot, until
@@ -192,7 +203,7 @@ class _Builder:
             if first is second:
                 continue
             target = self._commit(second)
-            if self._first_at_snapshot(second) is not None:
+            if self._first_at_snapshot(second) is not None and not self._latest:
                 target = self._snapshot(second)
             self._edge(self._commit(first), target, WW, thing, after)
 

@@ -53,6 +53,8 @@ class Observation:
     position: int
     thing: Object
     version: int
+    # It had changed the object before, and so held it.
+    holds: bool = False
 
 
 class Versions:
@@ -291,7 +293,7 @@ class Versions:
             return
         if others and not self._is_last_of_writer(transaction, thing, others[-1]):
             return
-        self._saw(transaction, position, thing, len(others))
+        self._saw(transaction, position, thing, len(others), holds=bool(mine))
 
     def _observe_tail(
         self, transaction: Transaction, position: int, read: TailRead, own: dict[Object, list[Any]]
@@ -468,8 +470,16 @@ class Versions:
         )
         return False
 
-    def _saw(self, transaction: Transaction, position: int, thing: Object, version: int) -> None:
-        self.observations.append(Observation(transaction, position, thing, version))
+    def _saw(
+        self,
+        transaction: Transaction,
+        position: int,
+        thing: Object,
+        version: int,
+        *,
+        holds: bool = False,
+    ) -> None:
+        self.observations.append(Observation(transaction, position, thing, version, holds))
 
     # ---- what must be there at the end ----------------------------------------------------------
 

@@ -154,6 +154,11 @@ def hunt(
 )
 @click.option("--binlog", is_flag=True, help="With the binary log on.")
 @click.option("--range-locks", is_flag=True, help="With cairn_range_locks=ON.")
+@click.option(
+    "--latest",
+    is_flag=True,
+    help="With cairn_snapshot_conflicts=LATEST; InnoDB without innodb_snapshot_isolation.",
+)
 @click.option("--definitions", is_flag=True, help="Another session changes tables by ALTER TABLE.")
 @click.option(
     "--set", "settings", multiple=True, metavar="NAME=VALUE", help="A variable of the sessions."
