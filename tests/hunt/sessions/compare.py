@@ -40,6 +40,8 @@ class Difference:
     has_key_of_g: bool = False
     # Whether the transaction had its first read with a statement that changes or locks rows.
     began_with_change: bool = False
+    # Whether rows are locked and changed as they are now.
+    latest: bool = False
 
     @property
     def title(self) -> str:
@@ -107,7 +109,13 @@ REASONS = (
         "conflict",
         "REPEATABLE READ and SERIALIZABLE: a row that changed since the snapshot is error 1213 for "
         "the statement; InnoDB rolls the transaction back with 1020, waits first, or takes the row",
-        lambda d: d.level != "READ COMMITTED" and _is_error(d.our_state, DEADLOCK),
+        lambda d: d.level != "READ COMMITTED" and not d.latest and _is_error(d.our_state, DEADLOCK),
+    ),
+    Reason(
+        "row of another moment",
+        "with LATEST, what is read to be written elsewhere is of one moment: a row that changed "
+        "while the statement waited is error 1213; InnoDB has gap locks for that",
+        lambda d: d.latest and d.ours.step.reads_one_state and _is_error(d.our_state, DEADLOCK),
     ),
     Reason(
         "late conflict",
@@ -157,6 +165,7 @@ REASONS = (
         "which at SERIALIZABLE none is",
         lambda d: (
             d.level != "READ COMMITTED"
+            and not d.latest
             and d.began_with_change
             and d.our_state.startswith("ok")
             and d.their_state.startswith("ok")
@@ -188,6 +197,7 @@ REASONS = (
         lambda d: (
             d.ours.waited
             and d.theirs.waited
+            and not (d.latest and d.ours.step.reads_one_state)
             and all(
                 state.startswith("ok") or (_is_error(state, DUPLICATE) and _scans(d.ours))
                 for state in (d.our_state, d.their_state)
@@ -288,6 +298,7 @@ def first_difference(ours: Record, theirs: Record) -> Difference | None:
                     has_long_key,
                     has_key_of_g,
                     began_with_change(ours, our_event),
+                    ours.script.latest,
                 )
     return None
 
@@ -370,7 +381,8 @@ def _copied_from_snapshots(
     As many in both, and by statements that read snapshots of different times, for the reason "when
     the snapshot is taken". The log is a row's last column.
     """
-    if record.script.level == "READ COMMITTED" or not only or len(only) != len(lacking):
+    consistent = record.script.level != "READ COMMITTED" and not record.script.latest
+    if not consistent or not only or len(only) != len(lacking):
         return False
     copied = {
         str(event.step.effect.mark)

@@ -44,6 +44,7 @@ def random_script(chance: random.Random, kind: Kind | None = None) -> Script:
         SHORT_WAIT_S if awaits else LONG_WAIT_S,
         {table.name: table.kind.indexes for table in tables},
         sum(table.rows for table in tables),
+        latest=level == REPEATABLE_READ and chance.random() < 0.5,
     )
 
 

@@ -375,8 +375,11 @@ def _error_is_wrong(record: Record, position: int, event: Event) -> str:
         return "is none that sessions may meet"
     if error == TIMED_OUT and not event.waited and "WAIT" not in text:
         return "without a wait"
-    if error == DEADLOCK and event.in_transaction and level == "READ COMMITTED":
-        return "(conflict) at READ COMMITTED"
+    if error == DEADLOCK and event.in_transaction:
+        if level == "READ COMMITTED":
+            return "(conflict) at READ COMMITTED"
+        if record.script.latest and not (event.waited and event.step.reads_one_state):
+            return "(conflict) where the latest row is taken"
     if error == DEADLOCK and not event.in_transaction and alone:
         return "where nobody waits"
     if error == INTERRUPTED and not any(
@@ -388,6 +391,8 @@ def _error_is_wrong(record: Record, position: int, event: Event) -> str:
 
 
 def _looks(record: Record) -> Iterable[Complaint]:
+    if record.script.latest:  # The looks are plain reads, at the snapshot.
+        return
     for position, (look, event) in enumerate(zip(record.events, record.events[1:], strict=False)):
         if not look.step.looks or look.step.session != event.step.session:
             continue

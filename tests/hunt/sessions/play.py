@@ -126,6 +126,8 @@ class Player:
         self._settings = (
             f"USE {self._schema}",
             f"SET SESSION TRANSACTION ISOLATION LEVEL {played.level}",
+            f"SET SESSION cairn_snapshot_conflicts = {'LATEST' if played.latest else 'ERROR'}",
+            f"SET SESSION innodb_snapshot_isolation = {'OFF' if played.latest else 'ON'}",
             f"SET SESSION innodb_lock_wait_timeout = {played.lock_wait_s}",
             f"SET SESSION rocksdb_lock_wait_timeout = {played.lock_wait_s}",
             f"SET SESSION lock_wait_timeout = {played.table_wait_s}",

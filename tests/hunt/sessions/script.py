@@ -56,6 +56,17 @@ class Step:
     def __str__(self) -> str:
         return f"{self.session}: {self.text}"
 
+    @property
+    def reads_one_state(self) -> bool:
+        """Whether it locks rows in shared mode, for the client or for what it writes elsewhere.
+
+        These are of one moment, also where rows are taken as they are now.
+        """
+        if "LOCK IN SHARE MODE" in self.text:
+            return True
+        changes = not self.text.startswith(("SELECT", "XA "))
+        return changes and ("SELECT " in self.text or " JOIN " in self.text)
+
 
 @dataclass(frozen=True)
 class Script:
@@ -74,6 +85,8 @@ class Script:
     rows: int = 0
     # Seconds that a wait for a table may take.
     table_wait_s: int = 60
+    # At REPEATABLE READ, rows are locked and changed as they are now, whatever the snapshot shows.
+    latest: bool = False
 
     @property
     def sessions(self) -> list[str]:
@@ -86,7 +99,8 @@ class Script:
 
     def text(self) -> str:
         """As people read it."""
-        head = [f"-- Isolation level {self.level}, lock wait time-out {self.lock_wait_s} s"]
+        latest = " (the latest rows)" if self.latest else ""
+        head = [f"-- Isolation level {self.level}{latest}, lock wait time-out {self.lock_wait_s} s"]
         used = " ".join([*(step.text for step in self.steps), *self.triggers])
         tables = [f"{statement};" for statement in self.tables if _is_used(statement, used)]
         steps = [
