@@ -35,6 +35,13 @@ struct ColumnFamily {
   // another program may have.
   bool opened_without_memtable = false;  // All that others have written was in files.
   mutable std::atomic<bool> may_have_range_deletions{true};
+
+  // For reads in it.
+  rocksdb::ReadOptions ReadOptions() const {
+    rocksdb::ReadOptions options;
+    options.ignore_range_deletions = !may_have_range_deletions.load(std::memory_order_relaxed);
+    return options;
+  }
 };
 
 // Thread-safe, but for Adopt() and Release(). Mutexes: mutex_ guards families_ and is held while a
