@@ -184,8 +184,9 @@ Status TableWriter::FindDuplicate(Transaction* transaction, const TableIndex& in
       if (!equal) continue;
     }
     if (transaction->HidesExpired(iterator.value(), table_->ttl_seconds(),
-                                  Transaction::View::kLatest))
+                                  Transaction::View::kLatest)) {
       continue;
+    }
     duplicate_entry_.assign(iterator.key());
     return Status(StatusCode::kDuplicateKey);
   }

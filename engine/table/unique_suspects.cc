@@ -32,8 +32,9 @@ Result<bool> UniqueSuspects::IsDuplicate(Transaction* transaction, uint32_t posi
   for (iterator.SeekAtOrAfter(value); iterator.Valid() && iterator.key().starts_with(value);
        iterator.Next()) {
     if (transaction->HidesExpired(iterator.value(), table_->ttl_seconds(),
-                                  Transaction::View::kLatest))
+                                  Transaction::View::kLatest)) {
       continue;
+    }
     if (found) {
       entry->assign(iterator.key());
       return true;

@@ -197,7 +197,7 @@ Status Transaction::CheckStatementUnchanged(const ColumnFamily& family, std::str
 Status Transaction::CheckUnchangedSince(const rocksdb::Snapshot* snapshot,
                                         const ColumnFamily& family, std::string_view key) {
   rocksdb::TransactionDB* const database = database_->rocksdb();
-  rocksdb::ReadOptions options;
+  rocksdb::ReadOptions options = family.ReadOptions();
   options.fill_cache = settings_.fill_block_cache;
   rocksdb::PinnableSlice now;
   const rocksdb::Status read_now = database->Get(options, family.handle, key, &now);

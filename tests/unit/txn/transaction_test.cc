@@ -23,6 +23,12 @@ TransactionSettings Explicit(IsolationLevel isolation) {
   return settings;
 }
 
+TransactionSettings TakingLatest(IsolationLevel isolation) {
+  TransactionSettings settings = Explicit(isolation);
+  settings.snapshot_conflicts = SnapshotConflicts::kLatest;
+  return settings;
+}
+
 class TransactionTest : public ::testing::Test {
  protected:
   TransactionTest() {
@@ -153,9 +159,7 @@ TEST_F(TransactionTest, FirstLockOfRepeatableReadNeverConflicts) {
 TEST_F(TransactionTest, WhereConflictsTakeTheLatestPlainReadsAloneRepeat) {
   CommitValue("key1", "old");
   Transaction transaction(database_.get());
-  TransactionSettings settings = Explicit(IsolationLevel::kRepeatableRead);
-  settings.snapshot_conflicts = SnapshotConflicts::kLatest;
-  transaction.Start(settings);
+  transaction.Start(TakingLatest(IsolationLevel::kRepeatableRead));
   EXPECT_EQ(Read(transaction, "key1"), "old");
   CommitValue("key1", "new");
   rocksdb::PinnableSlice value;
@@ -172,9 +176,7 @@ TEST_F(TransactionTest, WhereConflictsTakeTheLatestPlainReadsAloneRepeat) {
 TEST_F(TransactionTest, AStatementThatChangesSeesOneStateWhereConflictsTakeTheLatest) {
   CommitValue("key1", "old");
   Transaction transaction(database_.get());
-  TransactionSettings settings = Explicit(IsolationLevel::kRepeatableRead);
-  settings.snapshot_conflicts = SnapshotConflicts::kLatest;
-  transaction.Start(settings);
+  transaction.Start(TakingLatest(IsolationLevel::kRepeatableRead));
   EXPECT_EQ(Read(transaction, "key1", View::kStatement), "old");
   CommitValue("key1", "new");
   EXPECT_EQ(Read(transaction, "key1", View::kStatement), "old") << "the same statement";
@@ -188,9 +190,7 @@ TEST_F(TransactionTest, ALockTakesNoSnapshotWhereConflictsTakeTheLatest) {
   CommitValue("key1", "old");
   CommitValue("key2", "old");
   Transaction transaction(database_.get());
-  TransactionSettings settings = Explicit(IsolationLevel::kRepeatableRead);
-  settings.snapshot_conflicts = SnapshotConflicts::kLatest;
-  transaction.Start(settings);
+  transaction.Start(TakingLatest(IsolationLevel::kRepeatableRead));
   rocksdb::PinnableSlice value;
   ASSERT_TRUE(transaction.GetForUpdate(family(), "key1", LockMode::kExclusive, &value).ok());
   CommitValue("key2", "new");
@@ -202,9 +202,7 @@ TEST_F(TransactionTest, AStatementIsToldOfARowThatChangedAfterItsState) {
   CommitValue("key2", "old");
   CommitValue("key3", "old");
   Transaction transaction(database_.get());
-  TransactionSettings settings = Explicit(IsolationLevel::kRepeatableRead);
-  settings.snapshot_conflicts = SnapshotConflicts::kLatest;
-  transaction.Start(settings);
+  transaction.Start(TakingLatest(IsolationLevel::kRepeatableRead));
   EXPECT_EQ(Read(transaction, "key1"), "old");
   CommitValue("key1", "new");
   EXPECT_TRUE(transaction.CheckStatementUnchanged(family(), "key1").ok()) << "no state yet";
@@ -227,9 +225,7 @@ TEST_F(TransactionTest, AStatementIsToldOfARowThatChangedAfterItsState) {
 TEST_F(TransactionTest, SerializableMeetsConflictsWhateverIsSet) {
   CommitValue("key1", "old");
   Transaction transaction(database_.get());
-  TransactionSettings settings = Explicit(IsolationLevel::kSerializable);
-  settings.snapshot_conflicts = SnapshotConflicts::kLatest;
-  transaction.Start(settings);
+  transaction.Start(TakingLatest(IsolationLevel::kSerializable));
   EXPECT_EQ(Read(transaction, "key1"), "old");
   CommitValue("key1", "new");
   rocksdb::PinnableSlice value;
@@ -241,20 +237,17 @@ TEST_F(TransactionTest, SerializableMeetsConflictsWhateverIsSet) {
 TEST_F(TransactionTest, EachStatementDecidesOnConflicts) {
   CommitValue("key1", "old");
   Transaction transaction(database_.get());
-  TransactionSettings settings = Explicit(IsolationLevel::kRepeatableRead);
-  transaction.Start(settings);
+  transaction.Start(Explicit(IsolationLevel::kRepeatableRead));
   EXPECT_EQ(Read(transaction, "key1"), "old");
   CommitValue("key1", "new");
   rocksdb::PinnableSlice value;
   EXPECT_EQ(transaction.GetForUpdate(family(), "key1", LockMode::kExclusive, &value).code(),
             StatusCode::kSnapshotConflict);
-  settings.snapshot_conflicts = SnapshotConflicts::kLatest;
-  transaction.Start(settings);
+  transaction.Start(TakingLatest(IsolationLevel::kRepeatableRead));
   value.Reset();
   ASSERT_TRUE(transaction.GetForUpdate(family(), "key1", LockMode::kExclusive, &value).ok());
   EXPECT_EQ(value.ToString(), "new");
-  settings.snapshot_conflicts = SnapshotConflicts::kError;
-  transaction.Start(settings);
+  transaction.Start(Explicit(IsolationLevel::kRepeatableRead));
   EXPECT_EQ(transaction.Lock(family(), "key1", LockMode::kExclusive).code(),
             StatusCode::kSnapshotConflict);
 }
