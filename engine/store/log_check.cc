@@ -182,7 +182,7 @@ class LogScan {
     }
     has_records_ = has_records_ || followed_;
     damage_.offset = in_record_ ? record_begin_ : begin;
-    const bool lacks_end = end > damage_.size || data_end < end;
+    const bool lacks_end = end > damage_.size || IsFilledUp(begin, data_end, end);
     if (!followed_ && data_end == begin && !in_record_) return Status();  // Room that was not used.
     found_ = true;
     if (!followed_ && lacks_end && !shortened) {
@@ -192,6 +192,16 @@ class LogScan {
     }
     damage_.followed = damage_.followed_here = followed_;
     return Status();
+  }
+
+  // Whether the end of a record was never written and a file system has filled it with zeros, which
+  // it does from a sector on, or from the end of an earlier write. A record may itself end in
+  // zeros: these alone do not say that a crash cut it off.
+  static bool IsFilledUp(uint64_t begin, uint64_t data_end, uint64_t end) {
+    constexpr uint64_t kSectorBytes = 512;
+    if (data_end >= end) return false;
+    const uint64_t sector = (data_end + kSectorBytes - 1) / kSectorBytes * kSectorBytes;
+    return sector < end || data_end <= begin + kHeaderBytes;
   }
 
   // Whether `rest`, to the end of the file, is the whole content of a record whose length says

@@ -27,8 +27,8 @@ namespace cairn {
 // The first place in a log that is not as it was written.
 struct LogDamage {
   enum class Kind : uint8_t {
-    kCutOff,   // The last record of the file lacks its end, which is missing or zeros. Nothing
-               // follows.
+    kCutOff,   // The last record of the file lacks its end, which is missing, or zeros from the
+               // begin of a sector on. Nothing follows.
     kZeros,    // Zeros between records.
     kDamaged,  // Anything else.
   };

@@ -32,6 +32,7 @@ OPTIONS = (
 CLIENTS = 3
 CUTS = 3  # Starts from logs that were cut off, and as many from logs with zeros at the end.
 HEAD_BYTES = 7  # Of a record of a log.
+SECTOR_BYTES = 512
 CREATE = (
     "CREATE DATABASE torn",
     "CREATE TABLE torn.counter (id INT, n INT NOT NULL, PRIMARY KEY (id) COMMENT 'cfname=small') "
@@ -150,6 +151,8 @@ class Round:
         log = log_file.newest_log(self.engine)
         data = log.read_bytes()
         cut = self.chance.randrange(len(data) + 1)
+        if zeros:
+            cut -= cut % SECTOR_BYTES  # File systems fill up no less.
         log.write_bytes(data[:cut] + (b"\0" * (len(data) - cut) if zeros else b""))
         what = (
             f"{log.name} {'with zeros from' if zeros else 'cut off at'} byte {cut} of {len(data)}"
@@ -175,7 +178,10 @@ class Round:
             self._restore()
             place = self.chance.randrange(len(data) * 9 // 10)
             if harm == "zeros":
-                end = min(place + self.chance.choice((16, 512, 4096)), len(data) - 1)
+                # A record may end in zeros: with more before them its end was cut off.
+                last = len(data.rstrip(b"\0")) - 1
+                place = min(place, last)
+                end = min(place + self.chance.choice((16, 512, 4096)), last)
                 harmed = data[:place] + b"\0" * (end - place) + data[end:]
             else:
                 flipped = data[place] ^ (1 << self.chance.randrange(8))

@@ -20,6 +20,7 @@ using ::testing::HasSubstr;
 
 constexpr int kRows = 12;
 constexpr size_t kBlockBytes = 32 * 1024;
+constexpr size_t kSectorBytes = 512;
 constexpr size_t kTypeAt = 6;  // In a record.
 
 // Some rows fill blocks of the log, or cross them.
@@ -28,6 +29,16 @@ std::string ValueOf(int row) {
 }
 
 std::string KeyOf(int row) { return "row" + std::to_string(100 + row); }
+
+std::string WholeRecord(uint8_t type, const std::string& content) {
+  const std::string record = static_cast<char>(type) + content;
+  const uint32_t crc = Crc32c(record);
+  const uint32_t masked = (crc >> 15 | crc << 17) + 0xA282EAD8u;
+  std::string head(reinterpret_cast<const char*>(&masked), sizeof masked);
+  head.push_back(static_cast<char>(content.size() & 0xFF));
+  head.push_back(static_cast<char>(content.size() >> 8));
+  return head + record;
+}
 
 // A database of which a crash left nothing but the log.
 class Logs : public ::testing::Test {
@@ -161,8 +172,12 @@ TEST_F(Logs, CutOffAnywhereGiveTheWholeRowsBefore) {
   }
 }
 
-TEST_F(Logs, ZeroFilledFromAnywhereGiveTheWholeRowsBefore) {
-  for (const uint64_t position : Positions()) {
+// A file system fills up sectors, or what follows the end of a record.
+TEST_F(Logs, ZeroFilledGiveTheWholeRowsBefore) {
+  std::vector<uint64_t> positions = Positions();
+  for (uint64_t& position : positions) position -= position % kSectorBytes;
+  positions.insert(positions.end(), ends_.begin(), ends_.end() - 1);
+  for (const uint64_t position : positions) {
     SCOPED_TRACE(position);
     std::string filled = good_;
     std::fill(filled.begin() + static_cast<std::ptrdiff_t>(position), filled.end(), '\0');
@@ -193,6 +208,26 @@ TEST_F(Logs, WithAnAlteredByteAreRefusedUntouched) {
       EXPECT_THAT(database.status().ToString(), HasSubstr("rocksdb_wal_recovery_mode"));
       EXPECT_EQ(Read(log_), altered);
       EXPECT_EQ(Children().size(), files_.size());
+    }
+  }
+}
+
+// The length of a value that is not there is a zero at the end of what a statement writes.
+TEST_F(Logs, WhoseLastRecordEndsInZerosAndHasAnAlteredByteAreRefusedUntouched) {
+  const std::string before = good_.substr(0, ends_[0]);
+  for (const size_t zeros : {1, 4}) {
+    const std::string log =
+        before + WholeRecord(1, std::string(700, 'x') + std::string(zeros, '\0'));
+    Restore(log);
+    EXPECT_TRUE(FindLogDamage(disk_.env(), "/memory")->empty());
+    for (size_t byte = before.size(); byte < log.size(); ++byte) {
+      SCOPED_TRACE(byte);
+      std::string altered = log;
+      altered[byte] ^= 1;
+      Restore(altered);
+      EXPECT_EQ(Prepare(WALRecoveryMode::kTolerateCorruptedTailRecords).status().code(),
+                StatusCode::kCorruption);
+      EXPECT_EQ(Read(log_), altered);
     }
   }
 }
@@ -303,14 +338,7 @@ TEST_F(Logs, OfADatabaseWhoseManifestDoesNotEndAreNotReplayed) {
 
 // RocksDB stops there, or gives a record that lacks its begin.
 TEST_F(Logs, WithWholeRecordsWhereNoneOfTheirTypeIsWrittenAreRefused) {
-  const auto about_log = [](uint8_t type) {
-    std::string record(1, static_cast<char>(type));
-    record.append(24, 'x');
-    const uint32_t crc = Crc32c(record);
-    const uint32_t masked = (crc >> 15 | crc << 17) + 0xA282EAD8u;
-    std::string head(reinterpret_cast<const char*>(&masked), sizeof masked);
-    return head.append({24, 0}).append(record);
-  };
+  const auto about_log = [](uint8_t type) { return WholeRecord(type, std::string(24, 'x')); };
   const std::string first = good_.substr(0, ends_[0]);
   // The third row's last part lies behind it.
   const std::string parts = good_.substr(0, 2 * kBlockBytes);
