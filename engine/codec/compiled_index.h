@@ -1,4 +1,4 @@
-// What IndexCodec and DecodePlan hold: private to the sources of IndexCodec.
+// What IndexCodec and DecodePlan hold: private to the sources of IndexCodec and ForeignKeySearch.
 #pragma once
 
 #include <cstdint>
@@ -95,6 +95,12 @@ struct IndexCodec::Compiled {
   Status Corruption(Damage damage, std::string_view key) const;
   Status ChecksumMismatch(ChecksumFinding finding, std::string_view key) const;
 };
+
+// The parts of an index's stored keys: its own, then the suffix. They are not joined yet: which of
+// them restores a column that several have, and what unpack_info holds, is undecided. Errors: those
+// of MakeKeyPart.
+Result<std::vector<KeyPart>> CompileKeyParts(const TableLayout& table, const IndexLayout& primary,
+                                             const IndexLayout& index);
 
 // The steps that pass over parts [first, last).
 std::vector<KeyStep> CompileSkips(const std::vector<KeyPart>& parts, size_t first, size_t last);

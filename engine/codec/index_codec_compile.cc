@@ -39,8 +39,30 @@ bool IsSuffixNeeded(const std::vector<KeyPart>& own, const KeyPart& primary_part
   });
 }
 
-Result<std::vector<KeyPart>> CompileParts(const TableLayout& table, const IndexLayout& primary,
-                                          const IndexLayout& index) {
+bool IsConstantTail(const std::vector<KeyPart>& parts, size_t first, uint32_t* bytes) {
+  *bytes = 0;
+  for (size_t i = first; i < parts.size(); ++i) {
+    if (parts[i].constant_bytes() == 0) return false;
+    *bytes += parts[i].constant_bytes();
+  }
+  return true;
+}
+
+void AppendSkip(const KeyPart& part, std::vector<KeyStep>* steps) {
+  const uint32_t bytes = part.constant_bytes();
+  if (bytes == 0) {
+    steps->push_back({.kind = KeyStep::Kind::kSkip, .part = &part});
+  } else if (!steps->empty() && steps->back().kind == KeyStep::Kind::kSkipBytes) {
+    steps->back().bytes += bytes;
+  } else {
+    steps->push_back({.kind = KeyStep::Kind::kSkipBytes, .bytes = bytes});
+  }
+}
+
+}  // namespace
+
+Result<std::vector<KeyPart>> CompileKeyParts(const TableLayout& table, const IndexLayout& primary,
+                                             const IndexLayout& index) {
   const bool cairn = index.format_version == kCairnFormatVersion;
   std::vector<KeyPart> parts;
   for (const KeyPartLayout& layout : index.parts) {
@@ -63,28 +85,6 @@ Result<std::vector<KeyPart>> CompileParts(const TableLayout& table, const IndexL
   }
   return parts;
 }
-
-bool IsConstantTail(const std::vector<KeyPart>& parts, size_t first, uint32_t* bytes) {
-  *bytes = 0;
-  for (size_t i = first; i < parts.size(); ++i) {
-    if (parts[i].constant_bytes() == 0) return false;
-    *bytes += parts[i].constant_bytes();
-  }
-  return true;
-}
-
-void AppendSkip(const KeyPart& part, std::vector<KeyStep>* steps) {
-  const uint32_t bytes = part.constant_bytes();
-  if (bytes == 0) {
-    steps->push_back({.kind = KeyStep::Kind::kSkip, .part = &part});
-  } else if (!steps->empty() && steps->back().kind == KeyStep::Kind::kSkipBytes) {
-    steps->back().bytes += bytes;
-  } else {
-    steps->push_back({.kind = KeyStep::Kind::kSkipBytes, .bytes = bytes});
-  }
-}
-
-}  // namespace
 
 std::vector<KeyStep> CompileSkips(const std::vector<KeyPart>& parts, size_t first, size_t last) {
   std::vector<KeyStep> steps;
@@ -178,7 +178,7 @@ Result<std::unique_ptr<IndexCodec>> IndexCodec::Make(const TableLayout& table,
   Status checked = CheckTableLayout(table);
   if (checked.ok()) checked = CheckIndexLayout(table, primary, index);
   CAIRN_RETURN_IF_ERROR(checked.WithContext(compiled->label));
-  Result<std::vector<KeyPart>> parts = CompileParts(table, primary, index);
+  Result<std::vector<KeyPart>> parts = CompileKeyParts(table, primary, index);
   CAIRN_RETURN_IF_ERROR(parts.status().WithContext(compiled->label));
   compiled->parts = std::move(parts).value();
   if (compiled->parts.size() > Compiled::kMaxStoredParts) {
