@@ -1,0 +1,148 @@
+#include "engine/codec/foreign_key_value.h"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+
+#include "engine/base/bytes.h"
+#include "engine/codec/format_version.h"
+#include "engine/codec/image_length.h"
+#include "engine/codec/value_sample.h"
+
+namespace cairn {
+namespace {
+
+bool IsString(ColumnType type) { return type == ColumnType::kChar || type == ColumnType::kVarchar; }
+
+// Grows with the longest value that the thread has met.
+uint8_t* CanonicalBuffer(size_t bytes) {
+  thread_local std::unique_ptr<uint8_t[]> buffer;
+  thread_local size_t buffer_bytes = 0;
+  if (buffer_bytes < bytes) {
+    buffer.reset(new uint8_t[bytes]);
+    buffer_bytes = bytes;
+  }
+  return buffer.get();
+}
+
+// Where the column lies; the format says nothing of that.
+Result<KeyPart> PartOfColumn(const TableLayout& table, uint32_t position) {
+  const ColumnLayout& column = table.columns[position];
+  KeyPartLayout layout;
+  layout.column = position;
+  layout.length_bytes = IsString(column.type) ? column.max_bytes : column.image_bytes;
+  return MakeKeyPart(table, layout, kCairnFormatVersion);
+}
+
+// The same column as if it were a VARCHAR. Its length bytes are not looked at.
+Result<KeyPart> PartOfVarchar(const TableLayout& table, uint32_t position) {
+  TableLayout varchar;
+  varchar.columns.push_back(table.columns[position]);
+  varchar.columns[0].type = ColumnType::kVarchar;
+  varchar.columns[0].length_bytes = 2;
+  return PartOfColumn(varchar, 0);
+}
+
+bool IsNegativeZero(ColumnType type, std::string_view image) {
+  if (type != ColumnType::kFloat && type != ColumnType::kDouble) return false;
+  const bool zero_before =
+      std::all_of(image.begin(), image.end() - 1, [](char byte) { return byte == 0; });
+  return zero_before && static_cast<uint8_t>(image.back()) == 0x80;
+}
+
+}  // namespace
+
+Result<ForeignKeyColumns> ForeignKeyColumns::Make(const TableLayout& table,
+                                                  const std::vector<uint32_t>& columns) {
+  ForeignKeyColumns made;
+  for (const uint32_t position : columns) {
+    if (position >= table.columns.size()) {
+      return Status(StatusCode::kInvalidArgument, "no column " + std::to_string(position));
+    }
+    const ColumnLayout& layout = table.columns[position];
+    if (layout.type == ColumnType::kBlob || layout.is_virtual) {
+      return Status(StatusCode::kInvalidArgument,
+                    "column `" + layout.name + "` cannot belong to a foreign key");
+    }
+    Column column;
+    column.type = layout.type;
+    CAIRN_ASSIGN_OR_RETURN(column.part, PartOfColumn(table, position));
+    column.weighs =
+        IsString(layout.type) && layout.collation->traits().kind != CollationKind::kBinary;
+    if (column.weighs) {
+      CAIRN_ASSIGN_OR_RETURN(column.weighing, PartOfVarchar(table, position));
+    }
+    made.columns_.push_back(std::move(column));
+  }
+  return made;
+}
+
+bool ForeignKeyColumns::HasNull(const uint8_t* record) const {
+  return std::any_of(columns_.begin(), columns_.end(), [record](const Column& column) {
+    return column.part.nullable() && column.part.IsNull(record);
+  });
+}
+
+bool ForeignKeyColumns::BytesDiffer(const uint8_t* old_record, const uint8_t* new_record) const {
+  return std::any_of(columns_.begin(), columns_.end(), [&](const Column& column) {
+    const KeyPart& part = column.part;
+    const bool was_null = part.nullable() && part.IsNull(old_record);
+    const bool is_null = part.nullable() && part.IsNull(new_record);
+    if (was_null || is_null) return was_null != is_null;
+    return DataInRecord(part, old_record) != DataInRecord(part, new_record);
+  });
+}
+
+std::string_view ForeignKeyColumns::Data(size_t position, const uint8_t* record) const {
+  const Column& column = columns_[position];
+  const std::string_view data = DataInRecord(column.part, record);
+  if (!column.weighs || column.type != ColumnType::kChar) return data;
+  return data.substr(0, column.part.collation->TrimmedLength(data));
+}
+
+// Calls `use` with the canonical bytes, which it may not keep.
+template <typename Use>
+auto ForeignKeyColumns::WithCanonical(const Column& column, std::string_view data, Use use) {
+  static constexpr char kZero[8] = {};
+  if (!column.weighs) {
+    return use(IsNegativeZero(column.type, data) ? std::string_view(kZero, data.size()) : data);
+  }
+  const KeyPart& part = column.weighing;
+  uint8_t* const to = CanonicalBuffer(size_t{part.max_key_bytes} + part.weight_capacity);
+  const uint8_t* const end = EncodePart(part, data, to, to + part.max_key_bytes, nullptr);
+  return use(std::string_view(reinterpret_cast<const char*>(to), static_cast<size_t>(end - to)));
+}
+
+void ForeignKeyColumns::AppendCanonical(size_t position, std::string_view data,
+                                        std::string* bytes) const {
+  WithCanonical(columns_[position], data, [bytes](std::string_view canonical) {
+    AppendBigEndian(static_cast<uint32_t>(canonical.size()), bytes);
+    bytes->append(canonical);
+  });
+}
+
+void ForeignKeyColumns::WriteCanonical(const uint8_t* record, std::string* bytes) const {
+  bytes->clear();
+  for (size_t i = 0; i < columns_.size(); ++i) AppendCanonical(i, Data(i, record), bytes);
+}
+
+uint64_t ForeignKeyColumns::Hash(const uint8_t* record) const {
+  uint64_t hash = 0;
+  for (size_t i = 0; i < columns_.size(); ++i) {
+    hash = WithCanonical(columns_[i], Data(i, record),
+                         [hash](std::string_view canonical) { return HashValue(hash, canonical); });
+  }
+  return hash;
+}
+
+bool HaveEqualValues(const ForeignKeyColumns& columns, const uint8_t* record,
+                     const ForeignKeyColumns& other_columns, const uint8_t* other_record) {
+  if (columns.HasNull(record) || other_columns.HasNull(other_record)) return false;
+  std::string bytes;
+  std::string other_bytes;
+  columns.WriteCanonical(record, &bytes);
+  other_columns.WriteCanonical(other_record, &other_bytes);
+  return bytes == other_bytes;
+}
+
+}  // namespace cairn

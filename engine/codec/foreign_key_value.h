@@ -1,0 +1,83 @@
+// The value that a record has in the columns of a foreign key: what two tables compare.
+//
+// Child and parent may hold one value in different bytes: CHAR here and VARCHAR there, other
+// lengths, other letters that the collation takes as equal. The *canonical bytes* of a value are
+// the same exactly where the values are equal: for strings these are the key bytes that a VARCHAR
+// of the collation has in the Cairn format, whatever format any index has. Equality is that of SQL:
+//
+// - numbers, DECIMAL, BIT, ENUM, SET and temporal types are equal if their images are; -0.0 is 0.0;
+// - the value of a CHAR has no trailing spaces, also in NO PAD collations, where a VARCHAR with
+//   trailing spaces therefore equals no CHAR (InnoDB compares the filled field there, so that CHARs
+//   of different length never meet);
+// - BINARY and VARBINARY are equal byte by byte: nothing is filled up, zeros count (as in InnoDB).
+//
+// Immutable once made: any number of threads may use it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/base/status.h"
+#include "engine/codec/key_part.h"
+#include "engine/codec/table_layout.h"
+
+namespace cairn {
+
+class ForeignKeyColumns {
+ public:
+  // `columns`: positions in table.columns, in the foreign key's order. Copies what it needs of the
+  // layout; borrows the collations. Errors: kInvalidArgument (no such column, a BLOB or TEXT, a
+  // virtual column, a layout that MakeKeyPart refuses).
+  static Result<ForeignKeyColumns> Make(const TableLayout& table,
+                                        const std::vector<uint32_t>& columns);
+
+  size_t size() const { return columns_.size(); }
+
+  // Whether any of the columns is NULL: such a row refers to nothing (MATCH SIMPLE), and nothing
+  // refers to it.
+  bool HasNull(const uint8_t* record) const;
+
+  // Whether a column is NULL in one record only or has other bytes, even if these are an equal
+  // value: what decides if an update concerns the foreign key. What lies behind a NULL, or behind
+  // the end of a VARCHAR, does not count.
+  bool BytesDiffer(const uint8_t* old_record, const uint8_t* new_record) const;
+
+  // Replaces `*bytes` by the canonical bytes of all columns, each behind its length (4 bytes,
+  // big-endian). No column may be NULL.
+  void WriteCanonical(const uint8_t* record, std::string* bytes) const;
+
+  // Equal for equal values. No column may be NULL. Persisted: docs/on-disk-format.md, Values of
+  // foreign keys.
+  uint64_t Hash(const uint8_t* record) const;
+
+  // The bytes that count of the column at `position` (0 .. size()-1): the image, of a VARCHAR its
+  // data, of a CHAR its data without trailing spaces. Points into the record.
+  std::string_view Data(size_t position, const uint8_t* record) const;
+
+  // The same as WriteCanonical for one value: appends the canonical bytes of `data`, as Data()
+  // gives it, of the column at `position`.
+  void AppendCanonical(size_t position, std::string_view data, std::string* bytes) const;
+
+ private:
+  struct Column {
+    ColumnType type = ColumnType::kSignedInteger;
+    KeyPart part;      // Of the column as it is: where its image lies.
+    KeyPart weighing;  // Strings that do not compare by bytes: of a VARCHAR of the Cairn format.
+    bool weighs = false;
+  };
+
+  template <typename Use>
+  static auto WithCanonical(const Column& column, std::string_view data, Use use);
+
+  std::vector<Column> columns_;
+};
+
+// Whether two records have equal values in the columns of a foreign key, of which one side may be
+// the other's (a row that references itself). False when any is NULL. Allocates.
+bool HaveEqualValues(const ForeignKeyColumns& columns, const uint8_t* record,
+                     const ForeignKeyColumns& other_columns, const uint8_t* other_record);
+
+}  // namespace cairn
