@@ -123,8 +123,8 @@ Status CheckFeatures(uint16_t version, const IndexInfo& info, std::string_view v
       (!is_row || info.features == 0 || (info.features & ~kAddedFeatures) != 0)) {
     return Corrupt("index info of a version that its features do not have", value);
   }
-  if (!is_row && (info.features & kFeatureRowLayouts) != 0) {
-    return Corrupt("index info of a secondary index with rows", value);
+  if (!is_row && (info.features & (kFeatureRowLayouts | kForeignKeyGuards)) != 0) {
+    return Corrupt("index info of a secondary index with features of a table", value);
   }
   return Status();
 }

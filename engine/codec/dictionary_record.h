@@ -30,6 +30,7 @@ enum class DictionaryRecordType : uint32_t {  // Persisted: first 4 bytes of the
   kDirectoryFormat = 0x43,  // Ours; the stock plug-in ignores it.
   kPreparedLocks = 0x44,    // Ours; only ever in the log.
   kLayoutHistory = 0x45,    // Ours, of a primary key (layout_history_record.h).
+  kForeignKey = 0x46,       // Ours (foreign_key_record.h).
 };
 
 inline constexpr uint32_t kFirstUserIndexNumber = 256;  // Persisted.
@@ -54,16 +55,21 @@ enum IndexFeature : uint32_t {
   kFeatureNoPadCollation = 2,  // A collation for which trailing spaces count.
   kFeatureExactOrder = 4,      // A collation or prefix whose weights the stock format cuts short.
   kFeatureDescendingPart = 8,  // A descending key part.
-  kFeatureGeneratedColumn = 16,  // A generated column; virtual ones are not stored in the row.
-  kFeatureSequence = 32,         // The table is a SEQUENCE.
-  kFeatureGeometry = 64,         // A GEOMETRY column, stored as a BLOB.
-  kFeatureTrimmedChar = 128,     // CHAR columns lie in the row without trailing spaces.
-  kFeatureRowLayouts = 256,      // Rows have several layouts: there is a LayoutHistory.
+  kFeatureGeneratedColumn = 16,     // A generated column; virtual ones are not stored in the row.
+  kFeatureSequence = 32,            // The table is a SEQUENCE.
+  kFeatureGeometry = 64,            // A GEOMETRY column, stored as a BLOB.
+  kFeatureTrimmedChar = 128,        // CHAR columns lie in the row without trailing spaces.
+  kFeatureRowLayouts = 256,         // Rows have several layouts: there is a LayoutHistory.
+  kFeatureForeignKeyChild = 512,    // The table has a foreign key.
+  kFeatureForeignKeyParent = 1024,  // A foreign key references the table.
 };
-inline constexpr uint32_t kKnownIndexFeatures = 511;
+inline constexpr uint32_t kKnownIndexFeatures = 2047;
+// They keep others from changing a table behind its foreign keys, and say nothing of its entries.
+inline constexpr uint32_t kForeignKeyGuards = kFeatureForeignKeyChild | kFeatureForeignKeyParent;
 // Those that came to a table after it was made, and leave its keys as they are: a primary key of
 // the stock format may have them. The version of its record then keeps other readers away.
-inline constexpr uint32_t kAddedFeatures = kFeatureGeneratedColumn | kFeatureRowLayouts;
+inline constexpr uint32_t kAddedFeatures =
+    kFeatureGeneratedColumn | kFeatureRowLayouts | kForeignKeyGuards;
 
 struct IndexInfo {  // Type 2.
   IndexKind kind = IndexKind::kPrimary;

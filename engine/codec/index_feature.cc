@@ -18,6 +18,8 @@ constexpr std::pair<IndexFeature, const char*> kNames[] = {
     {kFeatureGeometry, "GEOMETRY column"},
     {kFeatureTrimmedChar, "CHAR column without trailing spaces"},
     {kFeatureRowLayouts, "rows of several layouts"},
+    {kFeatureForeignKeyChild, "foreign key"},
+    {kFeatureForeignKeyParent, "referenced by foreign key"},
 };
 static_assert((uint32_t{1} << std::size(kNames)) - 1 == kKnownIndexFeatures,
               "every feature has a name");

@@ -8,6 +8,7 @@
 
 #include "engine/base/bytes.h"
 #include "engine/codec/dictionary_record.h"
+#include "engine/codec/foreign_key_record.h"
 #include "engine/lsm/comparator.h"
 #include "engine/sst/auto_increment_merge.h"
 #include "rocksdb/db.h"
@@ -57,6 +58,13 @@ bool Print(std::string_view key, std::string_view value) {
       return of_index("statistics");
     case DictionaryRecordType::kLayoutHistory:
       return of_index("layouts");
+    case DictionaryRecordType::kForeignKey: {
+      const auto record = cairn::DecodeForeignKey(value);
+      if (!record.ok()) return false;
+      printf("foreign key\t%d\t%s\t%s\t%s\n", static_cast<int>(record->state),
+             record->child.c_str(), record->parent.c_str(), record->name.c_str());
+      return true;
+    }
     case DictionaryRecordType::kColumnFamily:
     case DictionaryRecordType::kBinlogPosition:
     case DictionaryRecordType::kMaxIndexNumber:

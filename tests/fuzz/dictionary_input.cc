@@ -2,7 +2,10 @@
 
 #include <string>
 
+#include "engine/base/bytes.h"
+#include "engine/base/crc32c.h"
 #include "engine/codec/dictionary_record.h"
+#include "engine/codec/foreign_key_record.h"
 #include "engine/codec/index_feature.h"
 #include "engine/codec/index_statistics.h"
 #include "engine/codec/value_sample.h"
@@ -31,6 +34,7 @@ void CheckRoundTrip(std::string_view bytes, Decode decode, Encode encode) {
 void CheckKeys(std::string_view bytes) {
   CheckRoundTrip(bytes, DecodeTableKey, TableKey);
   CheckRoundTrip(bytes, DecodeColumnFamilyKey, ColumnFamilyKey);
+  CheckRoundTrip(bytes, DecodeForeignKeyKey, ForeignKeyKey);
   for (DictionaryRecordType type :
        {DictionaryRecordType::kIndex, DictionaryRecordType::kIndexDropOngoing,
         DictionaryRecordType::kIndexStatistics, DictionaryRecordType::kIndexCreateOngoing,
@@ -55,6 +59,21 @@ void CheckValues(std::string_view bytes) {
   const Status mark = DecodeOngoingMark(bytes);
   EXPECT_TRUE(mark.ok() || !mark.message().empty());
   if (const auto info = DecodeIndexInfo(bytes); info.ok()) (void)NameFeatures(info->features);
+}
+
+// Also with the checksum that the bytes would need. Each record has one encoding.
+void CheckForeignKey(std::string_view bytes) {
+  std::string with_checksum(bytes);
+  AppendBigEndian(Crc32c(bytes), &with_checksum);
+  for (const std::string_view value : {bytes, std::string_view(with_checksum)}) {
+    CheckRoundTrip(value, DecodeForeignKey, EncodeForeignKey);
+    const auto record = DecodeForeignKey(value);
+    const auto tables = TablesOfDamagedForeignKey(value);
+    if (!record.ok()) continue;
+    EXPECT_EQ(EncodeForeignKey(*record), value);
+    ASSERT_TRUE(tables.ok());
+    EXPECT_EQ(tables->child, record->child);
+  }
 }
 
 // Counters of any size add up without undefined behaviour.
@@ -103,6 +122,7 @@ void CheckMerge(std::string_view left, std::string_view right) {
 void CheckDictionaryBytes(std::string_view input) {
   CheckKeys(input);
   CheckValues(input);
+  CheckForeignKey(input);
   CheckStatisticsArithmetic(input);
   CheckSampleArithmetic(input);
   const size_t half = input.size() / 2;

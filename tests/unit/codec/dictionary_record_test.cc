@@ -159,7 +159,7 @@ TEST(IndexInfo, APrimaryKeyOfTheStockFormatIsGuardedByItsVersion) {
     EXPECT_EQ(DecodeIndexInfo(Hex(value)).status().code(), StatusCode::kCorruption) << value;
   }
   for (const char* value :
-       {"430201000d00000000000000000000000000000200", "430201000e00000000000000000000000000000100",
+       {"430201000d00000000000000000000000000000800", "430201000e00000000000000000000000000000100",
         "430301000d00000000000000000000000000000100"}) {
     EXPECT_EQ(DecodeIndexInfo(Hex(value)).status().code(), StatusCode::kNotSupported) << value;
   }
