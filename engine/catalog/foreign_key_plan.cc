@@ -1,0 +1,321 @@
+#include "engine/catalog/foreign_key_plan.h"
+
+#include <algorithm>
+
+#include "engine/codec/dictionary_record.h"
+
+namespace cairn {
+namespace {
+
+bool IsPartitionEntry(std::string_view name) { return name.find("#P#") != std::string_view::npos; }
+
+bool IsActive(const ForeignKeyRecord& record) { return record.state == ForeignKeyState::kActive; }
+
+ForeignKeyRecord Claim(const std::string& table, const std::string& place) {
+  ForeignKeyRecord record;
+  record.state = ForeignKeyState::kPutAside;
+  record.child = table;
+  record.parent = place;
+  return record;
+}
+
+ForeignKeyRecord IntentToDrop(const std::string& table, uint32_t number) {
+  ForeignKeyRecord record;
+  record.state = ForeignKeyState::kToDrop;
+  record.child = table;
+  record.other = number;
+  return record;
+}
+
+}  // namespace
+
+void ForeignKeyPlan::Create(const std::string& name) {
+  if (!IsPartitionEntry(name)) Evict(name, name);
+  exists_after_[name] = true;
+  touched_.insert(name);
+}
+
+void ForeignKeyPlan::Drop(const std::string& name) {
+  exists_after_[name] = false;
+  touched_.insert(name);
+  const auto claimant = ClaimantOf(name, name);
+  if (!claimant.has_value() || IsServerMade(*claimant)) return;
+  // ALTER TABLE ... RENAME gives up: the table that was there before is at its own name still.
+  MovePlace(name, *claimant);
+  CarryOut(*claimant, name, Undo::kNo);
+}
+
+Status ForeignKeyPlan::Remove(uint32_t number, const std::string& child) {
+  const auto found = after_.find(number);
+  if (found == after_.end() || !IsActive(found->second) || found->second.child != child) {
+    return Status(StatusCode::kNotFound,
+                  "table " + child + " has no foreign key " + std::to_string(number));
+  }
+  after_.erase(found);
+  return Status();
+}
+
+uint32_t ForeignKeyPlan::NumbersToRename(const std::string& from, const std::string& to) const {
+  if (!IsNamed(from) && !IsNamed(to)) return 0;
+  uint32_t count = 1;  // A claim.
+  for (const auto& [number, record] : after_) {
+    count += record.state == ForeignKeyState::kToAdd && record.child == from;
+  }
+  return count;
+}
+
+void ForeignKeyPlan::Rename(const std::string& from, const std::string& to, uint32_t first_number) {
+  next_number_ = first_number;
+  exists_after_[from] = false;
+  exists_after_[to] = true;
+  touched_.insert({from, to});
+  if (IsPartitionEntry(from) || IsPartitionEntry(to)) return;
+  if (IsServerMade(to)) {
+    if (IsServerMade(from)) {
+      MoveAll(from, to);
+    } else {
+      PutAside(from, to);
+    }
+  } else if (IsServerMade(from)) {
+    TakePlace(from, to);
+  } else {
+    Evict(to, from);
+    MoveAll(from, to);
+  }
+}
+
+void ForeignKeyPlan::RenameColumns(std::string_view table,
+                                   const std::map<std::string, std::string>& renamed) {
+  std::map<std::string, std::string> by_folded_name;
+  for (const auto& [from, to] : renamed) by_folded_name.emplace(names_.fold(from), to);
+  const auto rename = [&](std::string* column) {
+    const auto found = by_folded_name.find(names_.fold(*column));
+    if (found != by_folded_name.end()) *column = found->second;
+  };
+  for (auto& [number, record] : after_) {
+    for (ForeignKeyRecord::ColumnPair& pair : record.columns) {
+      if (record.child == table) rename(&pair.child);
+      if (record.parent == table) rename(&pair.parent);
+    }
+  }
+}
+
+void ForeignKeyPlan::FinishAtStart() {
+  RemoveOrphans();
+  guards_before_ = GuardsBy(before_);
+  guards_after_ = GuardsBy(after_);
+}
+
+Status ForeignKeyPlan::Finish() {
+  FinishAtStart();
+  return changes_records() ? CheckNames() : Status();
+}
+
+bool ForeignKeyPlan::concerns_foreign_keys() const {
+  return changes_records() ||
+         std::any_of(touched_.begin(), touched_.end(), [this](const std::string& name) {
+           return guards_before_.contains(name) || guards_after_.contains(name);
+         });
+}
+
+uint32_t ForeignKeyPlan::Guards(std::string_view table) const {
+  const auto found = guards_after_.find(table);
+  return found == guards_after_.end() ? 0 : found->second;
+}
+
+std::set<std::string> ForeignKeyPlan::Concerned() const {
+  std::set<std::string> names(touched_.begin(), touched_.end());
+  for (const Guarded* guarded : {&guards_before_, &guards_after_}) {
+    for (const auto& [name, guards] : *guarded) names.insert(name);
+  }
+  return names;
+}
+
+ForeignKeyPlan::Guarded ForeignKeyPlan::GuardsBy(const ForeignKeyRecords& records) {
+  Guarded guarded;
+  for (const auto& [number, record] : records) {
+    if (!record.is_constraint()) continue;
+    guarded[record.child] |= kFeatureForeignKeyChild;
+    guarded[record.parent] |= kFeatureForeignKeyParent;
+  }
+  Guarded claimed;
+  for (const auto& [number, record] : records) {
+    if (!IsClaim(record.state)) continue;
+    const auto place = guarded.find(record.parent);
+    if (place != guarded.end()) claimed[record.child] |= place->second;
+  }
+  for (const auto& [name, guards] : claimed) guarded[name] |= guards;
+  return guarded;
+}
+
+bool ForeignKeyPlan::ExistsNow(std::string_view name) const {
+  const auto known = exists_after_.find(name);
+  return known == exists_after_.end() ? exists_(name) : known->second;
+}
+
+bool ForeignKeyPlan::IsNamed(std::string_view name) const {
+  return std::any_of(after_.begin(), after_.end(), [name](const auto& entry) {
+    return entry.second.child == name || entry.second.parent == name;
+  });
+}
+
+std::optional<std::string> ForeignKeyPlan::ClaimantOf(std::string_view name,
+                                                      std::string_view except) const {
+  for (const auto& [number, record] : after_) {
+    if (record.state == ForeignKeyState::kPutAside && record.parent == name &&
+        record.child != except && ExistsNow(record.child)) {
+      return record.child;
+    }
+  }
+  return std::nullopt;
+}
+
+// A name that was made of the child's follows it.
+void ForeignKeyPlan::MoveChild(ForeignKeyRecord* record, const std::string& from,
+                               const std::string& to) const {
+  if (from != to && record->is_constraint() && GeneratedNumber(names_, record->name, from) != 0) {
+    const size_t digits = record->name.find_last_not_of("0123456789") + 1;
+    record->name = names_.TableText(to) + "_ibfk_" + record->name.substr(digits);
+  }
+  record->child = to;
+}
+
+void ForeignKeyPlan::MoveAll(const std::string& from, const std::string& to) {
+  for (auto& [number, record] : after_) {
+    if (record.child == from) MoveChild(&record, from, to);
+    if (record.parent == from) record.parent = to;
+  }
+}
+
+// Moves what is said of a name, and leaves what is intended for the table that has it.
+void ForeignKeyPlan::MovePlace(const std::string& from, const std::string& to) {
+  for (auto& [number, record] : after_) {
+    if (record.child == from && IsActive(record)) MoveChild(&record, from, to);
+    if (record.parent == from) record.parent = to;
+  }
+}
+
+// Foreign keys stay at the name. Intents of the table itself are those of a statement that is over.
+void ForeignKeyPlan::PutAside(const std::string& from, const std::string& to) {
+  const bool is_named = IsNamed(from);
+  std::erase_if(after_, [&from](const auto& entry) {
+    return entry.second.child == from && !IsActive(entry.second);
+  });
+  if (is_named) after_[next_number_++] = Claim(to, from);
+}
+
+void ForeignKeyPlan::TakePlace(const std::string& from, const std::string& to) {
+  std::string place = to;
+  bool has_claim = false;
+  for (const auto& [number, record] : after_) {
+    if (!IsClaim(record.state) || record.child != from) continue;
+    place = record.parent;
+    has_claim = true;
+    break;
+  }
+  if (!has_claim || place != to) Evict(to, from);
+  if (place != to) {
+    MovePlace(place, to);
+    // Nothing was put aside: the table at the other name gets all back if this one is dropped.
+    if (ExistsNow(place)) after_[next_number_++] = Claim(place, to);
+  }
+  MoveAll(from, to);
+  CarryOut(to, place, Undo::kYes);
+}
+
+// The intents of a table that has come to its name. `place`: the name that they were meant for.
+void ForeignKeyPlan::CarryOut(const std::string& table, const std::string& place, Undo undo) {
+  const auto claimant = undo == Undo::kYes ? ClaimantOf(table, table) : std::nullopt;
+  std::vector<uint32_t> intents;
+  for (const auto& [number, record] : after_) {
+    if (record.child == table && !IsActive(record)) intents.push_back(number);
+  }
+  for (const uint32_t number : intents) {
+    ForeignKeyRecord& intent = after_.at(number);
+    if (intent.state == ForeignKeyState::kToAdd) {
+      intent.state = ForeignKeyState::kActive;
+      MoveChild(&intent, place, table);
+      if (claimant.has_value()) after_[next_number_++] = IntentToDrop(*claimant, number);
+      continue;
+    }
+    const auto other = after_.find(intent.other);
+    if (intent.state == ForeignKeyState::kToDrop && other != after_.end()) {
+      if (claimant.has_value()) {
+        other->second.state = ForeignKeyState::kToAdd;
+        other->second.child = *claimant;
+      } else {
+        after_.erase(other);
+      }
+    }
+    after_.erase(number);
+  }
+}
+
+// Another table comes to a name at which foreign keys wait for their child: they go to that.
+void ForeignKeyPlan::Evict(const std::string& name, const std::string& newcomer) {
+  if (exists_(name)) return;
+  const auto claimant = ClaimantOf(name, newcomer);
+  for (auto entry = after_.begin(); entry != after_.end();) {
+    ForeignKeyRecord& record = entry->second;
+    const bool waits = record.child == name && IsActive(record);
+    const bool is_claim = claimant.has_value() && record.child == *claimant &&
+                          IsClaim(record.state) && record.parent == name;
+    if (waits && claimant.has_value()) record.child = *claimant;
+    const bool goes = is_claim || (waits && !claimant.has_value());
+    entry = goes ? after_.erase(entry) : std::next(entry);
+  }
+  if (claimant.has_value() && !IsServerMade(*claimant)) CarryOut(*claimant, name, Undo::kNo);
+}
+
+void ForeignKeyPlan::RemoveOrphans() {
+  std::erase_if(after_, [this](const auto& entry) {
+    return !IsActive(entry.second) && !ExistsNow(entry.second.child);
+  });
+  std::erase_if(after_, [this](const auto& entry) {
+    const ForeignKeyRecord& record = entry.second;
+    return IsActive(record) && !ExistsNow(record.child) &&
+           !ClaimantOf(record.child, record.child).has_value();
+  });
+  std::erase_if(after_, [this](const auto& entry) {
+    const ForeignKeyRecord& record = entry.second;
+    return record.state == ForeignKeyState::kToDrop && !after_.contains(record.other);
+  });
+}
+
+// Whether the table that is to get `record` is to lose the other.
+bool ForeignKeyPlan::WillDrop(const ForeignKeyRecord& record, uint32_t other) const {
+  if (record.state != ForeignKeyState::kToAdd) return false;
+  return std::any_of(after_.begin(), after_.end(), [&](const auto& entry) {
+    return entry.second.state == ForeignKeyState::kToDrop && entry.second.other == other &&
+           entry.second.child == record.child;
+  });
+}
+
+Status ForeignKeyPlan::CheckNames() const {
+  std::multimap<std::pair<std::string, std::string>, uint32_t> numbers;
+  for (const auto& [number, record] : after_) {
+    if (!record.is_constraint()) continue;
+    numbers.emplace(std::pair(std::string(DatabaseOfTable(record.child)), names_.fold(record.name)),
+                    number);
+  }
+  for (auto one = numbers.begin(); one != numbers.end(); ++one) {
+    for (auto other = std::next(one); other != numbers.end() && other->first == one->first;
+         ++other) {
+      const ForeignKeyRecord& first = after_.at(one->second);
+      const ForeignKeyRecord& second = after_.at(other->second);
+      if (WillDrop(first, other->second) || WillDrop(second, one->second)) continue;
+      // Not if they were so before: nothing else would change any more.
+      const auto first_before = before_.find(one->second);
+      const auto second_before = before_.find(other->second);
+      if (first_before != before_.end() && first_before->second == first &&
+          second_before != before_.end() && second_before->second == second) {
+        continue;
+      }
+      return Status(StatusCode::kAlreadyExists,
+                    "constraint " + first.name + " of database " + one->first.first);
+    }
+  }
+  return Status();
+}
+
+}  // namespace cairn

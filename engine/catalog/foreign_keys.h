@@ -1,0 +1,103 @@
+// The foreign keys of the database, in memory: which there are, of which tables, under which names.
+//
+// Dictionary owns them and alone changes them, in the batches in which it changes tables. A foreign
+// key names tables and not their indexes, so that it stays while a table is copied or made anew.
+// One whose parent does not exist is *dangling*: it waits for a table of that name.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <shared_mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "engine/codec/foreign_key_record.h"
+
+namespace cairn {
+
+struct ForeignKey {
+  uint32_t number = 0;
+  ForeignKeyRecord record;
+};
+
+using ForeignKeyRecords = std::map<uint32_t, ForeignKeyRecord>;  // By number.
+
+// Letters A to Z as small ones.
+std::string FoldAscii(std::string_view name);
+
+// What the server knows of names and the engine does not. Called while the dictionary changes, with
+// its mutex held: they may not call it. The defaults are right for names of ASCII letters.
+struct ForeignKeyNames {
+  // A UTF-8 name of a constraint or a column, so that names which differ by case alone are equal.
+  std::string (*fold)(std::string_view name) = FoldAscii;
+  // The UTF-8 name of a table that the dictionary has as "db.table".
+  std::string (*table_text)(std::string_view dictionary_name) = nullptr;
+
+  std::string TableText(std::string_view dictionary_name) const;
+};
+
+// "db" of "db.table".
+std::string_view DatabaseOfTable(std::string_view dictionary_name);
+
+// Whether the server has made the name for a statement: "db.#sql...".
+bool IsServerMade(std::string_view dictionary_name);
+
+// The n of a name like "<table>_ibfk_<n>" without regard to case; 0: it is none of `table`'s.
+uint64_t GeneratedNumber(const ForeignKeyNames& names, std::string_view constraint,
+                         std::string_view table);
+
+// Thread-safe: readers share a state that is replaced as a whole. What is returned stays valid.
+class ForeignKeys {
+ public:
+  using Pointer = std::shared_ptr<const ForeignKey>;
+
+  // Active ones, in the order of their folded names. `table` is "db.table".
+  std::vector<Pointer> OfChild(std::string_view table) const;
+  std::vector<Pointer> OfParent(std::string_view table) const;
+  // What is intended for a table of the server's own name, by number.
+  std::vector<Pointer> IntentsOf(std::string_view table) const;
+  // All, in whatever state, by number.
+  std::vector<Pointer> All() const;
+  // An active one, without regard to the case of `constraint`; null: none. `database` is as in
+  // "db.table".
+  Pointer FindByName(std::string_view database, std::string_view constraint) const;
+  // The largest n of constraints `<table>_ibfk_<n>` of a child, those that it is to get counted; 0:
+  // none.
+  uint64_t LargestGeneratedNumber(std::string_view child) const;
+
+  // Rises after a change of any definition that a foreign key names, and of foreign keys. Whoever
+  // reads it first and definitions then sees by an equal number that they are the present ones.
+  uint64_t generation() const { return generation_.load(std::memory_order_acquire); }
+
+  const ForeignKeyNames& names() const { return names_; }
+
+ private:
+  friend class Dictionary;
+
+  struct State {
+    ForeignKeyRecords records;
+    std::map<std::string, std::vector<Pointer>, std::less<>> by_child;   // Active.
+    std::map<std::string, std::vector<Pointer>, std::less<>> by_parent;  // Active.
+    std::map<std::string, std::vector<Pointer>, std::less<>> intents;    // By child.
+    std::map<std::pair<std::string, std::string>, Pointer> by_name;      // Database, folded name.
+    std::vector<Pointer> all;
+  };
+
+  explicit ForeignKeys(const ForeignKeyNames& names)
+      : names_(names), state_(std::make_shared<const State>()) {}
+
+  std::shared_ptr<const State> Get() const;
+  void Publish(ForeignKeyRecords records);
+  void RaiseGeneration() { generation_.fetch_add(1, std::memory_order_acq_rel); }
+
+  const ForeignKeyNames names_;
+  mutable std::shared_mutex mutex_;  // Of state_.
+  std::shared_ptr<const State> state_;
+  std::atomic<uint64_t> generation_{1};
+};
+
+}  // namespace cairn
