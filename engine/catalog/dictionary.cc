@@ -228,7 +228,8 @@ Result<std::map<uint32_t, uint32_t>> Dictionary::PutNewFamilies(
 
 Result<std::shared_ptr<const TableDefinition>> Dictionary::CreateTable(
     std::string_view name, const std::vector<NewIndex>& indexes,
-    std::optional<uint64_t> next_auto_increment, TableLifetime lifetime) {
+    std::optional<uint64_t> next_auto_increment, TableLifetime lifetime,
+    const std::vector<ForeignKeyRecord>& foreign_keys) {
   std::lock_guard change(change_mutex_);
   const bool temporary = lifetime == TableLifetime::kTemporary;
   // What a crash is to remove anyway need not be on disk.
@@ -242,6 +243,15 @@ Result<std::shared_ptr<const TableDefinition>> Dictionary::CreateTable(
   table->counters = std::make_shared<TableCounters>();
   table->counters->next_hidden_key = 1;
   CAIRN_ASSIGN_OR_RETURN(table->indexes, MakeIndexes(indexes, sync));
+  ForeignKeyPlan plan = PlanForeignKeys();
+  if (!temporary) {
+    plan.Create(table->name);
+    CAIRN_RETURN_IF_ERROR(AddForeignKeys(table->name, foreign_keys, &plan));
+  } else if (!foreign_keys.empty()) {
+    return Status(StatusCode::kInvalidArgument, "a temporary table cannot have foreign keys");
+  }
+  CAIRN_RETURN_IF_ERROR(plan.Finish());
+  SetGuards(temporary ? 0 : plan.Guards(name), table.get());
   rocksdb::ColumnFamilyHandle* const system = database_->system_family().handle;
   rocksdb::WriteBatch batch;
   CAIRN_ASSIGN_OR_RETURN(auto new_family_flags, PutNewFamilies(indexes, table->indexes, &batch));
@@ -256,6 +266,7 @@ Result<std::shared_ptr<const TableDefinition>> Dictionary::CreateTable(
     CAIRN_RETURN_IF_ERROR(FromRocksDb(
         batch.Put(system, TableVersionKey(TableVersionPath(name)), EncodeTableVersion(0))));
   }
+  CAIRN_ASSIGN_OR_RETURN(auto guarded, PutForeignKeys(plan, &batch));
   CAIRN_RETURN_IF_ERROR(Write(&batch, sync));
 
   family_flags_.merge(new_family_flags);
@@ -264,6 +275,7 @@ Result<std::shared_ptr<const TableDefinition>> Dictionary::CreateTable(
   if (!temporary) table->counters->defined_at = DefinedAtOfNewEntry(name);
   std::unique_lock lock(map_mutex_);
   (temporary ? temporary_tables_ : tables_).emplace(std::string(name), table);
+  ApplyForeignKeys(plan, std::move(guarded));
   return std::shared_ptr<const TableDefinition>(std::move(table));
 }
 
@@ -310,8 +322,10 @@ Status Dictionary::DropTables(const std::vector<std::string>& names) {
   }
   rocksdb::ColumnFamilyHandle* const system = database_->system_family().handle;
   rocksdb::WriteBatch batch;
+  ForeignKeyPlan plan = PlanForeignKeys();
   std::vector<std::shared_ptr<const TableDefinition>> dropped;
   for (const std::string& name : names) {
+    plan.Drop(name);
     const auto& table = dropped.emplace_back(Find(name));
     if (table == nullptr || table->temporary) return Status(StatusCode::kNotFound, name);
     CAIRN_RETURN_IF_ERROR(PutDropMarks(*table, &batch));
@@ -320,6 +334,8 @@ Status Dictionary::DropTables(const std::vector<std::string>& names) {
     if (SharesVersion(path, names)) continue;
     CAIRN_RETURN_IF_ERROR(FromRocksDb(batch.Delete(system, TableVersionKey(path))));
   }
+  CAIRN_RETURN_IF_ERROR(plan.Finish());
+  CAIRN_ASSIGN_OR_RETURN(auto guarded, PutForeignKeys(plan, &batch));
   CAIRN_RETURN_IF_ERROR(Write(&batch));
   for (const auto& table : dropped) {
     table->counters->dropped.store(true, std::memory_order_relaxed);
@@ -328,6 +344,7 @@ Status Dictionary::DropTables(const std::vector<std::string>& names) {
   {
     std::unique_lock lock(map_mutex_);
     for (const std::string& name : names) tables_.erase(name);
+    ApplyForeignKeys(plan, std::move(guarded));
   }
   for (const std::string& name : names) NotePartitionLeft(name);
   return Status();
@@ -365,10 +382,17 @@ Status Dictionary::DropQuarantined(const QuarantinedTable& table) {
   CAIRN_RETURN_IF_ERROR(FromRocksDb(batch.Delete(system, TableKey(table.name))));
   CAIRN_RETURN_IF_ERROR(
       FromRocksDb(batch.Delete(system, TableVersionKey(TableVersionPath(table.name)))));
+  ForeignKeyPlan plan = PlanForeignKeys();
+  plan.Drop(table.name);
+  CAIRN_RETURN_IF_ERROR(plan.Finish());
+  CAIRN_ASSIGN_OR_RETURN(auto guarded, PutForeignKeys(plan, &batch));
+  CAIRN_ASSIGN_OR_RETURN(auto damaged, PutDamagedForeignKeyDrops(table, &batch));
   CAIRN_RETURN_IF_ERROR(Write(&batch));
+  damaged_foreign_keys_ = std::move(damaged);
   for (const IndexId id : dropped) database_->dropped_indexes().Add(id);
   std::unique_lock lock(map_mutex_);
   quarantined_.erase(quarantined_.find(table.name));
+  ApplyForeignKeys(plan, std::move(guarded));
   return Status();
 }
 
@@ -409,6 +433,7 @@ Status Dictionary::TruncateTables(const std::vector<std::string>& names) {
   }
   CAIRN_ASSIGN_OR_RETURN(uint32_t index_number, AllocateIndexNumbers(index_count, sync));
   rocksdb::WriteBatch batch;
+  ForeignKeyPlan plan = PlanForeignKeys();  // Only definitions change.
   std::vector<std::shared_ptr<TableDefinition>> emptied;
   for (const auto& table : tables) {
     const auto& empty = emptied.emplace_back(std::make_shared<TableDefinition>(*table));
@@ -426,10 +451,12 @@ Status Dictionary::TruncateTables(const std::vector<std::string>& names) {
     CAIRN_RETURN_IF_ERROR(PutDropMarks(*table, &batch));
     CAIRN_RETURN_IF_ERROR(PutTable(*empty, &batch));
     if (table->temporary) continue;
+    plan.Change(table->name);
     CAIRN_RETURN_IF_ERROR(FromRocksDb(batch.Put(database_->system_family().handle,
                                                 TableVersionKey(TableVersionPath(table->name)),
                                                 EncodeTableVersion(0))));
   }
+  CAIRN_RETURN_IF_ERROR(plan.Finish());
   CAIRN_RETURN_IF_ERROR(Write(&batch, sync));
   for (const auto& table : tables) {
     table->counters->dropped.store(true, std::memory_order_relaxed);
@@ -444,6 +471,7 @@ Status Dictionary::TruncateTables(const std::vector<std::string>& names) {
     auto& map = empty->temporary ? temporary_tables_ : tables_;
     map.find(empty->name)->second = std::move(empty);
   }
+  ApplyForeignKeys(plan, {});
   return Status();
 }
 

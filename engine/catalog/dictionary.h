@@ -17,6 +17,8 @@
 #include <vector>
 
 #include "engine/base/status.h"
+#include "engine/catalog/foreign_key_plan.h"
+#include "engine/catalog/foreign_keys.h"
 #include "engine/catalog/index_build_state.h"
 #include "engine/catalog/index_definition.h"
 #include "engine/catalog/row_count.h"
@@ -45,6 +47,10 @@ struct TableCounters {
   std::atomic<uint64_t> defined_at{0};
   // The number that the server gave to the statement that made the table; 0: not known.
   std::atomic<uint64_t> made_by_query{0};
+  // The part that the table has in foreign keys, as bits of kForeignKeyGuards; 0: none, so that its
+  // statements need not ask further. It may name a part that is over or only intended. A statement
+  // that reads it relaxed after it has its metadata lock sees those that must concern it.
+  std::atomic<uint32_t> foreign_key_guards{0};
   std::atomic<bool> dropped{false};  // The table is gone, or emptied and has others.
   std::mutex initialise;             // Held while a counter is found in the data.
   RowCount row_count;
@@ -88,6 +94,8 @@ struct QuarantinedTable {
   std::string name;
   std::string reason;
   std::vector<IndexId> indexes;  // As far as its entry tells.
+  // The reason is a damaged record of a foreign key, perhaps one of this table.
+  bool for_foreign_keys = false;
 };
 
 // Thread-safe. Mutexes: change_mutex_ serialises changes and is taken first; map_mutex_ guards the
@@ -96,10 +104,11 @@ class Dictionary {
  public:
   // Reads and checks all records, and writes those that must exist. A record that cannot be used
   // quarantines the tables that it concerns, with a message to the log. `database` outlives the
-  // result. Errors: kNotSupported when a newer release wrote what concerns every table (the
-  // directory's format, the largest index number, the families `default` and `__system__`); those
-  // of RocksDB.
-  static Result<std::unique_ptr<Dictionary>> Load(Database* database);
+  // result; `names` says what the server knows of names. Errors: kNotSupported when a newer release
+  // wrote what concerns every table (the directory's format, the largest index number, the families
+  // `default` and `__system__`); those of RocksDB.
+  static Result<std::unique_ptr<Dictionary>> Load(Database* database,
+                                                  const ForeignKeyNames& names = {});
 
   // Null when there is none.
   std::shared_ptr<const TableDefinition> Find(std::string_view name) const;
@@ -122,18 +131,32 @@ class Dictionary {
   // Remembers it in the directory. Existing tables stay as they are. Errors: those of RocksDB.
   Status SetFormat(DirectoryFormat format);
 
+  // The foreign keys of all tables, read by any thread.
+  const ForeignKeys& foreign_keys() const { return foreign_keys_; }
+  // The table that stands for a name in foreign keys: as Find(), but while ALTER TABLE has put the
+  // table aside and its copy does not have the name yet, the one that was put aside.
+  std::shared_ptr<const TableDefinition> FindForForeignKeys(std::string_view name) const;
+
   // Makes a table with fresh index numbers. `next_auto_increment` is the first value to hand out.
-  // Errors: kAlreadyExists; kQuarantined (the name, or a column family's record); kInvalidArgument
-  // (the family `__system__`); those of RocksDB.
+  // `foreign_keys` are those of which it is the child; a copy that ALTER TABLE makes has intents
+  // instead, with exactly one kReplaces among them, wherever a foreign key names the table. Its
+  // parents have the guard from now on, and it has theirs if foreign keys wait for its name.
+  // Errors: kAlreadyExists (the table, or a constraint of the database); kQuarantined (the name, a
+  // column family's record, or with foreign keys any damaged record of one); kInvalidArgument (the
+  // family `__system__`, foreign keys that cannot be the table's); kNotFound (a foreign key that is
+  // to be dropped); kNotSupported (the directory's format allows no foreign keys); those of
+  // RocksDB.
   Result<std::shared_ptr<const TableDefinition>> CreateTable(
       std::string_view name, const std::vector<NewIndex>& indexes,
       std::optional<uint64_t> next_auto_increment,
-      TableLifetime lifetime = TableLifetime::kPermanent);
+      TableLifetime lifetime = TableLifetime::kPermanent,
+      const std::vector<ForeignKeyRecord>& foreign_keys = {});
   // The table is gone at once; its entries are removed behind (DroppedIndexes). A quarantined table
   // goes with what is known of it, and the numbers of its indexes are never used again. Errors:
   // kNotFound; it does not know temporary tables.
   Status DropTable(std::string_view name) { return DropTables({std::string(name)}); }
-  // All of them or none. Errors: kNotFound.
+  // All of them or none. Foreign keys go with their child, and wait for a parent of that name if
+  // the parent is dropped. Errors: kNotFound.
   Status DropTables(const std::vector<std::string>& names);
   // A temporary table goes in two steps, because the transaction that wrote its rows may outlive
   // it: first the name (null when there is none), then, when that transaction has ended, the
@@ -142,9 +165,12 @@ class Dictionary {
   Status DropForgottenTable(const TableDefinition& table);
   // The same indexes with fresh numbers and no entries, counters at their start. Errors: kNotFound.
   Status TruncateTable(std::string_view name) { return TruncateTables({std::string(name)}); }
-  // All of them or none. Errors: kNotFound.
+  // All of them or none. Foreign keys stay. Errors: kNotFound.
   Status TruncateTables(const std::vector<std::string>& names);
-  // Errors: kNotFound, kAlreadyExists, kQuarantined. Temporary tables have no name that
+  // Foreign keys go along, in either role, with the names that were made of the table's, unless the
+  // new name is of the server's making: then they stay at the name, for the table that gets it
+  // next, the intents of which are carried out (foreign_key_plan.h). Errors: kNotFound,
+  // kAlreadyExists (the table, or a constraint), kQuarantined. Temporary tables have no name that
   // changes.
   Status RenameTable(std::string_view from, std::string_view to);
 
@@ -188,12 +214,19 @@ class Dictionary {
     std::optional<uint64_t> next_auto_increment{};
     // What made `added` while others wrote, if anything: it ends, and its deltas are dropped.
     std::shared_ptr<IndexBuildState> build{};
+    // Foreign keys of which the table is the child, with columns as they are called afterwards, and
+    // the numbers of those that it has no more. Nothing needs to be said of the guards in `infos`.
+    std::vector<ForeignKeyRecord> added_foreign_keys{};
+    std::vector<uint32_t> dropped_foreign_keys{};
+    // Old and new names of columns, as far as foreign keys have them.
+    std::map<std::string, std::string> renamed_columns{};
   };
   // All tables change together or none does; each table's version rises by one, also where nothing
   // else of ours changes: by it the server tells after a crash whether the table is the old one.
   // Whoever binds to a table from now on gets the new definition. Errors: kNotFound, also of
-  // temporary tables; kQuarantined; kInvalidArgument (an index that is neither the table's nor
-  // added, or a record that says something else of its format).
+  // temporary tables and of dropped foreign keys; kQuarantined; kInvalidArgument (an index that is
+  // neither the table's nor added, a record that says something else of its format, a foreign key
+  // that cannot be the table's); kAlreadyExists (a constraint); kNotSupported as CreateTable.
   Status ChangeTables(const std::vector<TableChange>& changes);
   // The version of the table that has this entry is 0 from now on, as that of a table that was not
   // changed yet. Synced; writes nothing when it is 0. Errors: those of RocksDB.
@@ -236,7 +269,8 @@ class Dictionary {
   Status ForgetDroppedIndex(IndexId id);
 
  private:
-  explicit Dictionary(Database* database) : database_(database) {}
+  Dictionary(Database* database, const ForeignKeyNames& names)
+      : database_(database), foreign_keys_(names) {}
 
   class Loader;  // dictionary_load.cc
 
@@ -253,6 +287,8 @@ class Dictionary {
     std::string from;
     std::string to;
   };
+  // What renamings make of foreign keys. Errors: kAlreadyExists (a constraint); those of RocksDB.
+  Result<ForeignKeyPlan> PlanForeignKeyRenames(const std::vector<Renaming>& renamings);
   // All of them or none; change_mutex_ is held.
   Status Rename(const std::vector<Renaming>& renamings);
   // An entry of a table leaves it: a query of an older snapshot may miss its rows in what remains.
@@ -287,6 +323,32 @@ class Dictionary {
                    rocksdb::WriteBatch* batch) const;
   Result<uint64_t> NextAutoIncrement(const TableChange& change, const TableDefinition& table,
                                      const TableDefinition& changed) const;
+
+  // A record of a foreign key that cannot be used.
+  struct DamagedForeignKey {
+    std::string key;
+    std::string child;  // Empty if that cannot be told.
+  };
+  // Foreign keys as they are, for a change; change_mutex_ is held until it is applied.
+  ForeignKeyPlan PlanForeignKeys() const;
+  // Checks new ones of a child, gives them numbers and adds them. Errors: as CreateTable.
+  Status AddForeignKeys(const std::string& child, const std::vector<ForeignKeyRecord>& records,
+                        ForeignKeyPlan* plan);
+  // What ChangeTables makes of foreign keys.
+  Result<ForeignKeyPlan> PlanForeignKeyChanges(const std::vector<TableChange>& changes);
+  // Gives the primary key the guards. False: it had them.
+  static bool SetGuards(uint32_t guards, TableDefinition* table);
+  // Adds the records of foreign keys that change, and those of tables whose guards change, but for
+  // the tables that the plan was told of. Returns the definitions of these tables.
+  Result<std::vector<std::shared_ptr<TableDefinition>>> PutForeignKeys(
+      const ForeignKeyPlan& plan, rocksdb::WriteBatch* batch) const;
+  // They are written. map_mutex_ is held, and the other tables are as they will be.
+  void ApplyForeignKeys(const ForeignKeyPlan& plan,
+                        std::vector<std::shared_ptr<TableDefinition>> guarded);
+  // Adds the end of damaged records that concern no table when this one is dropped, and returns
+  // the others.
+  Result<std::vector<DamagedForeignKey>> PutDamagedForeignKeyDrops(
+      const QuarantinedTable& table, rocksdb::WriteBatch* batch) const;
   // Puts the counter where it is to go on, in memory.
   static void MoveAutoIncrement(TableCounters* counters, uint64_t next_value);
 
@@ -301,6 +363,8 @@ class Dictionary {
     std::string reason;
   };
   std::map<std::string, UnusableTable, std::less<>> unusable_;  // Guarded by map_mutex_ too.
+  ForeignKeys foreign_keys_;                                    // Changes with map_mutex_ held.
+  std::vector<DamagedForeignKey> damaged_foreign_keys_;         // Guarded by change_mutex_.
   std::map<uint32_t, uint32_t> family_flags_;     // Of the column families that have a record.
   std::map<uint32_t, std::string> bad_families_;  // Their record cannot be used: why. Set by Load.
   std::set<uint32_t>

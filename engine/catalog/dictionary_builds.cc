@@ -26,11 +26,16 @@ Result<std::shared_ptr<IndexBuildState>> Dictionary::BeginBuild(
   for (size_t i = 0; i < indexes.size(); ++i) {
     building.push_back({begun[i], begun[indexes.size() + i], std::move(layouts[i])});
   }
-  auto changed = std::make_shared<TableDefinition>(*table);
-  changed->build = std::make_shared<IndexBuildState>(table->name, std::move(building));
+  auto build = std::make_shared<IndexBuildState>(table->name, std::move(building));
+  // The guards of the table may have changed since it was found.
+  const std::lock_guard change(change_mutex_);
   const std::unique_lock lock(map_mutex_);
-  tables_.find(table_name)->second = changed;
-  return changed->build;
+  const auto found = tables_.find(table_name);
+  auto changed = std::make_shared<TableDefinition>(*found->second);
+  changed->build = build;
+  found->second = std::move(changed);
+  if (found->second->counters->foreign_key_guards.load() != 0) foreign_keys_.RaiseGeneration();
+  return build;
 }
 
 void Dictionary::AbandonBuild(IndexBuildState* build) {
@@ -43,6 +48,7 @@ void Dictionary::AbandonBuild(IndexBuildState* build) {
   auto changed = std::make_shared<TableDefinition>(*found->second);
   changed->build = nullptr;
   found->second = std::move(changed);
+  if (found->second->counters->foreign_key_guards.load() != 0) foreign_keys_.RaiseGeneration();
 }
 
 // A delta has had no record, which the stock plug-in wants for every mark.

@@ -125,6 +125,7 @@ Status Dictionary::ChangeTables(const std::vector<TableChange>& changes) {
   std::vector<std::shared_ptr<TableDefinition>> changed_tables;
   TableDefinition dropped;  // Only its indexes count.
   std::map<std::string, uint64_t> versions;
+  CAIRN_ASSIGN_OR_RETURN(const ForeignKeyPlan plan, PlanForeignKeyChanges(changes));
   for (const TableChange& table_change : changes) {
     CAIRN_RETURN_IF_ERROR(CheckNotQuarantined(table_change.table_name));
     const std::shared_ptr<const TableDefinition> table = Find(table_change.table_name);
@@ -133,6 +134,7 @@ Status Dictionary::ChangeTables(const std::vector<TableChange>& changes) {
     }
     const auto& changed = changed_tables.emplace_back(std::make_shared<TableDefinition>(*table));
     CAIRN_ASSIGN_OR_RETURN(changed->indexes, IndexesAfter(table_change, *table));
+    SetGuards(plan.Guards(table->name), changed.get());
     if (table_change.build != nullptr) {
       changed->build = nullptr;
       CAIRN_RETURN_IF_ERROR(PutDeltaDrops(*table_change.build, &batch));
@@ -151,6 +153,7 @@ Status Dictionary::ChangeTables(const std::vector<TableChange>& changes) {
                               EncodeTableVersion(version + 1))));
   }
   CAIRN_RETURN_IF_ERROR(PutDropMarks(dropped, &batch));
+  CAIRN_ASSIGN_OR_RETURN(auto guarded, PutForeignKeys(plan, &batch));
   CAIRN_RETURN_IF_ERROR(Write(&batch));
   for (const IndexDefinition& index : dropped.indexes) database_->dropped_indexes().Add(index.id);
   for (size_t i = 0; i < changes.size(); ++i) {
@@ -168,6 +171,7 @@ Status Dictionary::ChangeTables(const std::vector<TableChange>& changes) {
   for (std::shared_ptr<TableDefinition>& changed : changed_tables) {
     tables_.find(changed->name)->second = std::move(changed);
   }
+  ApplyForeignKeys(plan, std::move(guarded));
   return Status();
 }
 

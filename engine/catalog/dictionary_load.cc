@@ -6,6 +6,7 @@
 #include "engine/base/bytes.h"
 #include "engine/catalog/dictionary.h"
 #include "engine/catalog/expiry_rules.h"
+#include "engine/codec/index_feature.h"
 #include "engine/codec/index_statistics.h"
 #include "engine/codec/layout_history_record.h"
 #include "engine/lsm/rocksdb_status.h"
@@ -53,6 +54,7 @@ class Dictionary::Loader {
     CAIRN_RETURN_IF_ERROR(ReadFamilies());
     CAIRN_RETURN_IF_ERROR(ReadIndexes());
     CAIRN_RETURN_IF_ERROR(ReadHistories());
+    CAIRN_RETURN_IF_ERROR(ReadForeignKeys());
     CAIRN_RETURN_IF_ERROR(ReadStatistics());
     CAIRN_RETURN_IF_ERROR(ReadTables());
     CAIRN_RETURN_IF_ERROR(ReadDropMarks(DictionaryRecordType::kIndexDropOngoing));
@@ -88,9 +90,11 @@ class Dictionary::Loader {
         "data dictionary: the record " + ToHex(key) + " is ignored and kept: " + status.ToString());
   }
 
-  void Quarantine(const std::string& name, const std::vector<IndexId>& ids, std::string reason) {
+  void Quarantine(const std::string& name, const std::vector<IndexId>& ids, std::string reason,
+                  bool for_foreign_keys = false) {
     dictionary_.LogQuarantine(name, reason);
-    dictionary_.quarantined_.emplace(name, QuarantinedTable{name, std::move(reason), ids});
+    dictionary_.quarantined_.emplace(
+        name, QuarantinedTable{name, std::move(reason), ids, for_foreign_keys});
   }
 
   void NoteSeen(IndexId id) { seen_.insert(id.index_number); }
@@ -183,6 +187,36 @@ class Dictionary::Loader {
         });
   }
 
+  // A record that cannot be used is kept: it goes with the tables that are quarantined for it.
+  Status ReadForeignKeys() {
+    const auto note_damage = [this](std::string_view key, const ForeignKeyTables& tables,
+                                    const Status& why) {
+      const std::string reason = "the record " + ToHex(key) + ": " + why.ToString();
+      Log(Severity::kError, "data dictionary: " + reason);
+      if (tables.child.empty()) {
+        unknown_damage_ = reason;
+      } else {
+        damage_.emplace(tables.child, reason);
+        if (!tables.parent.empty()) damage_.emplace(tables.parent, reason);
+      }
+      dictionary_.damaged_foreign_keys_.push_back({std::string(key), tables.child});
+    };
+    return ForEachRecord(database_, DictionaryRecordType::kForeignKey,
+                         [&](std::string_view key, std::string_view value) {
+                           const auto number = DecodeForeignKeyKey(key);
+                           if (!number.ok()) return note_damage(key, {}, number.status());
+                           foreign_key_numbers_.insert(*number);
+                           auto record = DecodeForeignKey(value);
+                           if (record.ok()) {
+                             foreign_keys_.emplace(*number, std::move(record).value());
+                             return;
+                           }
+                           const auto tables = TablesOfDamagedForeignKey(value);
+                           note_damage(key, tables.ok() ? *tables : ForeignKeyTables(),
+                                       record.status());
+                         });
+  }
+
   // Statistics are of use, not of need: records that cannot be read are logged and passed over.
   Status ReadStatistics() {
     return ForEachRecord(
@@ -242,15 +276,17 @@ class Dictionary::Loader {
   }
 
   // A number used twice would mix the rows of two tables. Where the record of the largest is lost,
-  // every record that names an index counts, and the last key of every family; where it is there,
-  // numbers above it are damage, and are left out when numbers are handed out. A start that left
-  // out changes may have an older record than the data: RocksDB does not take back files that were
-  // ingested.
+  // every record that names an index or a foreign key counts, and the last key of every family;
+  // where it is there, numbers above it are damage, and are left out when numbers are handed out. A
+  // start that left out changes may have an older record than the data: RocksDB does not take back
+  // files that were ingested.
   Status DecideMaxIndexNumber() {
     limit_ = std::max(kFirstUserIndexNumber - 1, stored_max_.value_or(0));
-    if (!stored_max_.has_value() && !seen_.empty()) {
+    std::set<uint32_t> named = seen_;
+    named.insert(foreign_key_numbers_.begin(), foreign_key_numbers_.end());
+    if (!stored_max_.has_value() && !named.empty()) {
       CAIRN_ASSIGN_OR_RETURN(const uint32_t in_data, LargestNumberInData());
-      limit_ = std::max({limit_, *seen_.rbegin(), in_data});
+      limit_ = std::max({limit_, *named.rbegin(), in_data});
       Log(Severity::kWarning,
           "data dictionary: the record of the largest index number is missing or damaged; from the "
           "data it is " +
@@ -266,7 +302,7 @@ class Dictionary::Loader {
       }
     }
     dictionary_.max_index_number_ = limit_;
-    dictionary_.reserved_numbers_.insert(seen_.upper_bound(limit_), seen_.end());
+    dictionary_.reserved_numbers_.insert(named.upper_bound(limit_), named.end());
     return Status();
   }
 
@@ -348,12 +384,75 @@ class Dictionary::Loader {
       return Quarantine(entry.name, entry.ids,
                         std::to_string(primary_keys) + " of its indexes are primary keys");
     }
+    if (const std::string problem = ProblemOfForeignKeys(*table); !problem.empty()) {
+      return Quarantine(entry.name, entry.ids, problem, true);
+    }
     // A damaged counter would stop RocksDB at the next merge into it.
     if (const auto counter = dictionary_.LoadAutoIncrement(*table); !counter.ok()) {
       return Quarantine(entry.name, entry.ids,
                         "its auto-increment record: " + counter.status().ToString());
     }
     dictionary_.tables_.emplace(entry.name, std::move(table));
+  }
+
+  // Nobody may change a table behind a foreign key that cannot be read. Where such a record does
+  // not tell its tables, it may be one of any table that has a guard.
+  std::string ProblemOfForeignKeys(const TableDefinition& table) const {
+    if (const auto damage = damage_.find(table.name); damage != damage_.end()) {
+      return "one of its foreign keys cannot be read, " + damage->second;
+    }
+    if (unknown_damage_.empty() || GuardsOf(table) == 0) return std::string();
+    return "a foreign key that may be its own cannot be read, " + unknown_damage_;
+  }
+
+  static uint32_t GuardsOf(const TableDefinition& table) {
+    uint32_t features = 0;
+    for (const IndexDefinition& index : table.indexes) features |= index.info.features;
+    return features & kForeignKeyGuards;
+  }
+
+  // Foreign keys that lack their table are removed, and the guards of tables made to fit them.
+  Status SettleForeignKeys(rocksdb::WriteBatch* batch) {
+    CAIRN_RETURN_IF_ERROR(ForgetDamageOfNobody(batch));
+    const auto exists = [this](std::string_view name) {
+      return dictionary_.tables_.contains(name) || dictionary_.quarantined_.contains(name);
+    };
+    ForeignKeyPlan plan(foreign_keys_, dictionary_.foreign_keys_.names(), exists);
+    plan.FinishAtStart();
+    for (const auto& [number, record] : plan.before()) {
+      if (plan.after().contains(number)) continue;
+      CAIRN_RETURN_IF_ERROR(
+          FromRocksDb(batch->Delete(database_.system_family().handle, ForeignKeyKey(number))));
+      Log(Severity::kNote, "data dictionary: foreign key " + std::to_string(number) + " " +
+                               record.name + " is removed: its table " + record.child +
+                               " does not exist");
+    }
+    for (auto& [name, table] : dictionary_.tables_) {
+      const uint32_t guards = plan.Guards(name);
+      table->counters->foreign_key_guards = guards;
+      auto guarded = std::make_shared<TableDefinition>(*table);
+      if (!SetGuards(guards, guarded.get())) continue;
+      Log(Severity::kWarning, "table " + name + ": its record said of foreign keys '" +
+                                  NameFeatures(GuardsOf(*table)) + "', now it says '" +
+                                  NameFeatures(guards) + "'");
+      CAIRN_RETURN_IF_ERROR(dictionary_.PutTable(*guarded, batch));
+      table = std::move(guarded);
+    }
+    foreign_keys_ = plan.after();
+    return Status();
+  }
+
+  // Where no table can be meant, a damaged record would only hinder new foreign keys.
+  Status ForgetDamageOfNobody(rocksdb::WriteBatch* batch) {
+    if (!dictionary_.quarantined_.empty()) return Status();
+    for (const auto& damaged : dictionary_.damaged_foreign_keys_) {
+      Log(Severity::kWarning, "data dictionary: the record " + ToHex(damaged.key) +
+                                  " is removed: there is no table that it can concern");
+      CAIRN_RETURN_IF_ERROR(
+          FromRocksDb(batch->Delete(database_.system_family().handle, damaged.key)));
+    }
+    dictionary_.damaged_foreign_keys_.clear();
+    return Status();
   }
 
   // A mark for an index that a table claims is never followed: keeping entries is the safe mistake.
@@ -397,7 +496,8 @@ class Dictionary::Loader {
           FromRocksDb(batch.Put(system, ColumnFamilyKey(family->id), EncodeColumnFamily(0))));
       dictionary_.family_flags_[family->id] = 0;
     }
-    if (raises_max_ || (!stored_max_.has_value() && !seen_.empty())) {
+    const bool has_numbers = !seen_.empty() || !foreign_key_numbers_.empty();
+    if (raises_max_ || (!stored_max_.has_value() && has_numbers)) {
       CAIRN_RETURN_IF_ERROR(FromRocksDb(batch.Put(
           system, MaxIndexNumberKey(), EncodeMaxIndexNumber(dictionary_.max_index_number()))));
     }
@@ -412,7 +512,10 @@ class Dictionary::Loader {
       // A copy of a directory may lack the file: the record alone protects as well, if less early.
       if (!marked.ok()) Log(Severity::kWarning, marked.ToString());
     }
-    return dictionary_.Write(&batch);
+    CAIRN_RETURN_IF_ERROR(SettleForeignKeys(&batch));
+    CAIRN_RETURN_IF_ERROR(dictionary_.Write(&batch));
+    dictionary_.foreign_keys_.Publish(std::move(foreign_keys_));
+    return Status();
   }
 
   Dictionary& dictionary_;
@@ -427,13 +530,18 @@ class Dictionary::Loader {
   std::map<IndexId, std::string> bad_indexes_;  // Why.
   std::map<IndexId, std::shared_ptr<const LayoutHistory>> histories_;
   std::map<IndexId, std::string> bad_histories_;  // Why.
+  ForeignKeyRecords foreign_keys_;
+  std::set<uint32_t> foreign_key_numbers_;     // Also of records that cannot be used.
+  std::map<std::string, std::string> damage_;  // Of foreign keys: why, by table.
+  std::string unknown_damage_;                 // Of foreign keys whose tables cannot be told: why.
   std::vector<Entry> entries_;
   std::map<uint32_t, int> claims_;  // By index number: how often a table names it.
   std::vector<IndexId> marks_;      // Dropped or not yet built.
 };
 
-Result<std::unique_ptr<Dictionary>> Dictionary::Load(Database* database) {
-  std::unique_ptr<Dictionary> dictionary(new Dictionary(database));
+Result<std::unique_ptr<Dictionary>> Dictionary::Load(Database* database,
+                                                     const ForeignKeyNames& names) {
+  std::unique_ptr<Dictionary> dictionary(new Dictionary(database, names));
   CAIRN_RETURN_IF_ERROR(Loader(dictionary.get()).Run());
   return dictionary;
 }

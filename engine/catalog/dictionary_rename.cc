@@ -55,6 +55,19 @@ bool Dictionary::SharesVersion(std::string_view path,
   return false;
 }
 
+Result<ForeignKeyPlan> Dictionary::PlanForeignKeyRenames(const std::vector<Renaming>& renamings) {
+  ForeignKeyPlan plan = PlanForeignKeys();
+  for (const auto& [from, to] : renamings) {
+    uint32_t number = 0;
+    if (const uint32_t count = plan.NumbersToRename(from, to); count != 0) {
+      CAIRN_ASSIGN_OR_RETURN(number, AllocateIndexNumbers(count, Sync::kYes));
+    }
+    plan.Rename(from, to, number);
+  }
+  CAIRN_RETURN_IF_ERROR(plan.Finish());
+  return plan;
+}
+
 Status Dictionary::Rename(const std::vector<Renaming>& renamings) {
   rocksdb::WriteBatch batch;
   rocksdb::ColumnFamilyHandle* const system = database_->system_family().handle;
@@ -69,8 +82,12 @@ Status Dictionary::Rename(const std::vector<Renaming>& renamings) {
       return Status(StatusCode::kNotFound, renaming.from);
     }
     if (Find(renaming.to) != nullptr) return Status(StatusCode::kAlreadyExists, renaming.to);
-    TableDefinition renamed = *table;
+  }
+  CAIRN_ASSIGN_OR_RETURN(const ForeignKeyPlan plan, PlanForeignKeyRenames(renamings));
+  for (const Renaming& renaming : renamings) {
+    TableDefinition renamed = *Find(renaming.from);
     renamed.name = renaming.to;
+    SetGuards(plan.Guards(renaming.to), &renamed);
     CAIRN_RETURN_IF_ERROR(PutTable(renamed, &batch));
     CAIRN_RETURN_IF_ERROR(FromRocksDb(batch.Delete(system, TableKey(renaming.from))));
     const std::string from_path = TableVersionPath(renaming.from);
@@ -85,6 +102,7 @@ Status Dictionary::Rename(const std::vector<Renaming>& renamings) {
       CAIRN_RETURN_IF_ERROR(FromRocksDb(batch.Delete(system, TableVersionKey(from_path))));
     }
   }
+  CAIRN_ASSIGN_OR_RETURN(auto guarded, PutForeignKeys(plan, &batch));
   CAIRN_RETURN_IF_ERROR(Write(&batch));
   {
     std::unique_lock lock(map_mutex_);
@@ -92,9 +110,11 @@ Status Dictionary::Rename(const std::vector<Renaming>& renamings) {
       const auto found = tables_.find(renaming.from);
       auto renamed = std::make_shared<TableDefinition>(*found->second);
       renamed->name = renaming.to;
+      SetGuards(plan.Guards(renaming.to), renamed.get());
       tables_.erase(found);
       tables_.emplace(renaming.to, std::move(renamed));
     }
+    ApplyForeignKeys(plan, std::move(guarded));
   }
   for (const Renaming& renaming : renamings) {
     NoteRedefined(Find(renaming.to)->counters.get());

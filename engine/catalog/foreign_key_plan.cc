@@ -206,15 +206,14 @@ void ForeignKeyPlan::PutAside(const std::string& from, const std::string& to) {
 
 void ForeignKeyPlan::TakePlace(const std::string& from, const std::string& to) {
   std::string place = to;
-  bool has_claim = false;
   for (const auto& [number, record] : after_) {
     if (!IsClaim(record.state) || record.child != from) continue;
     place = record.parent;
-    has_claim = true;
     break;
   }
-  if (!has_claim || place != to) Evict(to, from);
+  // Without a claim it has what waits at the name: a foreign key too many is seen, one less is not.
   if (place != to) {
+    Evict(to, from);
     MovePlace(place, to);
     // Nothing was put aside: the table at the other name gets all back if this one is dropped.
     if (ExistsNow(place)) after_[next_number_++] = Claim(place, to);

@@ -4,8 +4,8 @@
 // The records after a change follow from those before and from what happens to names. Three rules
 // hold after each change, whatever it was (Finish):
 // - what is intended for a table that does not exist vanishes;
-// - so does a foreign key without its child, unless a table that had the child's name was put
-// aside;
+// - so does a foreign key without its child, unless the table that had the child's name was only
+//   put aside;
 // - the guards of a table follow from the records that name it, and from those of the name to which
 //   it has a claim.
 //
