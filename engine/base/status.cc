@@ -34,6 +34,10 @@ std::string_view ToString(StatusCode code) {
       return "out of order";
     case StatusCode::kOverlap:
       return "overlap";
+    case StatusCode::kNoReferencedRow:
+      return "no referenced row";
+    case StatusCode::kRowIsReferenced:
+      return "row is referenced";
     case StatusCode::kDefinitionTooNew:
       return "defined after the snapshot";
     case StatusCode::kInvalidArgument:

@@ -32,6 +32,8 @@ enum class StatusCode {
   kBusy,              // Another process or thread holds what is needed.
   kOutOfOrder,        // An entry of a bulk load does not follow the one before it.
   kOverlap,           // Rows of a bulk load lie among rows that the table has.
+  kNoReferencedRow,   // A foreign key finds no row in the parent.
+  kRowIsReferenced,   // Rows of a child reference the row.
   kDefinitionTooNew,  // The table or index is newer than the snapshot that is to be read.
   // Wrong input.
   kInvalidArgument,

@@ -95,6 +95,8 @@ Result<std::shared_ptr<const Table>> Table::Open(std::shared_ptr<const TableDefi
   table->all_columns_in_primary_key_ = primary.kind == IndexKind::kPrimary &&
                                        PrimaryKeyHasEveryColumn(layout, primary) &&
                                        !table->primary().codec->has_history();
+  table->takes_part_in_foreign_keys_ =
+      (table->primary().definition.info.features & kForeignKeyGuards) != 0;
   table->definition_ = std::move(definition);
   table->layout_ = std::move(layout);
   return std::shared_ptr<const Table>(std::move(table));

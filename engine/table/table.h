@@ -63,8 +63,11 @@ class Table {
   const std::vector<TableBuild>& builds() const { return builds_; }
   // Whether rows may be written in ways that do not tell what was there before: overwritten or
   // deleted unread, loaded as files, or not locked. Not while an index is being built, whose
-  // entries are made of what a TableWriter is told.
-  bool MayBypassWriter() const { return builds_.empty(); }
+  // entries are made of what a TableWriter is told, and not where foreign keys look at rows.
+  bool MayBypassWriter() const { return builds_.empty() && !takes_part_in_foreign_keys_; }
+
+  // Whether foreign keys name it, as child or as parent.
+  bool takes_part_in_foreign_keys() const { return takes_part_in_foreign_keys_; }
 
   // Whether what a statement of the transaction sees, by its snapshot, is of a time when the table
   // had come to its name and the index (a position) was built. Errors: kDefinitionTooNew.
@@ -86,6 +89,7 @@ class Table {
   std::vector<TableBuild> builds_;
   uint32_t primary_position_ = 0;
   bool all_columns_in_primary_key_ = false;
+  bool takes_part_in_foreign_keys_ = false;
   uint64_t ttl_seconds_ = 0;
 };
 

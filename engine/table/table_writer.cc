@@ -52,7 +52,7 @@ void TableWriter::EncodeSecondary(const TableIndex& index, const uint8_t* record
 }
 
 Status TableWriter::CheckPrimaryKey(Transaction* transaction, std::string_view key) {
-  meets_expired_row_ = false;
+  expired_.is_met = false;
   if (unique_checks_ == UniqueChecks::kTrusted) {
     return transaction->Lock(table_->primary().family(), key, LockMode::kExclusive);
   }
@@ -70,8 +70,8 @@ Status TableWriter::CheckPrimaryKey(Transaction* transaction, std::string_view k
   if (!read.ok()) return read;
   if (transaction->HidesExpired(existing.ToStringView(), table_->ttl_seconds(),
                                 Transaction::View::kLatest)) {
-    meets_expired_row_ = true;
-    expired_value_.assign(existing.data(), existing.size());
+    expired_.is_met = true;
+    expired_.value.assign(existing.data(), existing.size());
     return Status();
   }
   duplicate_index_ = table_->primary_position();
@@ -91,22 +91,22 @@ bool TableWriter::KeyIsNew() const {
 Status TableWriter::RemoveExpiredRow(Transaction* transaction, std::string_view key) {
   transaction->NoteRowCount(table_->definition(), -1);
   const TableIndex& primary = table_->primary();
-  if (whole_row_plan_ == nullptr) {
-    CAIRN_ASSIGN_OR_RETURN(whole_row_plan_,
+  if (expired_.plan == nullptr) {
+    CAIRN_ASSIGN_OR_RETURN(expired_.plan,
                            primary.codec->MakePlan(ColumnSet(table_->layout().columns.size(), true),
                                                    IndexCodec::Checksums::kIgnore));
-    expired_record_.resize(table_->layout().record_bytes);
+    expired_.record.resize(table_->layout().record_bytes);
   }
   CAIRN_RETURN_IF_ERROR(
-      primary.codec->Decode(*whole_row_plan_, key, expired_value_, expired_record_.data()));
+      primary.codec->Decode(*expired_.plan, key, expired_.value, expired_.record.data()));
   for (const TableIndex& index : table_->indexes()) {
     // The stored row does not tell the value of a virtual column.
     if (index.layout().kind != IndexKind::kSecondary || index.has_virtual_part) continue;
-    index.codec->EncodeKey(expired_record_.data(), 0, &old_entry_.key, &old_entry_.unpack_info);
+    index.codec->EncodeKey(expired_.record.data(), 0, &old_entry_.key, &old_entry_.unpack_info);
     CAIRN_RETURN_IF_ERROR(transaction->SingleDelete(index.family(), old_entry_.key));
   }
   if (!table_->builds().empty()) [[unlikely]] {
-    CAIRN_RETURN_IF_ERROR(delta_.Delete(transaction, expired_record_.data(), /*hidden_key=*/0));
+    CAIRN_RETURN_IF_ERROR(delta_.Delete(transaction, expired_.record.data(), /*hidden_key=*/0));
   }
   if (!table_->all_columns_in_primary_key()) return Status();
   return transaction->SingleDelete(primary.family(), key);
@@ -226,14 +226,36 @@ Result<bool> TableWriter::DuplicateStays(Transaction* transaction, const TableIn
   return read.ok();
 }
 
-// All unique indexes but a primary key whose whole key says what is unique.
-Status TableWriter::CheckUniqueIndexes(Transaction* transaction, const uint8_t* record,
-                                       const uint8_t* old_record, uint64_t hidden_key) {
-  if (unique_checks_ == UniqueChecks::kTrusted) return Status();
+// Looks for the parents that foreign keys want by an index.
+Status TableWriter::CheckReferences(Transaction* transaction, uint32_t position,
+                                    const uint8_t* record, const uint8_t* old_record,
+                                    uint64_t hidden_key) {
+  if (!foreign_keys_.UsesIndex(position)) return Status();
+  ForeignKeyChecks::Replaced replaced;
+  if (old_record != nullptr) {
+    const IndexCodec& codec = *table_->index(position).codec;
+    codec.EncodeKey(record, hidden_key, &locked_entry_.key, &locked_entry_.unpack_info);
+    codec.EncodeKey(old_record, hidden_key, &replaced_key_, &locked_entry_.unpack_info);
+    replaced = {old_record, old_entry_.key, locked_entry_.key == replaced_key_};
+  }
+  return foreign_keys_.CheckParents(transaction, position, record, replaced);
+}
+
+// What the indexes ask for, one after the other: the parents of foreign keys, then unique values.
+// A primary key whose whole key says what is unique has been looked at.
+Status TableWriter::CheckIndexes(Transaction* transaction, const uint8_t* record,
+                                 const uint8_t* old_record, uint64_t hidden_key) {
+  const bool checks_unique = unique_checks_ != UniqueChecks::kTrusted;
+  const bool references = foreign_keys_.active();
+  if (!checks_unique && !references) return Status();
   for (uint32_t i = 0; i < table_->indexes().size(); ++i) {
     const IndexLayout& layout = table_->index(i).layout();
-    if (layout.kind == IndexKind::kSecondary ? layout.unique
-                                             : table_->primary().search_keys_end_early) {
+    if (references && i != table_->primary_position()) {
+      CAIRN_RETURN_IF_ERROR(CheckReferences(transaction, i, record, old_record, hidden_key));
+    }
+    if (checks_unique &&
+        (layout.kind == IndexKind::kSecondary ? layout.unique
+                                              : table_->primary().search_keys_end_early)) {
       CAIRN_RETURN_IF_ERROR(CheckUnique(transaction, i, record, old_record, hidden_key));
     }
   }
@@ -261,24 +283,29 @@ Status TableWriter::Insert(Transaction* transaction, const uint8_t* record) {
   if (table_->has_hidden_key()) {
     CAIRN_ASSIGN_OR_RETURN(hidden_key, table_->NextHiddenKey(database_));
   }
-  if (!table_->builds().empty()) [[unlikely]]
+  if (!table_->MayBypassWriter()) [[unlikely]]
     transaction->LockRows();
   const uint64_t ttl_stamp = StampOfNewRow(record);
   EncodeRow(record, hidden_key, ttl_stamp, &new_entry_);
-  meets_expired_row_ = false;
-  if (unique_checks_ == UniqueChecks::kOverwrite && table_->indexes().size() == 1) {
+  expired_.is_met = false;
+  if (unique_checks_ == UniqueChecks::kOverwrite && table_->indexes().size() == 1 &&
+      !foreign_keys_.active()) {
     CAIRN_RETURN_IF_ERROR(LockNewEntries(transaction, record, nullptr, hidden_key));
     CAIRN_RETURN_IF_ERROR(InsertUnchecked(transaction));
     transaction->NoteRowCount(table_->definition(), 1);
     return Status();
   }
   if (!table_->has_hidden_key()) {
+    if (foreign_keys_.active()) [[unlikely]] {
+      CAIRN_RETURN_IF_ERROR(CheckReferences(transaction, table_->primary_position(), record,
+                                            /*old_record=*/nullptr, hidden_key));
+    }
     CAIRN_RETURN_IF_ERROR(CheckPrimaryKey(transaction, new_entry_.key));
   }
-  CAIRN_RETURN_IF_ERROR(CheckUniqueIndexes(transaction, record, nullptr, hidden_key));
+  CAIRN_RETURN_IF_ERROR(CheckIndexes(transaction, record, nullptr, hidden_key));
   CAIRN_RETURN_IF_ERROR(LockNewEntries(transaction, record, nullptr, hidden_key));
 
-  if (meets_expired_row_) {
+  if (expired_.is_met) {
     CAIRN_RETURN_IF_ERROR(RemoveExpiredRow(transaction, new_entry_.key));
   }
   if (!table_->has_hidden_key() && snapshot_entries_.MayDiffer(*transaction)) [[unlikely]] {
@@ -300,7 +327,7 @@ Status TableWriter::Insert(Transaction* transaction, const uint8_t* record) {
 
 Status TableWriter::Load(BulkLoad* load, const uint8_t* record) {
   if (!table_->MayBypassWriter()) {
-    return Status(StatusCode::kInternal, "a load into a table to which indexes are being added");
+    return Status(StatusCode::kInternal, "a load into a table whose rows are looked at");
   }
   const uint64_t ttl_stamp = StampOfNewRow(record);
   const std::unique_lock entered = load->Enter();
@@ -334,13 +361,18 @@ Status TableWriter::Update(Transaction* transaction, const uint8_t* old_record,
   const uint64_t new_stamp = takes_new_stamp ? StampOfNewRow(new_record) : old_stamp;
   EncodeRow(old_record, hidden_key, old_stamp, &old_entry_);
   EncodeRow(new_record, hidden_key, new_stamp, &new_entry_);
-  meets_expired_row_ = false;
+  expired_.is_met = false;
   const bool key_changes = old_entry_.key != new_entry_.key;
   if (!key_changes && old_entry_.value == new_entry_.value) return Status(StatusCode::kUnchanged);
+  if (foreign_keys_.active()) [[unlikely]] {
+    CAIRN_RETURN_IF_ERROR(foreign_keys_.CheckChildren(transaction, old_record, new_record));
+    CAIRN_RETURN_IF_ERROR(CheckReferences(transaction, table_->primary_position(), new_record,
+                                          old_record, hidden_key));
+  }
   if (key_changes) CAIRN_RETURN_IF_ERROR(CheckPrimaryKey(transaction, new_entry_.key));
-  CAIRN_RETURN_IF_ERROR(CheckUniqueIndexes(transaction, new_record, old_record, hidden_key));
+  CAIRN_RETURN_IF_ERROR(CheckIndexes(transaction, new_record, old_record, hidden_key));
   CAIRN_RETURN_IF_ERROR(LockNewEntries(transaction, new_record, old_record, hidden_key));
-  if (meets_expired_row_) {
+  if (expired_.is_met) {
     CAIRN_RETURN_IF_ERROR(RemoveExpiredRow(transaction, new_entry_.key));
     EncodeRow(old_record, hidden_key, old_stamp, &old_entry_);
   }
@@ -381,6 +413,9 @@ Status TableWriter::Update(Transaction* transaction, const uint8_t* old_record,
 }
 
 Status TableWriter::Delete(Transaction* transaction, const uint8_t* record, uint64_t hidden_key) {
+  if (foreign_keys_.active()) [[unlikely]] {
+    CAIRN_RETURN_IF_ERROR(foreign_keys_.CheckChildren(transaction, record, nullptr));
+  }
   const TableIndex& primary = table_->primary();
   primary.codec->EncodeKey(record, hidden_key, &old_entry_.key, &old_entry_.unpack_info);
   if (snapshot_entries_.MayDiffer(*transaction)) [[unlikely]] {

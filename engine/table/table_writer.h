@@ -8,6 +8,7 @@
 
 #include "engine/base/status.h"
 #include "engine/table/bulk_load.h"
+#include "engine/table/foreign_key_check.h"
 #include "engine/table/index_delta.h"
 #include "engine/table/snapshot_entries.h"
 #include "engine/table/table.h"
@@ -26,8 +27,9 @@ class TableWriter {
       : database_(database), table_(table), delta_(table), snapshot_entries_(table) {}
 
   // Errors: kDuplicateKey (duplicate_index() says where), kLockTimeout, kDeadlock,
-  // kSnapshotConflict, kLockLimit, kInterrupted, kAborted (the write batch is full), kIoError. A
-  // row that has expired is no duplicate: it is removed with its entries.
+  // kSnapshotConflict, kLockLimit, kInterrupted, kAborted (the write batch is full), kIoError,
+  // those of ForeignKeyChecks. A row that has expired is no duplicate: it is removed with its
+  // entries.
   Status Insert(Transaction* transaction, const uint8_t* record);
 
   // Adds the row to a load instead. Errors: those of BulkLoad::Add; kShutdown when another thread
@@ -71,7 +73,7 @@ class TableWriter {
   // Nobody else reads or writes the table yet.
   void SetTableIsNew(bool is_new) { table_is_new_ = is_new; }
 
-  // `record` as `old_record` of Update. Errors: kAborted.
+  // `record` as `old_record` of Update. Errors: kAborted, those of ForeignKeyChecks.
   Status Delete(Transaction* transaction, const uint8_t* record, uint64_t hidden_key);
 
   // Whether the entries that follow get a checksum chunk (docs/stock-format.md, 9).
@@ -87,6 +89,9 @@ class TableWriter {
     snapshot_entries_.SetVirtualColumns(makes);
   }
 
+  // By which foreign keys the rows that follow are checked: none until they are bound.
+  ForeignKeyChecks& foreign_keys() { return foreign_keys_; }
+
   // Position of the index whose uniqueness the last kDuplicateKey is about.
   uint32_t duplicate_index() const { return duplicate_index_; }
   // The primary key, index number first, of the row that is in the way. Valid until the next call.
@@ -99,6 +104,14 @@ class TableWriter {
     std::string unpack_info;
   };
 
+  // The expired row that CheckPrimaryKey found where a new one goes.
+  struct ExpiredRow {
+    bool is_met = false;
+    std::string value;
+    std::vector<uint8_t> record;
+    std::unique_ptr<const DecodePlan> plan;  // Made when the first such row is met.
+  };
+
   Status InsertUnchecked(Transaction* transaction);
   Status FindDuplicate(Transaction* transaction, const TableIndex& index, const uint8_t* record);
   Result<bool> DuplicateStays(Transaction* transaction, const TableIndex& index);
@@ -108,8 +121,10 @@ class TableWriter {
   bool KeyIsNew() const;
   Status CheckUnique(Transaction* transaction, uint32_t position, const uint8_t* record,
                      const uint8_t* old_record, uint64_t hidden_key);
-  Status CheckUniqueIndexes(Transaction* transaction, const uint8_t* record,
-                            const uint8_t* old_record, uint64_t hidden_key);
+  Status CheckReferences(Transaction* transaction, uint32_t position, const uint8_t* record,
+                         const uint8_t* old_record, uint64_t hidden_key);
+  Status CheckIndexes(Transaction* transaction, const uint8_t* record, const uint8_t* old_record,
+                      uint64_t hidden_key);
   Status RemoveExpiredRow(Transaction* transaction, std::string_view key);
   // The TTL stamps of records; 0 in tables whose rows do not expire.
   uint64_t StampOfColumn(const uint8_t* record) const;
@@ -124,6 +139,7 @@ class TableWriter {
   const Table* const table_;
   DeltaWriter delta_;
   SnapshotEntries snapshot_entries_;
+  ForeignKeyChecks foreign_keys_;
   uint32_t duplicate_index_ = 0;
   bool append_checksums_ = false;
   UniqueChecks unique_checks_ = UniqueChecks::kAll;
@@ -141,11 +157,7 @@ class TableWriter {
   bool changes_duplicates_ = false;
   bool table_is_new_ = false;
   uint64_t handed_out_key_ = 0;
-  // The expired row that CheckPrimaryKey found where a new one goes.
-  bool meets_expired_row_ = false;
-  std::string expired_value_;
-  std::vector<uint8_t> expired_record_;
-  std::unique_ptr<const DecodePlan> whole_row_plan_;  // Made when the first such row is met.
+  ExpiredRow expired_;
 };
 
 }  // namespace cairn

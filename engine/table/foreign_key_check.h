@@ -1,0 +1,137 @@
+// The checks of foreign keys that restrict: no child without its parent.
+//
+// A value that a foreign key uses has a lock of its own, a key of the system family under which
+// nothing is ever written (docs/on-disk-format.md, Foreign keys): children hold it in shared mode,
+// who takes a parent away holds it exclusively, to the end of their transactions. So a parent that
+// a child has found stays, and a child that somebody is about to add is waited for, at any
+// isolation level and without locks on gaps. Whether a row exists is asked of what is committed
+// last and what the transaction itself has written, never of a snapshot.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/base/status.h"
+#include "engine/catalog/foreign_keys.h"
+#include "engine/codec/foreign_key_search.h"
+#include "engine/codec/foreign_key_value.h"
+#include "engine/table/table.h"
+#include "engine/txn/transaction.h"
+
+namespace cairn {
+
+// A foreign key as one of its tables sees it. Immutable.
+struct BoundForeignKey {
+  std::shared_ptr<const ForeignKey> key;
+  // This table: the columns, in the order of the foreign key, and the position of an index that
+  // they lead.
+  ForeignKeyColumns columns;
+  uint32_t index = 0;
+  // The table on the other side, which may be this one, the same of it, and how to find its rows by
+  // a record of this table. Null: it is missing or does not fit, and the rest is empty.
+  std::shared_ptr<const Table> other;
+  ForeignKeyColumns other_columns;
+  uint32_t other_index = 0;
+  std::optional<ForeignKeySearch> search;
+};
+
+// The foreign keys of one table, by position of its index, then by name. Immutable; shared by all
+// handlers that have it open.
+struct BoundForeignKeys {
+  uint64_t generation = 0;  // ForeignKeys::generation() from before they were bound.
+  std::vector<BoundForeignKey> as_child;
+  std::vector<BoundForeignKey> as_parent;
+};
+
+// Used by one handler. Errors of all checks: kNoReferencedRow, kRowIsReferenced (failed() says of
+// which foreign key), kLockTimeout, kDeadlock, kLockLimit, kInterrupted, kCorruption, kIoError.
+class ForeignKeyChecks {
+ public:
+  using Keys = std::shared_ptr<const BoundForeignKeys>;
+  // These are the table's from now on; null: it has none.
+  void Bind(Keys keys) {
+    keys_ = std::move(keys);
+    unbound_ = Status();
+  }
+  // It has some, but they cannot be bound: whatever is to be checked has this error.
+  void RefuseAll(Status reason) { unbound_ = std::move(reason); }
+  // A child's statement keeps nobody from changing its parents' definitions: where `known` has
+  // another generation than the keys, `rebind` makes them anew. Needed before anything is checked
+  // by keys of a child; `known` outlives this. Errors of `rebind` are those of the checks.
+  void RebindWith(const ForeignKeys* known, std::function<Result<Keys>()> rebind) {
+    known_ = known;
+    rebind_ = std::move(rebind);
+  }
+  // Whether the rows that follow are checked.
+  void Enforce(bool enforce) { enforced_ = enforce; }
+  bool active() const { return is_bound() && enforced_; }
+  bool is_bound() const { return keys_ != nullptr || !unbound_.ok(); }
+
+  // The row that another one replaces.
+  struct Replaced {
+    const uint8_t* record = nullptr;  // Null: there is none.
+    std::string_view key = {};        // Its primary key, index number first.
+    bool has_same_entry = false;      // In the index that is looked at.
+  };
+  // The following only while active(), before the row is written.
+  //
+  // Whether rows are checked by the index at this position.
+  bool UsesIndex(uint32_t index) const;
+  // Whether the row has the parents that it needs by foreign keys of this index. Nothing is looked
+  // for by foreign keys of which neither the columns nor the entry change.
+  Status CheckParents(Transaction* transaction, uint32_t index, const uint8_t* record,
+                      const Replaced& replaced);
+  // Whether a row may go (`new_record` null) or be replaced by the new one.
+  Status CheckChildren(Transaction* transaction, const uint8_t* record, const uint8_t* new_record);
+
+  // Whether the parent of a row is there, as far as is committed, or written by the transaction.
+  // Locks nothing. True for a row with NULL.
+  Result<bool> HasParent(Transaction* transaction, const BoundForeignKey& key,
+                         const uint8_t* record);
+
+  // Valid after kNoReferencedRow and kRowIsReferenced.
+  const ForeignKey& failed() const { return *failed_; }
+
+ private:
+  Status LockValue(Transaction* transaction, const BoundForeignKey& key, const uint8_t* record,
+                   LockMode mode);
+  Result<bool> CheckParent(Transaction* transaction, const BoundForeignKey& key,
+                           const uint8_t* record, std::string_view leaving);
+  Result<bool> FindParent(Transaction* transaction, const BoundForeignKey& key,
+                          const uint8_t* record, std::string_view leaving);
+  Result<bool> Rebind();
+  Result<bool> ParentExists(Transaction* transaction, const BoundForeignKey& key,
+                            const uint8_t* record, std::string_view leaving);
+  Result<bool> FindChild(Transaction* transaction, const BoundForeignKey& key,
+                         const uint8_t* record, bool* changed);
+  Result<bool> HasValue(Transaction* transaction, const BoundForeignKey& key, const uint8_t* record,
+                        std::string_view entry);
+  Status CheckChildrenBy(Transaction* transaction, const BoundForeignKey& key,
+                         const uint8_t* record);
+  Result<bool> ChildStays(Transaction* transaction, const BoundForeignKey& key,
+                          std::string_view entry);
+
+  Keys keys_;
+  Status unbound_;
+  const ForeignKeys* known_ = nullptr;
+  std::function<Result<Keys>()> rebind_;
+  bool enforced_ = true;
+  std::shared_ptr<const ForeignKey> failed_;
+  // Reused from row to row.
+  std::string lock_key_;
+  std::string prefix_;
+  std::string entry_;
+  std::string row_key_;
+};
+
+// Whether a row of `child` lacks its parent by a foreign key as the child sees it; nobody writes to
+// the two tables. `record` has room for a row. Errors: kInterrupted, kCorruption, kIoError.
+Result<bool> HasOrphan(Database* database, const Table& child, const BoundForeignKey& key,
+                       uint8_t* record);
+
+}  // namespace cairn
