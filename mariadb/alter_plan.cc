@@ -28,7 +28,7 @@ constexpr alter_table_operations kDefinition =
     ALTER_COLUMN_INDEX_LENGTH | ALTER_ADD_VIRTUAL_COLUMN | ALTER_DROP_VIRTUAL_COLUMN |
     ALTER_VIRTUAL_COLUMN_ORDER | ALTER_OPTIONS | ALTER_CONVERT_TO | ALTER_DROP_CHECK_CONSTRAINT |
     ALTER_RENAME | ALTER_RENAME_INDEX | ALTER_INDEX_IGNORABILITY | ALTER_CHANGE_INDEX_COMMENT |
-    ALTER_INDEX_ORDER | ALTER_PARTITIONED;
+    ALTER_INDEX_ORDER | ALTER_PARTITIONED | ALTER_ADD_FOREIGN_KEY | ALTER_DROP_FOREIGN_KEY;
 
 bool IsSequence(const TABLE& table) { return table.s->table_type == TABLE_TYPE_SEQUENCE; }
 
@@ -495,6 +495,11 @@ AlterPlan AlterRequest::PlanRebuild(const TableDescription& altered) const {
   return Source(altered).ok() ? AlterPlan{AlterPlan::Way::kRebuild} : CopyForType();
 }
 
+bool AlterRequest::LooksForOrphans() const {
+  return (info_.handler_flags & ALTER_ADD_FOREIGN_KEY) != 0 &&
+         !thd_test_options(altered_.in_use, OPTION_NO_FOREIGN_KEY_CHECKS);
+}
+
 AlterPlan AlterRequest::PlanIndexes(const TableDescription& altered) const {
   bool builds = false;
   // Those who write know the columns as they are, and do not compute virtual ones that no index has
@@ -511,7 +516,7 @@ AlterPlan AlterRequest::PlanIndexes(const TableDescription& altered) const {
       if (altered.layout.columns[part.column].is_virtual) beside_writers = false;
     }
   }
-  if (!NewlyNotNull().empty()) return {AlterPlan::Way::kBuildIndexes};
+  if (!NewlyNotNull().empty() || LooksForOrphans()) return {AlterPlan::Way::kBuildIndexes};
   if (!builds) return {AlterPlan::Way::kInstant};
   return {beside_writers ? AlterPlan::Way::kBuildOnline : AlterPlan::Way::kBuildIndexes};
 }

@@ -47,6 +47,8 @@ class AlterRequest {
   // Whether the entries of the key at this position of the altered table are made anew: it is
   // added, or its entries would be other ones.
   bool IsBuilt(uint key, const TableDescription& altered) const;
+  // Whether rows are looked at for new foreign keys.
+  bool LooksForOrphans() const;
   // The stored columns of the table as it is that may be NULL and will be NOT NULL.
   std::vector<uint32_t> NewlyNotNull() const;
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "mariadb/cairn_backup.h"
+#include "mariadb/foreign_key_texts.h"
 #include "mariadb/server_headers.h"
 
 namespace cairn {
@@ -43,7 +44,7 @@ std::vector<std::string> DirectoriesToWatch(const Database& database) {
 Result<std::unique_ptr<Engine>> Engine::Open(DatabaseOptions options, Log* log) {
   std::unique_ptr<Engine> engine(new Engine());
   CAIRN_ASSIGN_OR_RETURN(engine->database_, Database::Open(std::move(options), log));
-  auto dictionary = Dictionary::Load(engine->database_.get());
+  auto dictionary = Dictionary::Load(engine->database_.get(), ServerNames());
   if (!dictionary.ok()) {
     return dictionary.status().WithContext("Failed to initialize data dictionary");
   }

@@ -105,6 +105,10 @@ int ToHandlerCode(StatusCode code) {
     case StatusCode::kOutOfOrder:
     case StatusCode::kOverlap:
       return kErrorBulkLoad;
+    case StatusCode::kNoReferencedRow:
+      return HA_ERR_NO_REFERENCED_ROW;
+    case StatusCode::kRowIsReferenced:
+      return HA_ERR_ROW_IS_REFERENCED;
     case StatusCode::kDefinitionTooNew:
       return HA_ERR_TABLE_DEF_CHANGED;
     case StatusCode::kInvalidArgument:
@@ -175,6 +179,8 @@ bool IsExpected(StatusCode code) {
     case StatusCode::kUnchanged:
     case StatusCode::kAlreadyExists:
     case StatusCode::kAutoIncrementExhausted:
+    case StatusCode::kNoReferencedRow:
+    case StatusCode::kRowIsReferenced:
       return true;
     default:
       return false;

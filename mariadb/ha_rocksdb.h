@@ -3,7 +3,7 @@
 // Declared once, defined by concern: handler_open.cc, handler_read.cc, handler_pushdown.cc,
 // handler_ranges.cc, handler_statistics.cc, handler_write.cc, handler_auto_increment.cc,
 // handler_conflicts.cc, handler_applier.cc, handler_load.cc, handler_copy.cc, handler_ddl.cc,
-// handler_alter.cc, handler_partitions.cc.
+// handler_alter.cc, handler_partitions.cc, handler_foreign_keys.cc.
 #pragma once
 
 #include <atomic>
@@ -46,6 +46,8 @@ class SharedTable final : public Handler_share {
   // Of the definition that was bound last; guarded by the server's lock on a table's share. A
   // handler that was open before goes on with its own.
   std::shared_ptr<const Table> table;
+  // As they were bound last; guarded by the same.
+  std::shared_ptr<const BoundForeignKeys> foreign_keys;
   const std::shared_ptr<OpenTable> open;
 
   explicit SharedTable(std::shared_ptr<OpenTable> open_table) : open(std::move(open_table)) {
@@ -211,6 +213,17 @@ class ha_rocksdb final : public handler {
   Compare_keys compare_key_parts(const Field& field, const Column_definition& column,
                                  const KEY_PART_INFO& old_part,
                                  const KEY_PART_INFO& part) const override;
+  // Foreign keys (handler_foreign_keys.cc).
+  int get_foreign_key_list(THD* thd, List<FOREIGN_KEY_INFO>* list) override;
+  int get_parent_foreign_key_list(THD* thd, List<FOREIGN_KEY_INFO>* list) override;
+  bool referenced_by_foreign_key() const noexcept override;
+  bool can_switch_engines() override;
+  bool is_fk_defined_on_table_or_index(uint index) override;
+  char* get_foreign_key_create_info() override;
+  void free_foreign_key_create_info(char* text) override;
+  // Whether the table is child or parent of any.
+  bool TakesPartInForeignKeys() const;
+
   ulonglong table_version() const override;
   bool check_if_incompatible_data(HA_CREATE_INFO* create_info, uint table_changes) override;
 
@@ -347,6 +360,14 @@ class ha_rocksdb final : public handler {
 
   cairn::Transaction& transaction();
   int BindTable();
+  int ChangeForeignKeys(const TABLE& altered_table, const cairn::TableDescription& description,
+                        const Alter_inplace_info& alter_info,
+                        cairn::Dictionary::TableChange* change);
+  bool HasOrphan(const cairn::Dictionary::TableChange& change,
+                 const std::shared_ptr<const cairn::Table>& altered, TABLE* altered_table);
+  int BindForeignKeys(THD* thd);
+  cairn::Result<std::shared_ptr<const cairn::BoundForeignKeys>> CurrentForeignKeys(THD* thd);
+  cairn::Status DescribeRefusal(cairn::StatusCode code);
   int TruncateEntries();
   std::vector<std::string> EntriesOfMarkedPartitions() const;
   void BeginStatement(THD* thd);

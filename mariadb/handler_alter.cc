@@ -14,6 +14,10 @@
 #include "mariadb/build_progress.h"
 #include "mariadb/engine.h"
 #include "mariadb/error.h"
+#include "mariadb/foreign_key_alter.h"
+#include "mariadb/foreign_key_binding.h"
+#include "mariadb/foreign_key_clauses.h"
+#include "mariadb/foreign_key_texts.h"
 #include "mariadb/ha_rocksdb.h"
 #include "mariadb/table_description.h"
 #include "mariadb/table_guards.h"
@@ -59,6 +63,7 @@ class InPlaceChange final : public inplace_alter_handler_ctx {
   ~InPlaceChange() override { Abandon(); }
 
   const cairn::Dictionary::TableChange& change() const { return change_; }
+  const std::shared_ptr<const cairn::Table>& altered() const { return altered_; }
 
   // The table as it will be, and the positions of its new indexes.
   void SetAltered(std::shared_ptr<const cairn::Table> altered, std::vector<uint32_t> added) {
@@ -178,8 +183,21 @@ void LogBegin(const std::vector<cairn::IndexDefinition>& indexes) {
 enum_alter_inplace_result ha_rocksdb::check_if_supported_inplace_alter(
     TABLE* altered_table, Alter_inplace_info* alter_info) {
   if (alter_info->handler_flags & kSomePartitionCopies) return HA_ALTER_INPLACE_NOT_SUPPORTED;
+  const bool has_foreign_keys =
+      TakesPartInForeignKeys() || (alter_info->handler_flags & ALTER_ADD_FOREIGN_KEY) != 0;
+  if (has_foreign_keys && !cairn::KeepsForeignKeys(*table, *altered_table, *alter_info,
+                                                   engine_table_->definition().name)) {
+    return HA_ALTER_ERROR;
+  }
   const cairn::AlterRequest request(*table, *altered_table, *alter_info, *engine_table_);
   const AlterPlan plan = request.Plan();
+  if (has_foreign_keys &&
+      (plan.way == AlterPlan::Way::kCopy || plan.way == AlterPlan::Way::kRebuild)) {
+    my_error(ER_NOT_SUPPORTED_YET, MYF(0),
+             "ALTER TABLE that writes a table with foreign keys anew for the RocksDB storage "
+             "engine");
+    return HA_ALTER_ERROR;
+  }
   if (plan.reason != nullptr) alter_info->unsupported_reason = plan.reason;
   switch (plan.way) {
     case AlterPlan::Way::kFail:
@@ -388,6 +406,9 @@ int ha_rocksdb::BeginChange(const TABLE& altered_table, Alter_inplace_info* alte
   const bool rebuilds = request.RebuildsTable(*description);
   const std::vector<uint32_t> not_null = request.NewlyNotNull();
   change.redefines = !not_null.empty();
+  if (const int error = ChangeForeignKeys(altered_table, *description, *alter_info, &change)) {
+    return error;
+  }
   std::shared_ptr<const cairn::Table> source;
   if (rebuilds) {
     auto made = request.Source(*description);
@@ -433,6 +454,45 @@ int ha_rocksdb::BeginChange(const TABLE& altered_table, Alter_inplace_info* alte
   return 0;
 }
 
+// What the statement makes of foreign keys.
+int ha_rocksdb::ChangeForeignKeys(const TABLE& altered_table,
+                                  const cairn::TableDescription& description,
+                                  const Alter_inplace_info& alter_info,
+                                  cairn::Dictionary::TableChange* change) {
+  if (TakesPartInForeignKeys()) {
+    change->renamed_columns = cairn::RenamedColumns(*table, alter_info);
+    change->dropped_foreign_keys = cairn::DroppedForeignKeys(alter_info, change->table_name);
+  }
+  if ((alter_info.handler_flags & ALTER_ADD_FOREIGN_KEY) == 0) return 0;
+  if (cairn::HasPreparedChanges(engine_table_->definition())) {
+    return cairn::HandlerError(Status(StatusCode::kLockTimeout));
+  }
+  return cairn::ReadForeignKeys(ha_thd(), altered_table, description, *alter_info.alter_info,
+                                cairn::TableLifetime::kPermanent, change->table_name,
+                                &change->added_foreign_keys);
+}
+
+// Reports a row without its parent by a new foreign key, or why that cannot be told.
+bool ha_rocksdb::HasOrphan(const cairn::Dictionary::TableChange& change,
+                           const std::shared_ptr<const cairn::Table>& altered,
+                           TABLE* altered_table) {
+  if (thd_test_options(ha_thd(), OPTION_NO_FOREIGN_KEY_CHECKS)) return false;
+  cairn::ScopedWaitObserver observer(&cairn::Session::Of(ha_thd()));
+  for (const cairn::ForeignKeyRecord& record : change.added_foreign_keys) {
+    const auto key = cairn::BindNewForeignKey(ha_thd(), record, altered);
+    const auto found = key.ok() ? cairn::HasOrphan(&cairn::RunningEngine()->database(), *altered,
+                                                   *key, altered_table->record[0])
+                                : cairn::Result<bool>(key.status());
+    if (found.ok() && !*found) continue;
+    const std::string text = cairn::DescribeForeignKeyOfTable(ha_thd(), record);
+    print_error(cairn::HandlerError(found.ok() ? Status(StatusCode::kNoReferencedRow, text)
+                                               : found.status()),
+                MYF(0));
+    return true;
+  }
+  return false;
+}
+
 // Reports why the change could not be made; true, for the server.
 bool ha_rocksdb::ReportFailedBuild(const Status& built, uint32_t duplicate_index, bool adds_keys,
                                    TABLE* altered_table) {
@@ -473,14 +533,19 @@ bool ha_rocksdb::inplace_alter_table(TABLE* altered_table, Alter_inplace_info* a
   const auto expired_rows =
       context->rebuilds() ? cairn::ExpiredRows::kGo : cairn::ExpiredRows::kStay;
   if (HasNull(context->not_null(), expired_rows, settings)) return true;
-  if (context->change().added.empty()) return false;
+  if (context->change().added.empty()) {
+    return HasOrphan(context->change(), context->altered(), altered_table);
+  }
   info(HA_STATUS_VARIABLE | HA_STATUS_NO_LOCK);
   settings.estimated_rows = stats.records;
   context->PrepareBuild(settings, altered_table);
   cairn::ScopedWaitObserver observer(context->ShowProgress(ha_thd()));
   const Status built = context->Build();
-  return !built.ok() &&
-         ReportFailedBuild(built, context->duplicate_index(), !context->rebuilds(), altered_table);
+  if (!built.ok()) {
+    return ReportFailedBuild(built, context->duplicate_index(), !context->rebuilds(),
+                             altered_table);
+  }
+  return HasOrphan(context->change(), context->altered(), altered_table);
 }
 
 bool ha_rocksdb::commit_inplace_alter_table(TABLE* altered_table, Alter_inplace_info* alter_info,

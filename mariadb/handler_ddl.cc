@@ -9,6 +9,7 @@
 #include "mariadb/ddl_recovery.h"
 #include "mariadb/engine.h"
 #include "mariadb/error.h"
+#include "mariadb/foreign_key_clauses.h"
 #include "mariadb/ha_rocksdb.h"
 #include "mariadb/table_description.h"
 #include "mariadb/table_name.h"
@@ -25,20 +26,42 @@ int RefuseForgottenTable(const char* path, const std::string& dictionary_name) {
   return HA_ERR_INTERNAL_ERROR;
 }
 
-// The server parses foreign keys and leaves them to the engine; to accept one in silence would
-// promise what is not kept. In other statements, which may make partitions of history, the list is
-// that of an earlier one whose memory is gone.
-int RefuseForeignKeys(THD* thd) {
-  const int command = thd_sql_command(thd);
-  if (command != SQLCOM_CREATE_TABLE && command != SQLCOM_ALTER_TABLE) return 0;
-  List_iterator<Key> keys(thd->lex->alter_info.key_list);
-  while (const Key* key = keys++) {
-    if (key->type == Key::FOREIGN_KEY) {
-      my_error(ER_NOT_SUPPORTED_YET, MYF(0), "FOREIGN KEY for the RocksDB storage engine");
-      return HA_WRONG_CREATE_OPTION;
+// No statement copies a table that takes part in foreign keys, or adds some to a copy: the copy would
+// come without them.
+int RefuseToCopyForeignKeys(THD* thd) {
+  if (!cairn::MayRedefineTable(thd)) return 0;
+  if (thd_sql_command(thd) == SQLCOM_ALTER_TABLE) {
+    List_iterator<Key> keys(thd->lex->alter_info.key_list);
+    while (const Key* key = keys++) {
+      if (key->type == Key::FOREIGN_KEY) {
+        my_error(ER_NOT_SUPPORTED_YET, MYF(0),
+                 "FOREIGN KEY by a copy of the table for the RocksDB storage engine");
+        return HA_WRONG_CREATE_OPTION;
+      }
     }
   }
-  return 0;
+  const TABLE_LIST* const altered = thd->lex->query_tables;
+  const auto* const source = altered == nullptr || altered->table == nullptr
+                                 ? nullptr
+                                 : dynamic_cast<const ha_rocksdb*>(altered->table->file);
+  if (source == nullptr || !source->TakesPartInForeignKeys()) return 0;
+  my_error(ER_NOT_SUPPORTED_YET, MYF(0),
+           "ALTER TABLE that copies a table with foreign keys for the RocksDB storage engine");
+  return HA_WRONG_CREATE_OPTION;
+}
+
+// The name that the table will have: that of the altered one for a copy.
+std::string FinalName(const std::string& name) {
+  if (!cairn::IsServerMade(name) || thd_sql_command(current_thd) != SQLCOM_ALTER_TABLE) return name;
+  const LEX* const lex = current_thd->lex;
+  const TABLE_LIST* const altered = lex->query_tables;
+  if (altered == nullptr) return name;
+  const bool renames = (lex->alter_info.flags & ALTER_RENAME) != 0;
+  const LEX_CSTRING database =
+      renames && lex->first_select_lex()->db.str != nullptr ? lex->first_select_lex()->db
+                                                            : altered->db;
+  const LEX_CSTRING table = renames ? lex->name : altered->table_name;
+  return cairn::DictionaryNameOf({database.str, database.length}, {table.str, table.length});
 }
 
 bool IsPartition(std::string_view name) { return cairn::TableOfEntry(name).size() < name.size(); }
@@ -73,7 +96,7 @@ Status DropCreatedTable(cairn::Dictionary* dictionary, const cairn::TableDefinit
 int ha_rocksdb::create(const char* path, TABLE* form, HA_CREATE_INFO* create_info) {
   const auto name = cairn::DictionaryName(path);
   if (!name.ok()) return cairn::HandlerError(name.status());
-  if (const int error = RefuseForeignKeys(ha_thd())) return error;
+  if (const int error = RefuseToCopyForeignKeys(ha_thd())) return error;
   if (const int error = CheckTableOptions(*form, *create_info)) return error;
   cairn::TableOptions options{.features = cairn::TableFeatures(*form, create_info->sequence)};
   if (const int error = cairn::ReadTtlDuration(*form, *name, &options.ttl_seconds)) return error;
@@ -99,10 +122,29 @@ int ha_rocksdb::create(const char* path, TABLE* form, HA_CREATE_INFO* create_inf
   std::optional<uint64_t> next_auto_increment;
   if (create_info->auto_increment_value > 0)
     next_auto_increment = create_info->auto_increment_value;
+  const auto lifetime = create_info->tmp_table() ? cairn::TableLifetime::kTemporary
+                                                 : cairn::TableLifetime::kPermanent;
+  std::vector<cairn::ForeignKeyRecord> foreign_keys;
+  // Other statements, which may make partitions of history, bring the clauses of an earlier one,
+  // whose memory is gone.
+  if (thd_sql_command(ha_thd()) == SQLCOM_CREATE_TABLE && create_info->alter_info != nullptr) {
+    if (const int error =
+            cairn::ReadForeignKeys(ha_thd(), *form, *description, *create_info->alter_info,
+                                   lifetime, *name, &foreign_keys)) {
+      return error;
+    }
+  }
+  if (!create_info->tmp_table()) {
+    if (const int error = cairn::CheckWaitingChildren(ha_thd(), *form, *description,
+                                                      options.ttl_seconds, FinalName(*name))) {
+      return error;
+    }
+  }
   const auto created =
       dictionary.CreateTable(*name, indexes, next_auto_increment,
                              create_info->tmp_table() ? cairn::TableLifetime::kTemporary
-                                                      : cairn::TableLifetime::kPermanent);
+                                                      : cairn::TableLifetime::kPermanent,
+                             foreign_keys);
   if (!created.ok()) return OperationError(created.status());
   if (!create_info->tmp_table()) {
     (*created)->counters->made_by_query.store(ha_thd()->query_id, std::memory_order_relaxed);
@@ -136,6 +178,26 @@ bool IsDroppedByUser(std::string_view name) {
          command == SQLCOM_CREATE_TABLE;
 }
 
+// Whether children in other tables keep the user from dropping it. With its database go those in
+// the same one.
+bool IsNeededParent(const cairn::Dictionary& dictionary, std::string_view name) {
+  if (!IsDroppedByUser(name) || thd_test_options(current_thd, OPTION_NO_FOREIGN_KEY_CHECKS)) {
+    return false;
+  }
+  const bool with_database = thd_sql_command(current_thd) == SQLCOM_DROP_DB;
+  const std::string_view database = cairn::SplitDictionaryName(name).database;
+  const auto keys = dictionary.foreign_keys().OfParent(name);
+  return std::any_of(keys.begin(), keys.end(), [&](const auto& key) {
+    const std::string& child = key->record.child;
+    if (child == name) return false;
+    const bool goes = with_database && cairn::SplitDictionaryName(child).database == database;
+    if (!goes) return true;
+    // It stays, as rows of it are still to be decided.
+    const auto definition = dictionary.Find(child);
+    return definition != nullptr && cairn::HasPreparedChanges(*definition);
+  });
+}
+
 }  // namespace
 
 // Not a table that prepared transactions have changed: who decides them counts on it. A partitioned
@@ -158,6 +220,7 @@ int cairn::DropTableByPath(const char* path) {
       table != nullptr && IsDroppedByUser(*name) && HasPreparedChanges(*table)) {
     return HandlerError(Status(StatusCode::kLockTimeout));
   }
+  if (IsNeededParent(engine->dictionary(), *name)) return HA_ERR_ROW_IS_REFERENCED;
   const Status dropped = engine->dictionary().DropTables(entries);
   if (!dropped.ok()) return TableError(dropped);
   if (!IsPartition(*name)) DropPartitionListInRecovery(*name);
@@ -233,6 +296,7 @@ int ha_rocksdb::rename_table(const char* from, const char* to) {
   const bool same_partition =
       from_name->substr(from_table.size()) == to_name->substr(to_table.size());
   if (from_table == to_table || !same_partition || dictionary.Find(from_table) != nullptr) {
+    if (const int error = cairn::CheckNewParent(ha_thd(), *from_name, *to_name)) return error;
     return cairn::RenameError(dictionary.RenameTable(*from_name, *to_name));
   }
   // A partitioned table gets another name: the first partition takes the others along. The server's

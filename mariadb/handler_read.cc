@@ -198,6 +198,10 @@ int ha_rocksdb::OperationError(const Status& status) {
       (status.code() == StatusCode::kLockTimeout && cairn::global_variables.rollback_on_timeout)) {
     ha_thd()->mark_transaction_to_rollback(/*all=*/true);
   }
+  if (status.code() == StatusCode::kNoReferencedRow ||
+      status.code() == StatusCode::kRowIsReferenced) {
+    return cairn::HandlerError(DescribeRefusal(status.code()));
+  }
   const int error = cairn::HandlerError(status);
   // A kill too: a sort takes what was not reported for its own failure (1028), and a replica that
   // is to apply a transaction again knows by the number that it was killed.

@@ -65,6 +65,7 @@ void ha_rocksdb::PrepareWriter(const cairn::WritePlan& plan) {
   // The session may have it drawn for each row (rocksdb_checksums_pct).
   writer_->AppendChecksums(cairn::SessionStoresChecksum(ha_thd()));
   writer_->AskPrefixFilters(plan.asks_prefix_filters);
+  writer_->foreign_keys().Enforce(plan.checks_foreign_keys);
 }
 
 // The server does not always compare the two itself.
@@ -151,6 +152,11 @@ int ha_rocksdb::delete_row(const uchar* record) {
   if (LacksVirtualParts()) {
     const Status made = MakeVirtualParts(record, BlobPlace::kReadValue);
     if (!made.ok()) return OperationError(made);
+  }
+  std::optional<cairn::ScopedWaitObserver> observer;
+  if (writer_->foreign_keys().is_bound()) [[unlikely]] {
+    writer_->foreign_keys().Enforce(statement_.Writes(ha_thd(), *engine_table_).checks_foreign_keys);
+    observer.emplace(&cairn::Session::Of(ha_thd()));
   }
   const Status deleted = writer_->Delete(&transaction(), record, *hidden_key);
   if (!deleted.ok()) return OperationError(deleted);

@@ -48,6 +48,7 @@ void StatementPlan::BindWrites(THD* thd, const Table& table) {
   writes_ = WritePlan{.unchecked = UniqueChecksAreOff(thd, table),
                       .loads = SessionBulkLoads(thd),
                       .asks_prefix_filters = SessionAsksPrefixFilters(thd),
+                      .checks_foreign_keys = !thd_test_options(thd, OPTION_NO_FOREIGN_KEY_CHECKS),
                       .log_may_have_statement = StatementLogNeedsLocks(thd)};
 }
 

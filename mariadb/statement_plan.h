@@ -26,6 +26,7 @@ struct WritePlan {
   bool unchecked = false;           // unique_checks=0, where it counts: see UniqueChecksAreOff().
   bool loads = false;               // rocksdb_bulk_load.
   bool asks_prefix_filters = true;  // Unless rocksdb_skip_bloom_filter_on_read.
+  bool checks_foreign_keys = true;  // Unless foreign_key_checks=0.
   bool log_may_have_statement = false;  // See StatementLogNeedsLocks().
 };
 

@@ -1,0 +1,124 @@
+#include "mariadb/foreign_key_binding.h"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "engine/table/foreign_key_binding.h"
+#include "mariadb/engine.h"
+#include "mariadb/foreign_key_clauses.h"
+#include "mariadb/other_table.h"
+#include "mariadb/table_description.h"
+#include "mariadb/table_name.h"
+// The server's headers last.
+#include "mariadb/server_headers.h"
+
+namespace cairn {
+namespace {
+
+using Pair = ForeignKeyRecord::ColumnPair;
+
+// Keeps others from changing the definition to the end of the statement.
+bool HoldDefinition(THD* thd, std::string_view dictionary_name) {
+  const TableName name = DecodeTableName(dictionary_name);
+  MDL_request request;
+  MDL_REQUEST_INIT(&request, MDL_key::TABLE, name.schema.c_str(), name.table.c_str(),
+                   MDL_SHARED_HIGH_PRIO, MDL_STATEMENT);
+  return !thd->mdl_context.acquire_lock(&request, thd->variables.lock_wait_timeout);
+}
+
+// Why a metadata lock was refused, which the server has reported.
+Status RefusedLock(THD* thd) {
+  const bool deadlock =
+      thd->is_error() && thd->get_stmt_da()->sql_errno() == ER_LOCK_DEADLOCK;
+  return Status(deadlock ? StatusCode::kDeadlock : StatusCode::kInterrupted);
+}
+
+// Null: there is no such table, or the server cannot read it.
+Result<std::shared_ptr<const Table>> OpenOther(THD* thd, std::string_view name) {
+  std::shared_ptr<const Table> none;
+  if (!HoldDefinition(thd, name)) return RefusedLock(thd);
+  const auto definition = RunningEngine()->dictionary().Find(name);
+  OtherTable other;
+  if (definition == nullptr || definition->temporary || !other.Open(thd, name)) return none;
+  CAIRN_ASSIGN_OR_RETURN(TableDescription description, DescribeTable(*other.table(), name));
+  return Table::Open(definition, std::move(description.layout), std::move(description.indexes));
+}
+
+// One foreign key as `table` sees it, which has `own_side` of it.
+Result<BoundForeignKey> Bind(const ForeignKeys::Pointer& key, const Table& table,
+                             std::string Pair::*own_side, std::shared_ptr<const Table> other,
+                             std::string Pair::*other_side) {
+  BoundForeignKey bound;
+  bound.key = key;
+  const ForeignKeyBinding own = BindForeignKeyColumns(table, ColumnsOf(key->record, own_side));
+  if (!own.ok()) {
+    return Status(StatusCode::kMetadataMismatch, "table " + table.definition().name +
+                                                     " lacks a column or an index of foreign key " +
+                                                     key->record.name);
+  }
+  bound.index = own.index;
+  CAIRN_ASSIGN_OR_RETURN(bound.columns, ForeignKeyColumns::Make(table.layout(), own.columns));
+  if (other == nullptr) return bound;
+  const ForeignKeyBinding theirs =
+      BindForeignKeyColumns(*other, ColumnsOf(key->record, other_side));
+  if (!theirs.ok()) return bound;
+  auto search =
+      ForeignKeySearch::Make({table.layout(), own.columns}, {other->layout(), theirs.columns},
+                             other->primary().layout(), other->index(theirs.index).layout());
+  if (!search.ok()) return bound;
+  bound.other_index = theirs.index;
+  CAIRN_ASSIGN_OR_RETURN(bound.other_columns,
+                         ForeignKeyColumns::Make(other->layout(), theirs.columns));
+  bound.search = std::move(search).value();
+  bound.other = std::move(other);
+  return bound;
+}
+
+bool SortsBefore(const BoundForeignKey& a, const BoundForeignKey& b) {
+  return std::tie(a.index, a.key->record.name) < std::tie(b.index, b.key->record.name);
+}
+
+}  // namespace
+
+Result<BoundForeignKey> BindNewForeignKey(THD* thd, const ForeignKeyRecord& key,
+                                          const std::shared_ptr<const Table>& child) {
+  std::shared_ptr<const Table> parent = child;
+  if (key.parent != key.child) {
+    CAIRN_ASSIGN_OR_RETURN(parent, OpenOther(thd, key.parent));
+  }
+  auto numbered = std::make_shared<ForeignKey>();
+  numbered->record = key;
+  return Bind(numbered, *child, &Pair::child, std::move(parent), &Pair::parent);
+}
+
+Result<std::shared_ptr<const BoundForeignKeys>> BindForeignKeys(
+    THD* thd, const std::shared_ptr<const Table>& table, uint64_t generation) {
+  auto bound = std::make_shared<BoundForeignKeys>();
+  bound->generation = generation;
+  const ForeignKeys& keys = RunningEngine()->dictionary().foreign_keys();
+  const std::string& name = table->definition().name;
+  for (const auto& key : keys.OfChild(name)) {
+    std::shared_ptr<const Table> parent = table;
+    if (key->record.parent != name) {
+      CAIRN_ASSIGN_OR_RETURN(parent, OpenOther(thd, key->record.parent));
+    }
+    CAIRN_ASSIGN_OR_RETURN(BoundForeignKey child_side,
+                           Bind(key, *table, &Pair::child, std::move(parent), &Pair::parent));
+    bound->as_child.push_back(std::move(child_side));
+  }
+  for (const auto& key : keys.OfParent(name)) {
+    std::shared_ptr<const Table> child = table;
+    if (key->record.child != name) {
+      CAIRN_ASSIGN_OR_RETURN(child, OpenOther(thd, key->record.child));
+    }
+    CAIRN_ASSIGN_OR_RETURN(BoundForeignKey parent_side,
+                           Bind(key, *table, &Pair::parent, std::move(child), &Pair::child));
+    bound->as_parent.push_back(std::move(parent_side));
+  }
+  std::sort(bound->as_child.begin(), bound->as_child.end(), SortsBefore);
+  std::sort(bound->as_parent.begin(), bound->as_parent.end(), SortsBefore);
+  return std::shared_ptr<const BoundForeignKeys>(std::move(bound));
+}
+
+}  // namespace cairn

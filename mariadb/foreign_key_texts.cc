@@ -1,0 +1,122 @@
+#include "mariadb/foreign_key_texts.h"
+
+#include "mariadb/table_name.h"
+// The server's headers last.
+#include "mariadb/server_headers.h"
+#include "sql_show.h"
+
+namespace cairn {
+namespace {
+
+// RESTRICT is what a foreign key does without a clause, and is not shown.
+const char* TextOf(ForeignKeyAction action) {
+  switch (action) {
+    case ForeignKeyAction::kRestrict:
+      return "";
+    case ForeignKeyAction::kNoAction:
+      return "NO ACTION";
+    case ForeignKeyAction::kCascade:
+      return "CASCADE";
+    case ForeignKeyAction::kSetNull:
+      return "SET NULL";
+  }
+  return "";
+}
+
+enum_fk_option OptionOf(ForeignKeyAction action) {
+  switch (action) {
+    case ForeignKeyAction::kRestrict:
+      return FK_OPTION_RESTRICT;
+    case ForeignKeyAction::kNoAction:
+      return FK_OPTION_NO_ACTION;
+    case ForeignKeyAction::kCascade:
+      return FK_OPTION_CASCADE;
+    case ForeignKeyAction::kSetNull:
+      return FK_OPTION_SET_NULL;
+  }
+  return FK_OPTION_RESTRICT;
+}
+
+std::string ListColumns(THD* thd, const ForeignKeyRecord& key,
+                        std::string ForeignKeyRecord::ColumnPair::*side) {
+  std::string list;
+  for (const ForeignKeyRecord::ColumnPair& pair : key.columns) {
+    list += (list.empty() ? "" : ", ") + QuotedName(thd, pair.*side);
+  }
+  return "(" + list + ")";
+}
+
+std::string Fold(std::string_view name) {
+  std::string folded(name.size() * system_charset_info->casedn_multiply() + 1, '\0');
+  folded.resize(
+      system_charset_info->casedn(name.data(), name.size(), folded.data(), folded.size()));
+  return folded;
+}
+
+std::string TableText(std::string_view dictionary_name) {
+  return DecodeTableName(dictionary_name).table;
+}
+
+LEX_CSTRING* Copy(THD* thd, std::string_view text) {
+  return thd->make_clex_string(text.data(), text.size());
+}
+
+}  // namespace
+
+ForeignKeyNames ServerNames() { return {.fold = Fold, .table_text = TableText}; }
+
+std::string QuotedName(THD* thd, std::string_view name) {
+  String quoted;
+  append_identifier(thd, &quoted, name.data(), name.size());
+  return {quoted.ptr(), quoted.length()};
+}
+
+std::string QuotedTable(THD* thd, std::string_view dictionary_name) {
+  const TableName name = DecodeTableName(dictionary_name);
+  return QuotedName(thd, name.schema) + "." + QuotedName(thd, name.table);
+}
+
+std::string DescribeForeignKey(THD* thd, const ForeignKeyRecord& key) {
+  const TableName child = DecodeTableName(key.child);
+  const TableName parent = DecodeTableName(key.parent);
+  std::string text = "CONSTRAINT " + QuotedName(thd, key.name) + " FOREIGN KEY " +
+                     ListColumns(thd, key, &ForeignKeyRecord::ColumnPair::child) + " REFERENCES ";
+  if (parent.schema != child.schema) text += QuotedName(thd, parent.schema) + ".";
+  text += QuotedName(thd, parent.table) + " " +
+          ListColumns(thd, key, &ForeignKeyRecord::ColumnPair::parent);
+  if (key.on_delete != ForeignKeyAction::kRestrict) {
+    text += std::string(" ON DELETE ") + TextOf(key.on_delete);
+  }
+  if (key.on_update != ForeignKeyAction::kRestrict) {
+    text += std::string(" ON UPDATE ") + TextOf(key.on_update);
+  }
+  return text;
+}
+
+std::string DescribeForeignKeyOfTable(THD* thd, const ForeignKeyRecord& key) {
+  return QuotedTable(thd, key.child) + ", " + DescribeForeignKey(thd, key);
+}
+
+st_foreign_key_info* MakeForeignKeyInfo(THD* thd, const ForeignKeyRecord& key,
+                                        std::string_view parent_index) {
+  void* const memory = thd->alloc(sizeof(FOREIGN_KEY_INFO));
+  if (memory == nullptr) return nullptr;
+  auto* const info = new (memory) FOREIGN_KEY_INFO();
+  const TableName child = DecodeTableName(key.child);
+  const TableName parent = DecodeTableName(key.parent);
+  info->foreign_id = Copy(thd, key.name);
+  info->foreign_db = Copy(thd, child.schema);
+  info->foreign_table = Copy(thd, child.table);
+  info->referenced_db = Copy(thd, parent.schema);
+  info->referenced_table = Copy(thd, parent.table);
+  info->update_method = OptionOf(key.on_update);
+  info->delete_method = OptionOf(key.on_delete);
+  info->referenced_key_name = parent_index.empty() ? nullptr : Copy(thd, parent_index);
+  for (const ForeignKeyRecord::ColumnPair& pair : key.columns) {
+    info->foreign_fields.push_back(Copy(thd, pair.child), thd->mem_root);
+    info->referenced_fields.push_back(Copy(thd, pair.parent), thd->mem_root);
+  }
+  return thd->is_fatal_error ? nullptr : info;
+}
+
+}  // namespace cairn

@@ -1,0 +1,126 @@
+// Foreign keys of an open table: by which its rows are checked, and what the server is told.
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "engine/table/foreign_key_check.h"
+#include "mariadb/engine.h"
+#include "mariadb/error.h"
+#include "mariadb/foreign_key_binding.h"
+#include "mariadb/foreign_key_texts.h"
+#include "mariadb/ha_rocksdb.h"
+
+using cairn::BoundForeignKey;
+using cairn::BoundForeignKeys;
+using cairn::ForeignKey;
+using cairn::ForeignKeyChecks;
+using cairn::Status;
+using cairn::StatusCode;
+
+bool ha_rocksdb::TakesPartInForeignKeys() const {
+  return engine_table_ != nullptr && engine_table_->definition().counters->foreign_key_guards.load(
+                                         std::memory_order_relaxed) != 0;
+}
+
+// The statement is going to write. Another table may have made this one its parent since it was
+// opened, and may have another definition since the foreign keys were bound.
+int ha_rocksdb::BindForeignKeys(THD* thd) {
+  if (!TakesPartInForeignKeys()) [[likely]] {
+    writer_->foreign_keys().Bind(nullptr);
+    return 0;
+  }
+  if (!engine_table_->takes_part_in_foreign_keys()) {
+    if (const int error = BindTable()) return error;
+  }
+  const auto bound = CurrentForeignKeys(thd);
+  ForeignKeyChecks& checks = writer_->foreign_keys();
+  if (!bound.ok()) {
+    // Whoever checks nothing may write.
+    checks.RefuseAll(bound.status());
+    return 0;
+  }
+  checks.Bind(*bound);
+  checks.RebindWith(&cairn::RunningEngine()->dictionary().foreign_keys(),
+                    [this] { return CurrentForeignKeys(ha_thd()); });
+  return 0;
+}
+
+cairn::Result<std::shared_ptr<const BoundForeignKeys>> ha_rocksdb::CurrentForeignKeys(THD* thd) {
+  const uint64_t generation = cairn::RunningEngine()->dictionary().foreign_keys().generation();
+  lock_shared_ha_data();
+  std::shared_ptr<const BoundForeignKeys> bound = shared_->foreign_keys;
+  unlock_shared_ha_data();
+  if (bound != nullptr && bound->generation == generation) return bound;
+  CAIRN_ASSIGN_OR_RETURN(bound, cairn::BindForeignKeys(thd, engine_table_, generation));
+  lock_shared_ha_data();
+  shared_->foreign_keys = bound;
+  unlock_shared_ha_data();
+  return bound;
+}
+
+// The error of a row that a foreign key has refused, with its words.
+Status ha_rocksdb::DescribeRefusal(StatusCode code) {
+  const ForeignKey& key = writer_->foreign_keys().failed();
+  return Status(code, cairn::DescribeForeignKeyOfTable(ha_thd(), key.record));
+}
+
+int ha_rocksdb::get_foreign_key_list(THD* thd, List<FOREIGN_KEY_INFO>* list) {
+  if (!TakesPartInForeignKeys()) return 0;
+  const auto bound = CurrentForeignKeys(thd);
+  for (const auto& key :
+       cairn::RunningEngine()->dictionary().foreign_keys().OfChild(dictionary_name_)) {
+    std::string parent_index;
+    if (bound.ok()) {
+      for (const BoundForeignKey& each : (*bound)->as_child) {
+        if (each.key->number != key->number || each.other == nullptr) continue;
+        parent_index = each.other->index(each.other_index).layout().name;
+      }
+    }
+    FOREIGN_KEY_INFO* const info = cairn::MakeForeignKeyInfo(thd, key->record, parent_index);
+    if (info == nullptr || list->push_back(info, thd->mem_root)) return HA_ERR_OUT_OF_MEM;
+  }
+  return 0;
+}
+
+// Those that name this table, whether they are bound or not.
+int ha_rocksdb::get_parent_foreign_key_list(THD* thd, List<FOREIGN_KEY_INFO>* list) {
+  if (!TakesPartInForeignKeys()) return 0;
+  for (const auto& key :
+       cairn::RunningEngine()->dictionary().foreign_keys().OfParent(dictionary_name_)) {
+    FOREIGN_KEY_INFO* const info = cairn::MakeForeignKeyInfo(thd, key->record, "");
+    if (info == nullptr || list->push_back(info, thd->mem_root)) return HA_ERR_OUT_OF_MEM;
+  }
+  return 0;
+}
+
+bool ha_rocksdb::referenced_by_foreign_key() const noexcept {
+  return TakesPartInForeignKeys() &&
+         !cairn::RunningEngine()->dictionary().foreign_keys().OfParent(dictionary_name_).empty();
+}
+
+bool ha_rocksdb::can_switch_engines() { return !TakesPartInForeignKeys(); }
+
+bool ha_rocksdb::is_fk_defined_on_table_or_index(uint index) {
+  if (!TakesPartInForeignKeys()) return false;
+  const auto keys = cairn::RunningEngine()->dictionary().foreign_keys().OfChild(dictionary_name_);
+  if (index == MAX_KEY) return !keys.empty();
+  const auto bound = CurrentForeignKeys(ha_thd());
+  // What cannot be told is taken for used.
+  if (!bound.ok()) return true;
+  const auto uses = [index](const BoundForeignKey& key) { return key.index == index; };
+  return std::any_of((*bound)->as_child.begin(), (*bound)->as_child.end(), uses) ||
+         std::any_of((*bound)->as_parent.begin(), (*bound)->as_parent.end(), uses);
+}
+
+char* ha_rocksdb::get_foreign_key_create_info() {
+  if (!TakesPartInForeignKeys()) return nullptr;
+  std::string text;
+  for (const auto& key :
+       cairn::RunningEngine()->dictionary().foreign_keys().OfChild(dictionary_name_)) {
+    text += ",\n  " + cairn::DescribeForeignKey(ha_thd(), key->record);
+  }
+  if (text.empty()) return nullptr;
+  return my_strdup(PSI_INSTRUMENT_ME, text.c_str(), MYF(0));
+}
+
+void ha_rocksdb::free_foreign_key_create_info(char* text) { my_free(text); }
