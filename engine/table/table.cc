@@ -123,18 +123,20 @@ Result<uint64_t> Table::NextHiddenKey(Database* database) const {
   if (counters.next_hidden_key.load(std::memory_order_acquire) == 0) {
     std::lock_guard lock(counters.initialise);
     if (counters.next_hidden_key.load(std::memory_order_relaxed) == 0) {
+      // Asked first: what is decided meanwhile is read.
+      uint64_t largest = database->prepared_indexes().LargestHiddenKey(
+          primary().definition.id.index_number, database->rocksdb());
       Transaction transaction(database);
       transaction.Start(TransactionSettings());
       OrderedIterator iterator(primary().definition, &transaction, Transaction::View::kLatest);
       iterator.SeekToLast();
-      uint64_t next = 1;
       if (iterator.Valid()) {
-        CAIRN_ASSIGN_OR_RETURN(const uint64_t largest, primary().codec->HiddenKey(iterator.key()));
-        next = largest + 1;
+        CAIRN_ASSIGN_OR_RETURN(const uint64_t stored, primary().codec->HiddenKey(iterator.key()));
+        largest = std::max(largest, stored);
       } else {
         CAIRN_RETURN_IF_ERROR(iterator.status());
       }
-      counters.next_hidden_key.store(next, std::memory_order_release);
+      counters.next_hidden_key.store(largest + 1, std::memory_order_release);
     }
   }
   return counters.next_hidden_key.fetch_add(1, std::memory_order_relaxed);

@@ -77,7 +77,7 @@ class Table {
   uint64_t ttl_seconds() const { return ttl_seconds_; }
 
   // The next number of the hidden primary key. `database` is read once, at the first call since
-  // start.
+  // start, with what transactions have prepared.
   Result<uint64_t> NextHiddenKey(Database* database) const;
 
  private:
