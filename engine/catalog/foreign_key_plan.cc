@@ -266,14 +266,25 @@ void ForeignKeyPlan::Evict(const std::string& name, const std::string& newcomer)
   if (claimant.has_value() && !IsServerMade(*claimant)) CarryOut(*claimant, name, Undo::kNo);
 }
 
+// Whether a table that was put aside, or a copy, is to have what is said of the name. Recovery of
+// an ALTER TABLE drops the old table before it gives the name to the copy.
+bool ForeignKeyPlan::HasHeir(std::string_view name) const {
+  if (ClaimantOf(name, name).has_value()) return true;
+  if (IsServerMade(name)) return false;
+  return std::any_of(after_.begin(), after_.end(), [&](const auto& entry) {
+    const ForeignKeyRecord& record = entry.second;
+    return record.state == ForeignKeyState::kReplaces && record.parent == name &&
+           IsServerMade(record.child) && ExistsNow(record.child);
+  });
+}
+
 void ForeignKeyPlan::RemoveOrphans() {
   std::erase_if(after_, [this](const auto& entry) {
     return !IsActive(entry.second) && !ExistsNow(entry.second.child);
   });
   std::erase_if(after_, [this](const auto& entry) {
     const ForeignKeyRecord& record = entry.second;
-    return IsActive(record) && !ExistsNow(record.child) &&
-           !ClaimantOf(record.child, record.child).has_value();
+    return IsActive(record) && !ExistsNow(record.child) && !HasHeir(record.child);
   });
   std::erase_if(after_, [this](const auto& entry) {
     const ForeignKeyRecord& record = entry.second;

@@ -5,7 +5,7 @@
 // hold after each change, whatever it was (Finish):
 // - what is intended for a table that does not exist vanishes;
 // - so does a foreign key without its child, unless the table that had the child's name was only
-//   put aside;
+//   put aside, or a copy is about to take the name;
 // - the guards of a table follow from the records that name it, and from those of the name to which
 //   it has a claim.
 //
@@ -89,6 +89,7 @@ class ForeignKeyPlan {
   enum class Undo : uint8_t { kNo, kYes };
   void CarryOut(const std::string& table, const std::string& place, Undo undo);
   void Evict(const std::string& name, const std::string& newcomer);
+  bool HasHeir(std::string_view name) const;
   void RemoveOrphans();
   Status CheckNames() const;
   bool WillDrop(const ForeignKeyRecord& record, uint32_t other) const;

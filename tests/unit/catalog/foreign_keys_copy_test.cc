@@ -153,6 +153,22 @@ TEST_F(ForeignKeysCopyTest, ADroppedNameCanBeGivenAgain) {
   ExpectState({"F: db.t -> db.t", "g: db.c -> db.t", "db.t: child parent", "db.c: child"});
 }
 
+// The server's recovery does so where the crash came before the old table was put aside.
+TEST_F(ForeignKeysCopyTest, TheOldTableMayBeDroppedBeforeTheCopyHasItsName) {
+  MakeCopy();
+  Drop("db.t");
+  Reopen();
+  Rename(kCopy, "db.t");
+  ExpectState(kAfter);
+}
+
+TEST_F(ForeignKeysCopyTest, NothingIsLeftOfATableThatIsDroppedWithItsCopy) {
+  MakeCopy();
+  Drop("db.t");
+  Drop(kCopy);
+  ExpectState({"g: db.c -> db.t", "db.c: child"});
+}
+
 TEST_F(ForeignKeysCopyTest, WhatIsIntendedHoldsItsName) {
   MakeCopy();
   EXPECT_EQ(Create("db.x", {Record("H", "db.x", "db.p")}).code(), StatusCode::kAlreadyExists);
