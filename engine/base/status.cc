@@ -38,6 +38,10 @@ std::string_view ToString(StatusCode code) {
       return "no referenced row";
     case StatusCode::kRowIsReferenced:
       return "row is referenced";
+    case StatusCode::kForeignDuplicateKey:
+      return "duplicate key in a child";
+    case StatusCode::kForeignKeyDepth:
+      return "too many actions of foreign keys";
     case StatusCode::kDefinitionTooNew:
       return "defined after the snapshot";
     case StatusCode::kInvalidArgument:

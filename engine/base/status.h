@@ -18,23 +18,25 @@ namespace cairn {
 enum class StatusCode {
   kOk,
   // Expected outcomes.
-  kNotFound,          // No such key, table or index.
-  kEndOfRange,        // A cursor has passed the last entry of its range.
-  kDuplicateKey,      // A unique key is taken.
-  kUnchanged,         // An update leaves the row as it is.
-  kAlreadyExists,     // A table of that name exists in the dictionary.
-  kLockTimeout,       // A row lock was not granted in time.
-  kDeadlock,          // Waiting would have closed a cycle.
-  kSnapshotConflict,  // The row changed after the transaction's snapshot.
-  kLockLimit,         // The transaction holds as many row locks as it may.
-  kInterrupted,       // The statement was killed.
-  kAborted,           // RocksDB gave the operation up, for example a write batch over its limit.
-  kBusy,              // Another process or thread holds what is needed.
-  kOutOfOrder,        // An entry of a bulk load does not follow the one before it.
-  kOverlap,           // Rows of a bulk load lie among rows that the table has.
-  kNoReferencedRow,   // A foreign key finds no row in the parent.
-  kRowIsReferenced,   // Rows of a child reference the row.
-  kDefinitionTooNew,  // The table or index is newer than the snapshot that is to be read.
+  kNotFound,             // No such key, table or index.
+  kEndOfRange,           // A cursor has passed the last entry of its range.
+  kDuplicateKey,         // A unique key is taken.
+  kUnchanged,            // An update leaves the row as it is.
+  kAlreadyExists,        // A table of that name exists in the dictionary.
+  kLockTimeout,          // A row lock was not granted in time.
+  kDeadlock,             // Waiting would have closed a cycle.
+  kSnapshotConflict,     // The row changed after the transaction's snapshot.
+  kLockLimit,            // The transaction holds as many row locks as it may.
+  kInterrupted,          // The statement was killed.
+  kAborted,              // RocksDB gave the operation up, for example a write batch over its limit.
+  kBusy,                 // Another process or thread holds what is needed.
+  kOutOfOrder,           // An entry of a bulk load does not follow the one before it.
+  kOverlap,              // Rows of a bulk load lie among rows that the table has.
+  kNoReferencedRow,      // A foreign key finds no row in the parent.
+  kRowIsReferenced,      // Rows of a child reference the row.
+  kForeignDuplicateKey,  // An action of a foreign key would give a child a value that is taken.
+  kForeignKeyDepth,      // Actions of foreign keys follow from one another too often.
+  kDefinitionTooNew,     // The table or index is newer than the snapshot that is to be read.
   // Wrong input.
   kInvalidArgument,
   kNotSupported,

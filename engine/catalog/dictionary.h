@@ -53,12 +53,20 @@ struct TableCounters {
   std::atomic<uint32_t> foreign_key_guards{0};
   std::atomic<bool> dropped{false};  // The table is gone, or emptied and has others.
   std::mutex initialise;             // Held while a counter is found in the data.
+  bool gives_untold_values = false;  // Guarded by `initialise`.
   RowCount row_count;
 
   void RaiseLargestGivenValue(uint64_t value) {
     uint64_t largest = largest_given_value.load(std::memory_order_relaxed);
     while (largest < value && !largest_given_value.compare_exchange_weak(largest, value)) {
     }
+  }
+  // Rows get auto-increment values from now on that nobody tells: an action of a foreign key
+  // changes primary keys, and knows nothing of the counter.
+  void GiveUntoldValues() {
+    const std::lock_guard guard(initialise);
+    gives_untold_values = true;
+    largest_given_value.store(UINT64_MAX);
   }
 };
 

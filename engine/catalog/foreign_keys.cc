@@ -87,6 +87,12 @@ std::vector<ForeignKeys::Pointer> ForeignKeys::OfParent(std::string_view table) 
   return FindOrEmpty(Get()->by_parent, table);
 }
 
+bool ForeignKeys::IsParent(std::string_view table) const noexcept {
+  const auto state = Get();
+  const auto found = state->by_parent.find(table);
+  return found != state->by_parent.end() && !found->second.empty();
+}
+
 std::vector<ForeignKeys::Pointer> ForeignKeys::IntentsOf(std::string_view table) const {
   return FindOrEmpty(Get()->intents, table);
 }

@@ -58,6 +58,7 @@ class ForeignKeys {
   // Active ones, in the order of their folded names. `table` is "db.table".
   std::vector<Pointer> OfChild(std::string_view table) const;
   std::vector<Pointer> OfParent(std::string_view table) const;
+  bool IsParent(std::string_view table) const noexcept;
   // What is intended for a table of the server's own name, by number.
   std::vector<Pointer> IntentsOf(std::string_view table) const;
   // All, in whatever state, by number.

@@ -21,6 +21,11 @@ enum class ForeignKeyAction : uint8_t {
   kSetNull = 3,
 };
 
+// Whether it changes the children, rather than keep the parent.
+inline bool ActsOn(ForeignKeyAction action) {
+  return action == ForeignKeyAction::kCascade || action == ForeignKeyAction::kSetNull;
+}
+
 // Persisted. All but kActive are intents: they belong to the table `child`, which an ALTER TABLE
 // has made as a copy or has put aside. They are carried out when it comes to a name of the user's,
 // and vanish with it.

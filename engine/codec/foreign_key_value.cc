@@ -25,6 +25,16 @@ uint8_t* CanonicalBuffer(size_t bytes) {
   return buffer.get();
 }
 
+// Of characters of one, two or four bytes, in either order of bytes.
+void FillWithSpaces(const Collation& collation, uint8_t* begin, const uint8_t* end) {
+  std::string space(collation.traits().space_char_bytes, '\0');
+  space.back() = ' ';
+  if (collation.TrimmedLength(space) != 0) std::reverse(space.begin(), space.end());
+  for (uint8_t* to = begin; to < end; ++to) {
+    *to = static_cast<uint8_t>(space[static_cast<size_t>(to - begin) % space.size()]);
+  }
+}
+
 // Where the column lies; the format says nothing of that.
 Result<KeyPart> PartOfColumn(const TableLayout& table, uint32_t position) {
   const ColumnLayout& column = table.columns[position];
@@ -98,6 +108,58 @@ std::string_view ForeignKeyColumns::Data(size_t position, const uint8_t* record)
   const std::string_view data = DataInRecord(column.part, record);
   if (!column.weighs || column.type != ColumnType::kChar) return data;
   return data.substr(0, column.part.collation->TrimmedLength(data));
+}
+
+bool ForeignKeyColumns::SetNull(uint8_t* record) const {
+  for (const Column& column : columns_) {
+    if (!column.part.nullable()) return false;
+    record[column.part.null.offset] |= column.part.null.mask;
+  }
+  return true;
+}
+
+bool ForeignKeyColumns::AssignData(const Column& column, std::string_view data, uint8_t* image) {
+  const KeyPart& part = column.part;
+  if (!IsString(column.type) || (column.type == ColumnType::kChar && !column.weighs)) {
+    if (data.size() != part.image.bytes) return false;
+    std::memcpy(image, data.data(), data.size());
+    return true;
+  }
+  if (data.size() > part.length_bytes) return false;
+  if (column.weighs) {
+    const size_t most_chars = part.length_bytes / part.collation->traits().max_char_bytes;
+    if (part.collation->CharPrefixLength(data, most_chars) < data.size()) return false;
+  }
+  if (column.type == ColumnType::kVarchar) {
+    for (uint8_t i = 0; i < part.image.length_bytes; ++i) {
+      *image++ = static_cast<uint8_t>(data.size() >> (8 * i));
+    }
+    if (!data.empty()) std::memcpy(image, data.data(), data.size());
+    return true;
+  }
+  if (!data.empty()) std::memcpy(image, data.data(), data.size());
+  FillWithSpaces(*part.collation, image + data.size(), image + part.image.bytes);
+  return true;
+}
+
+bool ForeignKeyColumns::Assign(const ForeignKeyColumns& from, const uint8_t* from_record,
+                               uint8_t* record) const {
+  CAIRN_ASSERT(from.size() == size());
+  for (size_t i = 0; i < size(); ++i) {
+    const KeyPart& part = columns_[i].part;
+    const KeyPart& source = from.columns_[i].part;
+    const bool is_null = source.nullable() && source.IsNull(from_record);
+    if (is_null && !part.nullable()) return false;
+    if (part.nullable()) record[part.null.offset] &= static_cast<uint8_t>(~part.null.mask);
+    if (is_null) {
+      record[part.null.offset] |= part.null.mask;
+      continue;
+    }
+    if (!AssignData(columns_[i], from.Data(i, from_record), record + part.image.offset)) {
+      return false;
+    }
+  }
+  return true;
 }
 
 // Calls `use` with the canonical bytes, which it may not keep.

@@ -57,6 +57,14 @@ class ForeignKeyColumns {
   // data, of a CHAR its data without trailing spaces. Points into the record.
   std::string_view Data(size_t position, const uint8_t* record) const;
 
+  // Gives the columns of `record` the values that those of `from`, which are as many and of types
+  // that fit (table/foreign_key_binding.h), have in another record. A CHAR is filled up with
+  // spaces. False: a column is too short for its value, or takes no NULL; `record` is then
+  // unspecified there.
+  bool Assign(const ForeignKeyColumns& from, const uint8_t* from_record, uint8_t* record) const;
+  // Makes them NULL in `record`. False: one takes no NULL.
+  bool SetNull(uint8_t* record) const;
+
   // The same as WriteCanonical for one value: appends the canonical bytes of `data`, as Data()
   // gives it, of the column at `position`.
   void AppendCanonical(size_t position, std::string_view data, std::string* bytes) const;
@@ -69,6 +77,7 @@ class ForeignKeyColumns {
     bool weighs = false;
   };
 
+  static bool AssignData(const Column& column, std::string_view data, uint8_t* image);
   template <typename Use>
   static auto WithCanonical(const Column& column, std::string_view data, Use use);
 

@@ -31,7 +31,7 @@ Status AutoIncrement::Load(const Dictionary& dictionary, const PreparedLocks& lo
   const uint64_t next = largest.ok() ? std::max(stored, Behind(*largest)) : stored;
   // What prepared transactions have written is not read; others may have written what the counter
   // does not know.
-  if (largest.ok() && !locks.any_recovered()) {
+  if (largest.ok() && !locks.any_recovered() && !counters.gives_untold_values) {
     counters.largest_given_value.store(*largest, std::memory_order_release);
   }
   counters.next_auto_increment.store(std::max<uint64_t>(next, 1), std::memory_order_release);

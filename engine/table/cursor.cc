@@ -270,7 +270,7 @@ Status Cursor::FetchSecondaryEntry(uint8_t* record) {
   // Compactions remove an expired row and its entries at different times.
   const bool needs_row = !access_.latest && table_->ttl_seconds() == 0;
   if (fetched.code() == StatusCode::kNotFound && needs_row) {
-    if (!access_.lock.has_value()) return NoRowOfEntry(iterator()->key());
+    if (!access_.lock.has_value()) return PassDeletedRow(iterator()->key());
     CAIRN_RETURN_IF_ERROR(CheckDeletedRow());
   }
   if (fetched.code() == StatusCode::kNotFound) PassLockedRow();
@@ -326,6 +326,15 @@ Status Cursor::NoRowOfEntry(std::string_view key) const {
   return Status(StatusCode::kCorruption, "table " + table_->definition().name + ", index " +
                                              current_index().codec->layout().name +
                                              ": no row belongs to the entry " + ToHex(key));
+}
+
+// The row of an entry that is read without a lock, whose key is primary_key_, is not there.
+// kNotFound: the statement has deleted it since it read the entry, though not as a row of this
+// table: an action of a foreign key did, or a function.
+Status Cursor::PassDeletedRow(std::string_view entry) {
+  CAIRN_ASSIGN_OR_RETURN(const bool deleted, transaction_->HasDeleted(table_->primary().family(),
+                                                                      primary_key_, view()));
+  return deleted ? Status(StatusCode::kNotFound) : NoRowOfEntry(entry);
 }
 
 // There is no row at a key that was locked. It may have been deleted since the iterator was made;

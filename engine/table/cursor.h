@@ -152,6 +152,7 @@ class Cursor {
   void PassLockedRow();
   bool IsAhead(std::string_view key) const;
   Status NoRowOfEntry(std::string_view key) const;
+  Status PassDeletedRow(std::string_view entry);
   Status CheckDeletedRow();
   Result<bool> RowStillHasEntry(uint8_t* record);
   Status TakePrimaryKey();

@@ -58,11 +58,17 @@ Status Cursor::PrefetchRows(bool exact, uint8_t* record) {
 Status Cursor::MoveToPrefetched(bool exact, uint8_t* record) {
   has_primary_key_ = false;
   position_.BeginWalk();
-  if (!prefetched_.Step()) CAIRN_RETURN_IF_ERROR(PrefetchRows(exact, record));
-  primary_key_.assign(prefetched_.primary_key());
-  has_primary_key_ = true;
-  const Status fetched = prefetched_.status();
-  if (fetched.code() == StatusCode::kNotFound) return NoRowOfEntry(prefetched_.entry());
+  Status fetched;
+  do {
+    if (!prefetched_.Step()) CAIRN_RETURN_IF_ERROR(PrefetchRows(exact, record));
+    primary_key_.assign(prefetched_.primary_key());
+    has_primary_key_ = true;
+    fetched = prefetched_.status();
+    if (fetched.code() == StatusCode::kNotFound) {
+      Status passed = PassDeletedRow(prefetched_.entry());
+      if (passed.code() != StatusCode::kNotFound) return passed;
+    }
+  } while (fetched.code() == StatusCode::kNotFound);
   CAIRN_RETURN_IF_ERROR(fetched);
   return table_->primary().codec->Decode(*plans_.row(), primary_key_, prefetched_.value(), record);
 }
@@ -100,8 +106,11 @@ Status Cursor::ReadGathered(const RowBatch& rows, size_t i, uint8_t* record) {
   primary_key_.assign(rows.key(i));
   has_primary_key_ = true;
   position_.set_on_entry(false);
-  const Status fetched = rows.status(i);
+  Status fetched = rows.status(i);
   if (fetched.code() == StatusCode::kNotFound) {
+    CAIRN_ASSIGN_OR_RETURN(const bool deleted, transaction_->HasDeleted(table_->primary().family(),
+                                                                        primary_key_, view()));
+    if (deleted) return fetched;
     return Status(
         StatusCode::kCorruption,
         "table " + table_->definition().name + ", index " + current_index().codec->layout().name +

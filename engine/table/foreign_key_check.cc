@@ -9,16 +9,14 @@
 namespace cairn {
 namespace {
 
-// What is committed last and what the transaction itself has written.
-constexpr Transaction::View kNow = Transaction::View::kLatest;
-
 // Whether nobody else has what was in the way of a lock any more. That the key is newer than the
 // transaction's snapshot does not matter here.
 bool HasWaited(const Status& locked) {
   return locked.ok() || locked.code() == StatusCode::kSnapshotConflict;
 }
 
-// The key of a row whose entry in an index of the table this is.
+}  // namespace
+
 Status RowKeyOf(const Table& table, const TableIndex& index, std::string_view entry,
                 std::string* key) {
   if (&index != &table.primary()) return index.codec->ExtractPrimaryKey(entry, key);
@@ -26,7 +24,16 @@ Status RowKeyOf(const Table& table, const TableIndex& index, std::string_view en
   return Status();
 }
 
-}  // namespace
+void ForeignKeyChecks::Bind(Keys keys) {
+  keys_ = std::move(keys);
+  unbound_ = Status();
+  acts_on_delete_ = acts_on_update_ = false;
+  if (keys_ == nullptr) return;
+  for (const BoundForeignKey& key : keys_->as_parent) {
+    acts_on_delete_ = acts_on_delete_ || ActsOn(key.key->record.on_delete);
+    acts_on_update_ = acts_on_update_ || ActsOn(key.key->record.on_update);
+  }
+}
 
 Status ForeignKeyChecks::LockValue(Transaction* transaction, const BoundForeignKey& key,
                                    const uint8_t* record, LockMode mode) {
@@ -45,7 +52,7 @@ Result<bool> ForeignKeyChecks::HasValue(Transaction* transaction, const BoundFor
   const TableIndex& primary = table.primary();
   CAIRN_RETURN_IF_ERROR(RowKeyOf(table, table.index(key.other_index), entry, &row_key_));
   rocksdb::PinnableSlice value;
-  const Status read = transaction->Get(primary.family(), row_key_, kNow, &value);
+  const Status read = transaction->Get(primary.family(), row_key_, kForeignKeyView, &value);
   if (read.code() == StatusCode::kNotFound) return false;
   CAIRN_RETURN_IF_ERROR(read);
   CAIRN_ASSIGN_OR_RETURN(const auto plan,
@@ -56,20 +63,20 @@ Result<bool> ForeignKeyChecks::HasValue(Transaction* transaction, const BoundFor
   return HaveEqualValues(key.columns, record, key.other_columns, row.data());
 }
 
-// Whether a row of the parent has the value; prefix_ is what its entry starts with. The row with the
-// key `leaving`, if it is not empty, does not count.
+// Whether a row of the parent has the value; prefix_ is what its entry starts with. The row with
+// the key `leaving`, if it is not empty, does not count.
 Result<bool> ForeignKeyChecks::ParentExists(Transaction* transaction, const BoundForeignKey& key,
                                             const uint8_t* record, std::string_view leaving) {
   const TableIndex& index = key.other->index(key.other_index);
   if (key.search->is_whole_key()) {
     if (prefix_ == leaving) return false;
     rocksdb::PinnableSlice row;
-    const Status read = transaction->Get(index.family(), prefix_, kNow, &row);
+    const Status read = transaction->Get(index.family(), prefix_, kForeignKeyView, &row);
     if (read.code() == StatusCode::kNotFound) return false;
     CAIRN_RETURN_IF_ERROR(read);
     return true;
   }
-  OrderedIterator iterator(index.definition, transaction, kNow, {prefix_, prefix_});
+  OrderedIterator iterator(index.definition, transaction, kForeignKeyView, {prefix_, prefix_});
   for (iterator.SeekAtOrAfter(prefix_); iterator.Valid() && iterator.key().starts_with(prefix_);
        iterator.Next()) {
     if (!leaving.empty()) {
@@ -101,7 +108,8 @@ Result<bool> ForeignKeyChecks::FindParent(Transaction* transaction, const BoundF
 // Makes the keys anew if a definition that one of them names has changed. False: none has.
 Result<bool> ForeignKeyChecks::Rebind() {
   if (known_ == nullptr || known_->generation() == keys_->generation) return false;
-  CAIRN_ASSIGN_OR_RETURN(keys_, rebind_());
+  CAIRN_ASSIGN_OR_RETURN(Keys keys, rebind_());
+  Bind(std::move(keys));
   return true;
 }
 
@@ -143,8 +151,11 @@ Status ForeignKeyChecks::CheckParents(Transaction* transaction, uint32_t index,
     settled = true;
     const Keys keys = keys_;
     for (const BoundForeignKey& key : keys->as_child) {
-      if (key.index != index || key.columns.HasNull(record)) continue;
-      if (replaced.has_same_entry && !key.columns.BytesDiffer(replaced.record, record)) continue;
+      if (key.index != index || key.key->number == excepted_) continue;
+      if (key.columns.HasNull(record)) continue;
+      // An action changes what its own foreign key says; that the entry moves is no reason to look.
+      const bool stays = replaced.has_same_entry || (excepted_ != 0 && replaced.record != nullptr);
+      if (stays && !key.columns.BytesDiffer(replaced.record, record)) continue;
       std::string_view leaving;
       if (key.other != nullptr && key.key->record.parent == key.key->record.child) {
         if (HaveEqualValues(key.columns, record, key.other_columns, record)) continue;
@@ -169,7 +180,7 @@ Result<bool> ForeignKeyChecks::ChildStays(Transaction* transaction, const BoundF
   const Status locked = transaction->Lock(rows, row_key_, LockMode::kShared);
   if (!HasWaited(locked)) return locked;
   rocksdb::PinnableSlice value;
-  const Status read = transaction->Get(index.family(), entry, kNow, &value);
+  const Status read = transaction->Get(index.family(), entry, kForeignKeyView, &value);
   if (locked.ok()) transaction->TakeBackLock(rows, row_key_);
   if (read.code() == StatusCode::kNotFound) return false;
   CAIRN_RETURN_IF_ERROR(read);
@@ -181,11 +192,11 @@ Result<bool> ForeignKeyChecks::ChildStays(Transaction* transaction, const BoundF
 Result<bool> ForeignKeyChecks::FindChild(Transaction* transaction, const BoundForeignKey& key,
                                          const uint8_t* record, bool* changed) {
   const Table& child = *key.other;
-  OrderedIterator iterator(child.index(key.other_index).definition, transaction, kNow,
+  OrderedIterator iterator(child.index(key.other_index).definition, transaction, kForeignKeyView,
                            {prefix_, prefix_});
   for (iterator.SeekAtOrAfter(prefix_); iterator.Valid() && iterator.key().starts_with(prefix_);
        iterator.Next()) {
-    if (transaction->HidesExpired(iterator.value(), child.ttl_seconds(), kNow)) continue;
+    if (transaction->HidesExpired(iterator.value(), child.ttl_seconds(), kForeignKeyView)) continue;
     entry_.assign(iterator.key());
     CAIRN_ASSIGN_OR_RETURN(const bool found, HasValue(transaction, key, record, entry_));
     if (!found) continue;
@@ -200,15 +211,18 @@ Result<bool> ForeignKeyChecks::FindChild(Transaction* transaction, const BoundFo
   return false;
 }
 
+Status ForeignKeyChecks::RequireOther(const BoundForeignKey& key) {
+  if (key.other != nullptr) return Status();
+  return Status(StatusCode::kMetadataMismatch, "table " + key.key->record.child +
+                                                   ", which references " + key.key->record.parent +
+                                                   " by foreign key " + key.key->record.name +
+                                                   ", cannot be opened or does not fit it");
+}
+
 Status ForeignKeyChecks::CheckChildrenBy(Transaction* transaction, const BoundForeignKey& key,
                                          const uint8_t* record) {
-  CAIRN_RETURN_IF_ERROR(LockValue(transaction, key, record, LockMode::kExclusive));
-  if (key.other == nullptr) {
-    return Status(StatusCode::kMetadataMismatch,
-                  "table " + key.key->record.child + ", which references " +
-                      key.key->record.parent + " by foreign key " + key.key->record.name +
-                      ", cannot be opened or does not fit it");
-  }
+  CAIRN_RETURN_IF_ERROR(LockParentValue(transaction, key, record));
+  CAIRN_RETURN_IF_ERROR(RequireOther(key));
   if (!key.search->EncodePrefix(record, &prefix_)) return Status();
   bool changed;
   do {

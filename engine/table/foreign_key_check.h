@@ -25,6 +25,9 @@
 
 namespace cairn {
 
+// How rows are looked for: what is committed last, and what the transaction itself has written.
+inline constexpr Transaction::View kForeignKeyView = Transaction::View::kLatest;
+
 // A foreign key as one of its tables sees it. Immutable.
 struct BoundForeignKey {
   std::shared_ptr<const ForeignKey> key;
@@ -54,12 +57,13 @@ class ForeignKeyChecks {
  public:
   using Keys = std::shared_ptr<const BoundForeignKeys>;
   // These are the table's from now on; null: it has none.
-  void Bind(Keys keys) {
-    keys_ = std::move(keys);
-    unbound_ = Status();
-  }
+  void Bind(Keys keys);
+  const Keys& keys() const { return keys_; }
   // It has some, but they cannot be bound: whatever is to be checked has this error.
-  void RefuseAll(Status reason) { unbound_ = std::move(reason); }
+  void RefuseAll(Status reason) {
+    Bind(nullptr);
+    unbound_ = std::move(reason);
+  }
   // A child's statement keeps nobody from changing its parents' definitions: where `known` has
   // another generation than the keys, `rebind` makes them anew. Needed before anything is checked
   // by keys of a child; `known` outlives this. Errors of `rebind` are those of the checks.
@@ -70,6 +74,13 @@ class ForeignKeyChecks {
   // Whether the rows that follow are checked.
   void Enforce(bool enforce) { enforced_ = enforce; }
   bool active() const { return is_bound() && enforced_; }
+  // Whether something follows in children, other than a refusal, when a row is deleted or changed:
+  // then ForeignKeyActions asks instead of CheckChildren.
+  bool has_actions(bool deletes) const {
+    return active() && (deletes ? acts_on_delete_ : acts_on_update_);
+  }
+  // An action of this foreign key writes the rows that follow: its parent is not looked for.
+  void Except(uint32_t number) { excepted_ = number; }
   bool is_bound() const { return keys_ != nullptr || !unbound_.ok(); }
 
   // The row that another one replaces.
@@ -89,6 +100,17 @@ class ForeignKeyChecks {
   // Whether a row may go (`new_record` null) or be replaced by the new one.
   Status CheckChildren(Transaction* transaction, const uint8_t* record, const uint8_t* new_record);
 
+  // The same by one foreign key, whose columns have no NULL in the row.
+  Status CheckChildrenBy(Transaction* transaction, const BoundForeignKey& key,
+                         const uint8_t* record);
+  // The children of the row are about to be changed: none comes from now on.
+  Status LockParentValue(Transaction* transaction, const BoundForeignKey& key,
+                         const uint8_t* record) {
+    return LockValue(transaction, key, record, LockMode::kExclusive);
+  }
+  // Whether the child can be looked at. Errors: kMetadataMismatch.
+  static Status RequireOther(const BoundForeignKey& key);
+
   // Whether the parent of a row is there, as far as is committed, or written by the transaction.
   // Locks nothing. True for a row with NULL.
   Result<bool> HasParent(Transaction* transaction, const BoundForeignKey& key,
@@ -96,6 +118,8 @@ class ForeignKeyChecks {
 
   // Valid after kNoReferencedRow and kRowIsReferenced.
   const ForeignKey& failed() const { return *failed_; }
+  const std::shared_ptr<const ForeignKey>& failed_key() const { return failed_; }
+  void SetFailed(std::shared_ptr<const ForeignKey> key) { failed_ = std::move(key); }
 
  private:
   Status LockValue(Transaction* transaction, const BoundForeignKey& key, const uint8_t* record,
@@ -111,8 +135,6 @@ class ForeignKeyChecks {
                          const uint8_t* record, bool* changed);
   Result<bool> HasValue(Transaction* transaction, const BoundForeignKey& key, const uint8_t* record,
                         std::string_view entry);
-  Status CheckChildrenBy(Transaction* transaction, const BoundForeignKey& key,
-                         const uint8_t* record);
   Result<bool> ChildStays(Transaction* transaction, const BoundForeignKey& key,
                           std::string_view entry);
 
@@ -121,6 +143,9 @@ class ForeignKeyChecks {
   const ForeignKeys* known_ = nullptr;
   std::function<Result<Keys>()> rebind_;
   bool enforced_ = true;
+  bool acts_on_delete_ = false;
+  bool acts_on_update_ = false;
+  uint32_t excepted_ = 0;  // No foreign key has this number.
   std::shared_ptr<const ForeignKey> failed_;
   // Reused from row to row.
   std::string lock_key_;
@@ -128,6 +153,11 @@ class ForeignKeyChecks {
   std::string entry_;
   std::string row_key_;
 };
+
+// Sets `*key` to the primary key, index number first, of the row whose entry in an index of the
+// table this is. Errors: kCorruption.
+Status RowKeyOf(const Table& table, const TableIndex& index, std::string_view entry,
+                std::string* key);
 
 // Whether a row of `child` lacks its parent by a foreign key as the child sees it; nobody writes to
 // the two tables. `record` has room for a row. Errors: kInterrupted, kCorruption, kIoError.

@@ -1,11 +1,23 @@
 #include "engine/table/table_writer.h"
 
 #include <cstring>
+#include <utility>
 
+#include "engine/table/foreign_key_actions.h"
 #include "engine/table/ordered_iterator.h"
 #include "engine/table/sorted_indexes.h"
 
 namespace cairn {
+
+TableWriter::TableWriter(Database* database, const Table* table)
+    : database_(database), table_(table), delta_(table), snapshot_entries_(table) {}
+
+TableWriter::~TableWriter() = default;
+
+void TableWriter::OwnActions(std::unique_ptr<ForeignKeyActions> actions) {
+  own_actions_ = std::move(actions);
+  actions_ = own_actions_.get();
+}
 
 uint64_t TableWriter::StampOfColumn(const uint8_t* record) const {
   const TableLayout& layout = table_->layout();
@@ -353,8 +365,38 @@ Status TableWriter::Sort(SortedIndexes* indexes, const uint8_t* record) {
   return added;
 }
 
+// Writes a row and lets what foreign keys want follow. If either fails, neither has happened.
+template <typename Write>
+Status TableWriter::WriteWithActions(Transaction* transaction, Write write,
+                                     const uint8_t* old_record, const uint8_t* new_record) {
+  if (actions_ == nullptr) {
+    return Status(StatusCode::kInternal, "a row whose children are not at hand");
+  }
+  const auto write_all = [&] {
+    CAIRN_RETURN_IF_ERROR(write());
+    return actions_->Follow(transaction, &foreign_keys_, *table_, old_record, new_record);
+  };
+  if (actions_->depth() > 0) return write_all();
+  const Savepoint before = transaction->SetSavepoint();
+  Status written = write_all();
+  if (!written.ok() && written.code() != StatusCode::kUnchanged) {
+    CAIRN_RETURN_IF_ERROR(transaction->RollbackToSavepoint(before));
+  }
+  transaction->ReleaseSavepoint(before, Savepoints::Later::kRelease);
+  return written;
+}
+
 Status TableWriter::Update(Transaction* transaction, const uint8_t* old_record,
                            const uint8_t* new_record, uint64_t hidden_key) {
+  if (!foreign_keys_.has_actions(/*deletes=*/false)) [[likely]]
+    return UpdateRow(transaction, old_record, new_record, hidden_key);
+  return WriteWithActions(
+      transaction, [&] { return UpdateRow(transaction, old_record, new_record, hidden_key); },
+      old_record, new_record);
+}
+
+Status TableWriter::UpdateRow(Transaction* transaction, const uint8_t* old_record,
+                              const uint8_t* new_record, uint64_t hidden_key) {
   CAIRN_ASSIGN_OR_RETURN(const uint64_t old_stamp,
                          StampOfOldRow(transaction, old_record, hidden_key));
   const bool takes_new_stamp = updates_replace_rows_ || table_->layout().ttl_column.has_value();
@@ -365,7 +407,9 @@ Status TableWriter::Update(Transaction* transaction, const uint8_t* old_record,
   const bool key_changes = old_entry_.key != new_entry_.key;
   if (!key_changes && old_entry_.value == new_entry_.value) return Status(StatusCode::kUnchanged);
   if (foreign_keys_.active()) [[unlikely]] {
-    CAIRN_RETURN_IF_ERROR(foreign_keys_.CheckChildren(transaction, old_record, new_record));
+    if (!foreign_keys_.has_actions(/*deletes=*/false)) {
+      CAIRN_RETURN_IF_ERROR(foreign_keys_.CheckChildren(transaction, old_record, new_record));
+    }
     CAIRN_RETURN_IF_ERROR(CheckReferences(transaction, table_->primary_position(), new_record,
                                           old_record, hidden_key));
   }
@@ -414,8 +458,17 @@ Status TableWriter::Update(Transaction* transaction, const uint8_t* old_record,
 
 Status TableWriter::Delete(Transaction* transaction, const uint8_t* record, uint64_t hidden_key) {
   if (foreign_keys_.active()) [[unlikely]] {
+    if (foreign_keys_.has_actions(/*deletes=*/true)) {
+      return WriteWithActions(
+          transaction, [&] { return DeleteRow(transaction, record, hidden_key); }, record, nullptr);
+    }
     CAIRN_RETURN_IF_ERROR(foreign_keys_.CheckChildren(transaction, record, nullptr));
   }
+  return DeleteRow(transaction, record, hidden_key);
+}
+
+Status TableWriter::DeleteRow(Transaction* transaction, const uint8_t* record,
+                              uint64_t hidden_key) {
   const TableIndex& primary = table_->primary();
   primary.codec->EncodeKey(record, hidden_key, &old_entry_.key, &old_entry_.unpack_info);
   if (snapshot_entries_.MayDiffer(*transaction)) [[unlikely]] {

@@ -16,6 +16,7 @@
 
 namespace cairn {
 
+class ForeignKeyActions;
 class SortedIndexes;
 
 // Belongs to one handler; its buffers are reused from row to row. All checks of a row come before
@@ -23,8 +24,8 @@ class SortedIndexes;
 class TableWriter {
  public:
   // Both outlive the writer.
-  TableWriter(Database* database, const Table* table)
-      : database_(database), table_(table), delta_(table), snapshot_entries_(table) {}
+  TableWriter(Database* database, const Table* table);
+  ~TableWriter();
 
   // Errors: kDuplicateKey (duplicate_index() says where), kLockTimeout, kDeadlock,
   // kSnapshotConflict, kLockLimit, kInterrupted, kAborted (the write batch is full), kIoError,
@@ -92,6 +93,12 @@ class TableWriter {
   // By which foreign keys the rows that follow are checked: none until they are bound.
   ForeignKeyChecks& foreign_keys() { return foreign_keys_; }
 
+  // What follows in children: needed where they may be changed with a row. The writer of the row
+  // that it all begins with owns them, others outlive theirs.
+  void OwnActions(std::unique_ptr<ForeignKeyActions> actions);
+  void SetActions(ForeignKeyActions* actions) { actions_ = actions; }
+  ForeignKeyActions* actions() const { return actions_; }
+
   // Position of the index whose uniqueness the last kDuplicateKey is about.
   uint32_t duplicate_index() const { return duplicate_index_; }
   // The primary key, index number first, of the row that is in the way. Valid until the next call.
@@ -113,6 +120,12 @@ class TableWriter {
   };
 
   Status InsertUnchecked(Transaction* transaction);
+  Status UpdateRow(Transaction* transaction, const uint8_t* old_record, const uint8_t* new_record,
+                   uint64_t hidden_key);
+  Status DeleteRow(Transaction* transaction, const uint8_t* record, uint64_t hidden_key);
+  template <typename Write>
+  Status WriteWithActions(Transaction* transaction, Write write, const uint8_t* old_record,
+                          const uint8_t* new_record);
   Status FindDuplicate(Transaction* transaction, const TableIndex& index, const uint8_t* record);
   Result<bool> DuplicateStays(Transaction* transaction, const TableIndex& index);
   Status LockNewEntries(Transaction* transaction, const uint8_t* record, const uint8_t* old_record,
@@ -140,6 +153,8 @@ class TableWriter {
   DeltaWriter delta_;
   SnapshotEntries snapshot_entries_;
   ForeignKeyChecks foreign_keys_;
+  std::unique_ptr<ForeignKeyActions> own_actions_;
+  ForeignKeyActions* actions_ = nullptr;
   uint32_t duplicate_index_ = 0;
   bool append_checksums_ = false;
   UniqueChecks unique_checks_ = UniqueChecks::kAll;

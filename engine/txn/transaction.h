@@ -207,6 +207,8 @@ class Transaction {
   // held too. A lock that others hold is waited for, or gives kLockTimeout at once.
   Status GetForUpdate(const ColumnFamily& family, std::string_view key, LockMode mode,
                       rocksdb::PinnableSlice* value, LockWait wait = LockWait::kWait);
+  // Whether the view would show the key, had the transaction not deleted it. Errors: those of Get.
+  Result<bool> HasDeleted(const ColumnFamily& family, std::string_view key, View view);
   // Whether the key, which is locked, has the value that View::kStatement shows, where a statement
   // has begun to read with that view: reads in shared mode go on as one state of the database, or
   // not at all. Errors: kSnapshotConflict, kCorruption, kIoError.

@@ -125,6 +125,21 @@ Status Transaction::Get(const ColumnFamily& family, std::string_view key, View v
                                 : database_->Get(family, options, key, value, verifier()));
 }
 
+// For a key that Get does not find.
+Result<bool> Transaction::HasDeleted(const ColumnFamily& family, std::string_view key, View view) {
+  if (!has_writes()) return false;
+  rocksdb::ReadOptions options = family.ReadOptions();
+  bool merges_writes;
+  CAIRN_RETURN_IF_ERROR(SetView(view, &options, &merges_writes));
+  if (!merges_writes) return false;
+  rocksdb::PinnableSlice value;
+  const Status read =
+      FromRead(database_, family, key, database_->Get(family, options, key, &value, verifier()));
+  if (read.code() == StatusCode::kNotFound) return false;
+  CAIRN_RETURN_IF_ERROR(read);
+  return true;
+}
+
 void Transaction::GetMany(const ColumnFamily& family, size_t count, const rocksdb::Slice* keys,
                           View view, rocksdb::PinnableSlice* values, rocksdb::Status* outcomes) {
   database_->work().Count(Work::kPointReads, count);

@@ -68,6 +68,63 @@ TEST(ForeignKeyValue, HashesAndBytesAreEqualExactlyWhereValuesAre) {
   EXPECT_GT(equal_values, 1000) << "values that are never equal show nothing";
 }
 
+TEST(ForeignKeyValue, AValueThatFitsIsTheSameWhereItIsAssigned) {
+  Random random;
+  int fitted = 0;
+  for (int i = 0; i < 1500 && !::testing::Test::HasFailure(); ++i) {
+    const ForeignKeyType type = RandomForeignKeyType(&random);
+    TestTable a;
+    TestTable b;
+    AddForeignKeyColumn(type, "a", &a, &random);
+    AddForeignKeyColumn(type, "b", &b, &random);
+    const ForeignKeyColumns columns_a = ColumnsOf(a);
+    const ForeignKeyColumns columns_b = ColumnsOf(b);
+    for (int j = 0; j < 20 && !::testing::Test::HasFailure(); ++j) {
+      const Record from(a, {RandomForeignKeyValue(a.layout().columns[0], &random)});
+      Record to(b, {RandomForeignKeyValue(b.layout().columns[0], &random)});
+      if (!columns_b.Assign(columns_a, from.data(), to.data())) continue;
+      ++fitted;
+      SCOPED_TRACE(Describe(a) + Describe(b) + ToHex(from.Data(0)) + " " + ToHex(to.Data(0)));
+      // NO PAD: a VARCHAR that ends in spaces is another value in a CHAR, which has them anyway.
+      const bool keeps_spaces = type.collation == nullptr ||
+                                type.collation->TrimmedLength(from.Data(0)) == from.Data(0).size();
+      if (keeps_spaces || b.layout().columns[0].type == ColumnType::kVarchar) {
+        EXPECT_EQ(HaveEqualValues(columns_a, from.data(), columns_b, to.data()), true);
+      }
+    }
+  }
+  EXPECT_GT(fitted, 1000);
+}
+
+TEST(ForeignKeyValue, AValueThatDoesNotFitIsNotAssigned) {
+  const TestTable longer = OneColumn([](TestTable* t) { t->Varchar("c", 40, Utf8mb4General()); });
+  const TestTable text = OneColumn([](TestTable* t) { t->Varchar("c", 5, Utf8mb4General()); });
+  const TestTable fixed = OneColumn([](TestTable* t) { t->Char("c", 5, Utf8mb4General()); });
+  const TestTable nullable =
+      OneColumn([](TestTable* t) { t->Varchar("c", 40, Utf8mb4General()).Nullable(); });
+  const auto assign = [](const TestTable& from, const Row& row, const TestTable& to) {
+    Record record(to, {"old"});
+    return ColumnsOf(to).Assign(ColumnsOf(from), Record(from, row).data(), record.data());
+  };
+  EXPECT_TRUE(assign(longer, {"\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4"}, text));
+  EXPECT_FALSE(assign(longer, {"123456"}, text)) << "characters count, not bytes";
+  EXPECT_FALSE(assign(longer, {"123456"}, fixed));
+  EXPECT_FALSE(assign(nullable, {nullptr}, text));
+  EXPECT_TRUE(assign(nullable, {nullptr}, nullable));
+  Record record(nullable, {"old"});
+  EXPECT_TRUE(ColumnsOf(nullable).SetNull(record.data()));
+  EXPECT_TRUE(ColumnsOf(nullable).HasNull(record.data()));
+  EXPECT_TRUE(
+      ColumnsOf(nullable).Assign(ColumnsOf(longer), Record(longer, {"new"}).data(), record.data()));
+  EXPECT_TRUE(AreEqual(nullable, {"new"}, longer, {"new"}));
+  EXPECT_FALSE(ColumnsOf(nullable).HasNull(record.data()));
+  EXPECT_FALSE(ColumnsOf(text).SetNull(Record(text, {"old"}).data()));
+  const TestTable three = OneColumn([](TestTable* t) { t->Char("c", 3, Binary()); });
+  const TestTable four = OneColumn([](TestTable* t) { t->Char("c", 4, Binary()); });
+  EXPECT_FALSE(assign(three, {"ab"}, four));
+  EXPECT_TRUE(assign(three, {"ab"}, three));
+}
+
 TEST(ForeignKeyValue, CharAndVarcharOfAnyLengthHoldTheSameValues) {
   const TestTable text = OneColumn([](TestTable* t) { t->Char("c", 5, Utf8mb4General()); });
   const TestTable other = OneColumn([](TestTable* t) { t->Varchar("c", 300, Utf8mb4General()); });

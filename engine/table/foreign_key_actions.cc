@@ -1,0 +1,294 @@
+#include "engine/table/foreign_key_actions.h"
+
+#include <algorithm>
+
+#include "engine/locks/interruptible_mutex.h"
+#include "engine/table/foreign_key_binding.h"
+#include "engine/table/ordered_iterator.h"
+#include "engine/table/table_writer.h"
+
+namespace cairn {
+namespace {
+
+// Of a foreign key that has a name.
+bool IsRefusal(StatusCode code) {
+  return code == StatusCode::kNoReferencedRow || code == StatusCode::kRowIsReferenced ||
+         code == StatusCode::kForeignKeyDepth;
+}
+
+constexpr size_t kMostAbove = 15;
+// Rows that are found before the first of them is changed, so that no iterator stands over what is
+// written meanwhile.
+constexpr size_t kBatchRows = 256;
+
+}  // namespace
+
+struct ForeignKeyActions::Child {
+  std::shared_ptr<const Table> table;
+  std::unique_ptr<TableWriter> writer;
+  std::unique_ptr<const DecodePlan> plan;  // Of whole rows.
+  std::vector<uint8_t> record;
+  std::vector<uint8_t> new_record;
+  // Of the rows that are to be changed.
+  std::string prefix;
+  std::string resume;  // The entry behind which the search goes on; empty: at the begin.
+  std::vector<std::string> keys;
+  std::string row_key;
+  std::string new_row_key;
+  std::string unpack_info;
+  // The columns of the foreign key of this number, one by one.
+  struct Column {
+    ForeignKeyColumns of_parent;
+    ForeignKeyColumns of_child;
+  };
+  uint32_t columns_of = 0;
+  std::vector<Column> columns;
+};
+
+struct ForeignKeyActions::Action {
+  Transaction* transaction;
+  ForeignKeyChecks* checks;  // Of the parent.
+  const Table& parent;
+  const BoundForeignKey& key;
+  const uint8_t* old_record;
+  const uint8_t* new_record;  // Null: the parent's row is gone.
+
+  ForeignKeyAction what() const {
+    return new_record == nullptr ? key.key->record.on_delete : key.key->record.on_update;
+  }
+  bool deletes_children() const {
+    return new_record == nullptr && what() == ForeignKeyAction::kCascade;
+  }
+};
+
+ForeignKeyActions::ForeignKeyActions(Database* database, const ForeignKeys* known, Bind bind)
+    : database_(database), known_(known), bind_(std::move(bind)) {}
+
+ForeignKeyActions::~ForeignKeyActions() = default;
+
+void ForeignKeyActions::BeginStatement() {
+  changed_.clear();
+  if (known_->generation() == generation_) return;
+  children_.clear();
+  generation_ = known_->generation();
+}
+
+Result<ForeignKeyActions::Child*> ForeignKeyActions::ChildOf(
+    const std::shared_ptr<const Table>& table) {
+  std::unique_ptr<Child>& place = children_[{chain_.size(), table->definition().name}];
+  // Others may have opened the same table for themselves.
+  if (place != nullptr && &place->table->definition() == &table->definition()) return place.get();
+  auto child = std::make_unique<Child>();
+  child->table = table;
+  child->writer = std::make_unique<TableWriter>(database_, table.get());
+  CAIRN_ASSIGN_OR_RETURN(
+      child->plan, table->primary().codec->MakePlan(ColumnSet(table->layout().columns.size(), true),
+                                                    IndexCodec::Checksums::kIgnore));
+  child->record.resize(table->layout().record_bytes);
+  CAIRN_ASSIGN_OR_RETURN(Keys keys, bind_(table));
+  child->writer->foreign_keys().Bind(std::move(keys));
+  child->writer->foreign_keys().RebindWith(known_, [this, table] { return bind_(table); });
+  child->writer->SetActions(this);
+  place = std::move(child);
+  return place.get();
+}
+
+void ForeignKeyActions::NoteChanged(const std::shared_ptr<const Table>& table) {
+  const auto is_same = [&](const std::shared_ptr<const Table>& other) {
+    return other->definition().counters == table->definition().counters;
+  };
+  if (std::none_of(changed_.begin(), changed_.end(), is_same)) changed_.push_back(table);
+}
+
+Status ForeignKeyActions::Follow(Transaction* transaction, ForeignKeyChecks* checks,
+                                 const Table& table, const uint8_t* old_record,
+                                 const uint8_t* new_record) {
+  chain_.push_back({&table.definition().name, new_record != nullptr});
+  Status followed = FollowKeys(transaction, checks, table, old_record, new_record);
+  chain_.pop_back();
+  return followed;
+}
+
+Status ForeignKeyActions::FollowKeys(Transaction* transaction, ForeignKeyChecks* checks,
+                                     const Table& table, const uint8_t* old_record,
+                                     const uint8_t* new_record) {
+  const Keys keys = checks->keys();
+  for (const BoundForeignKey& key : keys->as_parent) {
+    if (key.columns.HasNull(old_record)) continue;
+    if (new_record != nullptr && !key.columns.BytesDiffer(old_record, new_record)) continue;
+    const Action action{transaction, checks, table, key, old_record, new_record};
+    // The row itself was a child of its own, and its entries are gone already: it may be deleted
+    // with its parent, and nothing else.
+    const bool was_own_child =
+        key.key->record.child == key.key->record.parent && key.other != nullptr &&
+        HaveEqualValues(key.columns, old_record, key.other_columns, old_record);
+    if (was_own_child && (new_record != nullptr || !ActsOn(action.what()))) return Refuse(action);
+    CAIRN_RETURN_IF_ERROR(ActsOn(action.what())
+                              ? Run(action)
+                              : checks->CheckChildrenBy(transaction, key, old_record));
+  }
+  return Status();
+}
+
+// A row of the child is in the way.
+Status ForeignKeyActions::Refuse(const Action& action) {
+  action.checks->SetFailed(action.key.key);
+  return Status(StatusCode::kRowIsReferenced);
+}
+
+// Children that come to the value while others are waited for come by those who have it locked
+// already, or who check nothing.
+Status ForeignKeyActions::Run(const Action& action) {
+  CAIRN_RETURN_IF_ERROR(
+      action.checks->LockParentValue(action.transaction, action.key, action.old_record));
+  CAIRN_RETURN_IF_ERROR(ForeignKeyChecks::RequireOther(action.key));
+  CAIRN_ASSIGN_OR_RETURN(Child* const child, ChildOf(action.key.other));
+  if (!action.key.search->EncodePrefix(action.old_record, &child->prefix)) return Status();
+  bool changed;
+  do {
+    changed = false;
+    child->resume.clear();
+    bool has_more = true;
+    while (has_more) {
+      CAIRN_ASSIGN_OR_RETURN(has_more, CollectRows(action, child));
+      CAIRN_RETURN_IF_ERROR(RunBatch(action, child, &changed));
+    }
+  } while (changed);
+  return Status();
+}
+
+// Finds the next children that have the value. False: there are no more behind them.
+Result<bool> ForeignKeyActions::CollectRows(const Action& action, Child* child) {
+  const BoundForeignKey& key = action.key;
+  const Table& table = *child->table;
+  const TableIndex& index = table.index(key.other_index);
+  child->keys.clear();
+  OrderedIterator iterator(index.definition, action.transaction, kForeignKeyView,
+                           {child->prefix, child->prefix});
+  iterator.SeekAtOrAfter(child->resume.empty() ? child->prefix : child->resume);
+  if (!child->resume.empty() && iterator.Valid() && iterator.key() == child->resume) {
+    iterator.Next();
+  }
+  for (; iterator.Valid() && iterator.key().starts_with(child->prefix); iterator.Next()) {
+    if (child->keys.size() == kBatchRows) return true;
+    if (action.transaction->HidesExpired(iterator.value(), table.ttl_seconds(), kForeignKeyView))
+      continue;
+    CAIRN_RETURN_IF_ERROR(RowKeyOf(table, index, iterator.key(), &child->row_key));
+    child->keys.push_back(child->row_key);
+    child->resume.assign(iterator.key());
+  }
+  CAIRN_RETURN_IF_ERROR(iterator.status());
+  return false;
+}
+
+// `*changed`: a row was changed or has gone between its being found and its being locked, and may
+// have come to a place where the search has been.
+Status ForeignKeyActions::RunBatch(const Action& action, Child* child, bool* changed) {
+  const BoundForeignKey& key = action.key;
+  const IndexCodec& codec = *child->table->primary().codec;
+  const ColumnFamily& rows = child->table->primary().family();
+  for (const std::string& row_key : child->keys) {
+    if (WaitInterrupted()) return Status(StatusCode::kInterrupted);
+    rocksdb::PinnableSlice value;
+    const Status read =
+        action.transaction->GetForUpdate(rows, row_key, LockMode::kExclusive, &value);
+    if (read.code() == StatusCode::kNotFound) {
+      *changed = true;
+      continue;
+    }
+    CAIRN_RETURN_IF_ERROR(read);
+    CAIRN_RETURN_IF_ERROR(
+        codec.Decode(*child->plan, row_key, value.ToStringView(), child->record.data()));
+    if (!HaveEqualValues(key.columns, action.old_record, key.other_columns, child->record.data())) {
+      *changed = *changed || key.search->is_exact();
+      continue;
+    }
+    CAIRN_RETURN_IF_ERROR(ChangeChild(action, child, row_key));
+  }
+  return Status();
+}
+
+// The row is locked, and decoded into child->record.
+Status ForeignKeyActions::ChangeChild(const Action& action, Child* child, std::string_view key) {
+  if (chain_.size() >= kMostAbove) {
+    action.checks->SetFailed(action.key.key);
+    return Status(StatusCode::kForeignKeyDepth);
+  }
+  uint64_t hidden_key = 0;
+  if (child->table->has_hidden_key()) {
+    CAIRN_ASSIGN_OR_RETURN(hidden_key, child->table->primary().codec->HiddenKey(key));
+  }
+  Status written = WriteChild(action, child, hidden_key);
+  if (written.ok()) NoteChanged(child->table);
+  if (written.code() == StatusCode::kUnchanged) return Status();
+  if (written.code() == StatusCode::kDuplicateKey) {
+    duplicate_table_ = child->table;
+    duplicate_index_ = child->writer->duplicate_index();
+    return Status(StatusCode::kForeignDuplicateKey);
+  }
+  const ForeignKeyChecks& checks = child->writer->foreign_keys();
+  if (IsRefusal(written.code()) && checks.failed_key() != nullptr) {
+    action.checks->SetFailed(checks.failed_key());
+  }
+  return written;
+}
+
+// Gives child->new_record the values that have changed in the parent, and leaves others as the
+// child has them, in other letters perhaps. False: one does not fit.
+Result<bool> ForeignKeyActions::AssignChanged(const Action& action, Child* child) {
+  const ForeignKey& key = *action.key.key;
+  if (child->columns_of != key.number) {
+    child->columns.clear();
+    child->columns_of = key.number;
+    for (const ForeignKeyRecord::ColumnPair& pair : key.record.columns) {
+      const ForeignKeyBinding of_parent = BindForeignKeyColumns(action.parent, {pair.parent});
+      const ForeignKeyBinding of_child = BindForeignKeyColumns(*child->table, {pair.child});
+      Child::Column column;
+      CAIRN_ASSIGN_OR_RETURN(column.of_parent,
+                             ForeignKeyColumns::Make(action.parent.layout(), of_parent.columns));
+      CAIRN_ASSIGN_OR_RETURN(column.of_child,
+                             ForeignKeyColumns::Make(child->table->layout(), of_child.columns));
+      child->columns.push_back(std::move(column));
+    }
+  }
+  return std::all_of(child->columns.begin(), child->columns.end(),
+                     [&](const Child::Column& column) {
+                       return !column.of_parent.BytesDiffer(action.old_record, action.new_record) ||
+                              column.of_child.Assign(column.of_parent, action.new_record,
+                                                     child->new_record.data());
+                     });
+}
+
+Status ForeignKeyActions::WriteChild(const Action& action, Child* child, uint64_t hidden_key) {
+  TableWriter& writer = *child->writer;
+  writer.foreign_keys().Except(action.key.key->number);
+  writer.foreign_keys().SetFailed(nullptr);
+  if (action.deletes_children()) {
+    return writer.Delete(action.transaction, child->record.data(), hidden_key);
+  }
+  const std::string& name = child->table->definition().name;
+  if (std::any_of(chain_.begin(), chain_.end(),
+                  [&name](const Link& link) { return link.is_update && *link.table == name; })) {
+    return Refuse(action);
+  }
+  child->new_record = child->record;
+  bool fits = false;
+  if (action.what() == ForeignKeyAction::kSetNull) {
+    fits = action.key.other_columns.SetNull(child->new_record.data());
+  } else {
+    CAIRN_ASSIGN_OR_RETURN(fits, AssignChanged(action, child));
+  }
+  if (!fits) return Refuse(action);
+  const IndexCodec& primary = *child->table->primary().codec;
+  if (!child->table->has_hidden_key()) {
+    primary.EncodeKey(child->record.data(), 0, &child->row_key, &child->unpack_info);
+    primary.EncodeKey(child->new_record.data(), 0, &child->new_row_key, &child->unpack_info);
+    if (child->row_key != child->new_row_key) {
+      child->table->definition().counters->GiveUntoldValues();
+    }
+  }
+  return writer.Update(action.transaction, child->record.data(), child->new_record.data(),
+                       hidden_key);
+}
+
+}  // namespace cairn
