@@ -109,6 +109,10 @@ int ToHandlerCode(StatusCode code) {
       return HA_ERR_NO_REFERENCED_ROW;
     case StatusCode::kRowIsReferenced:
       return HA_ERR_ROW_IS_REFERENCED;
+    case StatusCode::kForeignDuplicateKey:
+      return HA_ERR_FOREIGN_DUPLICATE_KEY;
+    case StatusCode::kForeignKeyDepth:
+      return HA_ERR_FK_DEPTH_EXCEEDED;
     case StatusCode::kDefinitionTooNew:
       return HA_ERR_TABLE_DEF_CHANGED;
     case StatusCode::kInvalidArgument:
@@ -181,6 +185,8 @@ bool IsExpected(StatusCode code) {
     case StatusCode::kAutoIncrementExhausted:
     case StatusCode::kNoReferencedRow:
     case StatusCode::kRowIsReferenced:
+    case StatusCode::kForeignDuplicateKey:
+    case StatusCode::kForeignKeyDepth:
       return true;
     default:
       return false;

@@ -16,9 +16,9 @@ namespace {
 using Pair = ForeignKeyRecord::ColumnPair;
 
 // Whether the statement drops the foreign key, of the table as a child.
-bool IsDropped(const Alter_inplace_info& info, const std::string& name) {
+bool IsDropped(const Alter_info& info, const std::string& name) {
   const auto fold = RunningEngine()->dictionary().foreign_keys().names().fold;
-  List_iterator<Alter_drop> drops(info.alter_info->drop_list);
+  List_iterator<Alter_drop> drops(const_cast<List<Alter_drop>&>(info.drop_list));
   while (const Alter_drop* const drop = drops++) {
     if (drop->type == Alter_drop::FOREIGN_KEY && fold(drop->name) == fold(name)) return true;
   }
@@ -26,8 +26,8 @@ bool IsDropped(const Alter_inplace_info& info, const std::string& name) {
 }
 
 // The column of the statement that this field becomes; null: it goes.
-const Create_field* FindNewColumn(const Alter_inplace_info& info, const Field& field) {
-  List_iterator<Create_field> columns(info.alter_info->create_list);
+const Create_field* FindNewColumn(const Alter_info& info, const Field& field) {
+  List_iterator<Create_field> columns(const_cast<List<Create_field>&>(info.create_list));
   while (const Create_field* const column = columns++) {
     if (column->field == &field) return column;
   }
@@ -35,7 +35,7 @@ const Create_field* FindNewColumn(const Alter_inplace_info& info, const Field& f
 }
 
 // What the columns are called afterwards.
-std::vector<std::string> NamesAfter(const TABLE& table, const Alter_inplace_info& info,
+std::vector<std::string> NamesAfter(const TABLE& table, const Alter_info& info,
                                     std::vector<std::string> names) {
   const auto renamed = RenamedColumns(table, info);
   for (std::string& name : names) {
@@ -46,7 +46,7 @@ std::vector<std::string> NamesAfter(const TABLE& table, const Alter_inplace_info
 
 // Of one foreign key and one of its sides in this table.
 bool KeepsSide(const TABLE& table, const TABLE& altered_table, const TableDescription& altered,
-               const Alter_inplace_info& info, const ForeignKeyRecord& key,
+               const Alter_info& info, bool drops_index, const ForeignKeyRecord& key,
                std::string Pair::*side) {
   const bool is_parent = side == &Pair::parent;
   const std::string child = DescribeTableName(key.child);
@@ -54,9 +54,9 @@ bool KeepsSide(const TABLE& table, const TABLE& altered_table, const TableDescri
   const auto present = DescribeTable(table, altered.layout.name);
   const ForeignKeyBinding today =
       present.ok() ? FindSide(*present, ColumnsOf(key, side)) : ForeignKeyBinding();
-  const char* const index_name =
-      today.ok() && today.index < table.s->keys ? table.key_info[today.index].name.str
-                                                : key.name.c_str();
+  const char* const index_name = today.ok() && today.index < table.s->keys
+                                     ? table.key_info[today.index].name.str
+                                     : key.name.c_str();
   for (const Pair& pair : key.columns) {
     const std::string& name = pair.*side;
     const Field* const field = FindField(table, name);
@@ -67,7 +67,7 @@ bool KeepsSide(const TABLE& table, const TABLE& altered_table, const TableDescri
             ? nullptr
             : FindField(altered_table, {column->field_name.str, column->field_name.length});
     if (new_field == nullptr) {
-      if (info.index_drop_count != 0) {
+      if (drops_index && !(is_parent && today.ok() && today.index == table.s->primary_key)) {
         my_error(ER_DROP_INDEX_FK, MYF(0), index_name);
       } else if (is_parent) {
         my_error(ER_FK_COLUMN_CANNOT_DROP_CHILD, MYF(0), name.c_str(), key.name.c_str(),
@@ -92,10 +92,24 @@ bool KeepsSide(const TABLE& table, const TABLE& altered_table, const TableDescri
   return false;
 }
 
+// Whether SET NULL, if the foreign key has it, can still set the columns of the child to NULL.
+bool KeepsNulls(const TABLE& altered_table, const Alter_info& info, const TABLE& table,
+                const ForeignKeyRecord& key) {
+  if (key.on_delete != ForeignKeyAction::kSetNull && key.on_update != ForeignKeyAction::kSetNull) {
+    return true;
+  }
+  for (const std::string& name : NamesAfter(table, info, ColumnsOf(key, &Pair::child))) {
+    const Field* const field = FindField(altered_table, name);
+    if (field == nullptr || field->real_maybe_null()) continue;
+    my_error(ER_FK_COLUMN_NOT_NULL, MYF(0), name.c_str(), key.name.c_str());
+    return false;
+  }
+  return true;
+}
+
 }  // namespace
 
-std::map<std::string, std::string> RenamedColumns(const TABLE& table,
-                                                  const Alter_inplace_info& info) {
+std::map<std::string, std::string> RenamedColumns(const TABLE& table, const Alter_info& info) {
   std::map<std::string, std::string> renamed;
   for (Field* const* field = table.field; *field != nullptr; ++field) {
     const Create_field* const column = FindNewColumn(info, **field);
@@ -107,7 +121,7 @@ std::map<std::string, std::string> RenamedColumns(const TABLE& table,
   return renamed;
 }
 
-std::vector<uint32_t> DroppedForeignKeys(const Alter_inplace_info& info, std::string_view name) {
+std::vector<uint32_t> DroppedForeignKeys(const Alter_info& info, std::string_view name) {
   std::vector<uint32_t> dropped;
   for (const auto& key : RunningEngine()->dictionary().foreign_keys().OfChild(name)) {
     if (IsDropped(info, key->record.name)) dropped.push_back(key->number);
@@ -115,19 +129,31 @@ std::vector<uint32_t> DroppedForeignKeys(const Alter_inplace_info& info, std::st
   return dropped;
 }
 
-bool KeepsForeignKeys(const TABLE& table, const TABLE& altered_table,
-                      const Alter_inplace_info& info, std::string_view name) {
+bool KeepsForeignKeys(const TABLE& table, const TABLE& altered_table, const Alter_info& info,
+                      bool drops_index, std::string_view name) {
   const auto altered = DescribeTable(altered_table, name);
   if (!altered.ok()) return true;  // The plan of the statement says so.
   const ForeignKeys& keys = RunningEngine()->dictionary().foreign_keys();
   for (const auto& key : keys.OfChild(name)) {
     if (IsDropped(info, key->record.name)) continue;
-    if (!KeepsSide(table, altered_table, *altered, info, key->record, &Pair::child)) {
+    const bool acts = ActsOn(key->record.on_delete) || ActsOn(key->record.on_update);
+    if (!KeepsNulls(altered_table, info, table, key->record)) return false;
+    if (FeedsStoredColumn(altered_table, key->record)) {
+      my_error(ER_NOT_SUPPORTED_YET, MYF(0),
+               "A stored generated column of a column that CASCADE or SET NULL may change");
+      return false;
+    }
+    if (acts && HasVirtualIndex(altered_table)) {
+      my_error(ER_NOT_SUPPORTED_YET, MYF(0),
+               "CASCADE or SET NULL of a foreign key together with an index on a virtual column");
+      return false;
+    }
+    if (!KeepsSide(table, altered_table, *altered, info, drops_index, key->record, &Pair::child)) {
       return false;
     }
   }
   for (const auto& key : keys.OfParent(name)) {
-    if (!KeepsSide(table, altered_table, *altered, info, key->record, &Pair::parent)) {
+    if (!KeepsSide(table, altered_table, *altered, info, drops_index, key->record, &Pair::parent)) {
       return false;
     }
   }

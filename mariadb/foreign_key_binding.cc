@@ -1,6 +1,8 @@
 #include "mariadb/foreign_key_binding.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -24,13 +26,22 @@ bool HoldDefinition(THD* thd, std::string_view dictionary_name) {
   MDL_request request;
   MDL_REQUEST_INIT(&request, MDL_key::TABLE, name.schema.c_str(), name.table.c_str(),
                    MDL_SHARED_HIGH_PRIO, MDL_STATEMENT);
-  return !thd->mdl_context.acquire_lock(&request, thd->variables.lock_wait_timeout);
+  return !thd->mdl_context.acquire_lock(&request,
+                                        static_cast<double>(thd->variables.lock_wait_timeout));
+}
+
+bool LockForTransaction(THD* thd, std::string_view dictionary_name, enum_mdl_type type) {
+  const TableName name = DecodeTableName(dictionary_name);
+  MDL_request request;
+  MDL_REQUEST_INIT(&request, MDL_key::TABLE, name.schema.c_str(), name.table.c_str(), type,
+                   MDL_TRANSACTION);
+  return !thd->mdl_context.acquire_lock(&request,
+                                        static_cast<double>(thd->variables.lock_wait_timeout));
 }
 
 // Why a metadata lock was refused, which the server has reported.
 Status RefusedLock(THD* thd) {
-  const bool deadlock =
-      thd->is_error() && thd->get_stmt_da()->sql_errno() == ER_LOCK_DEADLOCK;
+  const bool deadlock = thd->is_error() && thd->get_stmt_da()->sql_errno() == ER_LOCK_DEADLOCK;
   return Status(deadlock ? StatusCode::kDeadlock : StatusCode::kInterrupted);
 }
 
@@ -96,22 +107,22 @@ Result<std::shared_ptr<const BoundForeignKeys>> BindForeignKeys(
     THD* thd, const std::shared_ptr<const Table>& table, uint64_t generation) {
   auto bound = std::make_shared<BoundForeignKeys>();
   bound->generation = generation;
+  std::map<std::string, std::shared_ptr<const Table>> opened{{table->definition().name, table}};
+  const auto open = [&](const std::string& other) -> Result<std::shared_ptr<const Table>> {
+    if (const auto found = opened.find(other); found != opened.end()) return found->second;
+    CAIRN_ASSIGN_OR_RETURN(opened[other], OpenOther(thd, other));
+    return opened[other];
+  };
   const ForeignKeys& keys = RunningEngine()->dictionary().foreign_keys();
   const std::string& name = table->definition().name;
   for (const auto& key : keys.OfChild(name)) {
-    std::shared_ptr<const Table> parent = table;
-    if (key->record.parent != name) {
-      CAIRN_ASSIGN_OR_RETURN(parent, OpenOther(thd, key->record.parent));
-    }
+    CAIRN_ASSIGN_OR_RETURN(std::shared_ptr<const Table> parent, open(key->record.parent));
     CAIRN_ASSIGN_OR_RETURN(BoundForeignKey child_side,
                            Bind(key, *table, &Pair::child, std::move(parent), &Pair::parent));
     bound->as_child.push_back(std::move(child_side));
   }
   for (const auto& key : keys.OfParent(name)) {
-    std::shared_ptr<const Table> child = table;
-    if (key->record.child != name) {
-      CAIRN_ASSIGN_OR_RETURN(child, OpenOther(thd, key->record.child));
-    }
+    CAIRN_ASSIGN_OR_RETURN(std::shared_ptr<const Table> child, open(key->record.child));
     CAIRN_ASSIGN_OR_RETURN(BoundForeignKey parent_side,
                            Bind(key, *table, &Pair::parent, std::move(child), &Pair::child));
     bound->as_parent.push_back(std::move(parent_side));
@@ -119,6 +130,34 @@ Result<std::shared_ptr<const BoundForeignKeys>> BindForeignKeys(
   std::sort(bound->as_child.begin(), bound->as_child.end(), SortsBefore);
   std::sort(bound->as_parent.begin(), bound->as_parent.end(), SortsBefore);
   return std::shared_ptr<const BoundForeignKeys>(std::move(bound));
+}
+
+Status LockReachedTables(THD* thd, std::string_view name, RowChanges changes) {
+  const ForeignKeys& keys = RunningEngine()->dictionary().foreign_keys();
+  std::map<std::string, enum_mdl_type> reached;
+  std::set<std::pair<std::string, bool>> seen;  // Tables, and whether their rows are deleted.
+  std::vector<std::pair<std::string, bool>> left;
+  const auto visit = [&](std::string table, bool deletes) {
+    if (seen.emplace(table, deletes).second) left.emplace_back(std::move(table), deletes);
+  };
+  if (changes.deletes) visit(std::string(name), true);
+  if (changes.updates) visit(std::string(name), false);
+  while (!left.empty()) {
+    const auto [parent, deletes] = std::move(left.back());
+    left.pop_back();
+    for (const auto& key : keys.OfParent(parent)) {
+      const ForeignKeyAction action = deletes ? key->record.on_delete : key->record.on_update;
+      enum_mdl_type& lock = reached.emplace(key->record.child, MDL_SHARED_READ).first->second;
+      if (!ActsOn(action)) continue;
+      lock = MDL_SHARED_WRITE;
+      visit(key->record.child, deletes && action == ForeignKeyAction::kCascade);
+    }
+  }
+  reached.erase(std::string(name));
+  for (const auto& [table, lock] : reached) {
+    if (!LockForTransaction(thd, table, lock)) return RefusedLock(thd);
+  }
+  return Status();
 }
 
 }  // namespace cairn

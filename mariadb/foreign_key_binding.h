@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string_view>
 
 #include "engine/base/status.h"
 #include "engine/table/foreign_key_check.h"
@@ -23,5 +24,17 @@ Result<std::shared_ptr<const BoundForeignKeys>> BindForeignKeys(
 // null when there is no parent.
 Result<BoundForeignKey> BindNewForeignKey(THD* thd, const ForeignKeyRecord& key,
                                           const std::shared_ptr<const Table>& child);
+
+// What a statement does to rows of a table.
+struct RowChanges {
+  bool deletes = false;
+  bool updates = false;
+};
+
+// Takes the metadata locks of a statement that does so to rows of the table `name`: of all tables
+// that actions of foreign keys may come to, and of their children, so that none gets another
+// definition before the transaction ends. The server does so itself for most of them, and only for
+// statements of users. Errors: kDeadlock, kInterrupted; the server has reported why.
+Status LockReachedTables(THD* thd, std::string_view name, RowChanges changes);
 
 }  // namespace cairn

@@ -108,7 +108,8 @@ bool FenceOff(THD* thd, std::string_view dictionary_name) {
   MDL_request request;
   MDL_REQUEST_INIT(&request, MDL_key::TABLE, name.schema.c_str(), name.table.c_str(),
                    MDL_SHARED_NO_WRITE, MDL_STATEMENT);
-  return !thd->mdl_context.acquire_lock(&request, thd->variables.lock_wait_timeout);
+  return !thd->mdl_context.acquire_lock(&request,
+                                        static_cast<double>(thd->variables.lock_wait_timeout));
 }
 
 // History rows would be parents and children.
@@ -116,14 +117,35 @@ constexpr const char* kVersioned =
     "Foreign keys of tables with SYSTEM VERSIONING are not supported.";
 constexpr const char* kExpires = "Rows of the referenced table expire.";
 
-// Whether the table of that name is kept from being a parent by what its rows are; empty: it is not.
-std::string WhyNeverParent(const TABLE& table, uint64_t ttl_seconds) {
-  if (table.versioned()) return kVersioned;
-  return ttl_seconds != 0 ? kExpires : "";
+// Whether what CASCADE and SET NULL do to the rows of the child can be done.
+int CheckActions(THD* thd, const TABLE& form, const ForeignKeyRecord& key) {
+  if (!ActsOn(key.on_delete) && !ActsOn(key.on_update)) return 0;
+  const std::string name = NameOf(thd, key);
+  if (HasVirtualIndex(form)) {
+    return Refuse(thd, key.child, name,
+                  "CASCADE and SET NULL are not supported where a virtual column, or a long unique "
+                  "value, is indexed.");
+  }
+  if (FeedsStoredColumn(form, key)) {
+    return Refuse(thd, key.child, name,
+                  "A stored generated column is made of a column that would change.");
+  }
+  if (key.on_delete != ForeignKeyAction::kSetNull && key.on_update != ForeignKeyAction::kSetNull) {
+    return 0;
+  }
+  for (const Pair& pair : key.columns) {
+    const Field* const field = FindField(form, pair.child);
+    if (field == nullptr || field->real_maybe_null()) continue;
+    return Refuse(thd, key.child, name,
+                  "You have defined a SET NULL condition but column '" + pair.child +
+                      "' is defined as NOT NULL.");
+  }
+  return 0;
 }
 
 // What InnoDB takes and does not do, and what it refuses.
-int CheckOptions(THD* thd, const TABLE& form, const Foreign_key& clause, const ForeignKeyRecord& key) {
+int CheckOptions(THD* thd, const TABLE& form, const Foreign_key& clause,
+                 const ForeignKeyRecord& key) {
   const std::string name = NameOf(thd, key);
   if (clause.delete_opt == FK_OPTION_SET_DEFAULT || clause.update_opt == FK_OPTION_SET_DEFAULT) {
     return Refuse(thd, key.child, name, "SET DEFAULT is not supported.");
@@ -140,13 +162,7 @@ int CheckOptions(THD* thd, const TABLE& form, const Foreign_key& clause, const F
   if (matches_otherwise && key.columns.size() > 1) {
     return Refuse(thd, key.child, name, "MATCH FULL and MATCH PARTIAL are not supported.");
   }
-  for (const ForeignKeyAction action : {key.on_delete, key.on_update}) {
-    if (action != ForeignKeyAction::kCascade && action != ForeignKeyAction::kSetNull) continue;
-    my_error(ER_NOT_SUPPORTED_YET, MYF(0),
-             "FOREIGN KEY with CASCADE or SET NULL for the RocksDB storage engine");
-    return HA_WRONG_CREATE_OPTION;
-  }
-  return 0;
+  return CheckActions(thd, form, key);
 }
 
 // A clause as a record; `keys` are those before it. The columns are there, as the server has seen.
@@ -219,16 +235,37 @@ void SpellColumns(const TABLE& parent, ForeignKeyRecord* key) {
   }
 }
 
+// Whether ON UPDATE CASCADE would give a child the parent's NULL where it takes none, which strict
+// mode refuses; empty: it does not.
+std::string WhyNoNulls(THD* thd, const ForeignKeyRecord& key, const TABLE& child,
+                       const TABLE& parent) {
+  // So InnoDB has it: not with a word about ON DELETE.
+  if (key.on_update != ForeignKeyAction::kCascade || key.on_delete != ForeignKeyAction::kRestrict ||
+      !thd->is_strict_mode()) {
+    return std::string();
+  }
+  for (const Pair& pair : key.columns) {
+    const Field* const of_child = FindField(child, pair.child);
+    const Field* const of_parent = FindField(parent, pair.parent);
+    if (of_child == nullptr || of_parent == nullptr) continue;
+    if (of_child->real_maybe_null() || !of_parent->real_maybe_null()) continue;
+    return "Column '" + pair.child + "' is defined as NOT NULL, and referenced column '" +
+           pair.parent + "' is not.";
+  }
+  return std::string();
+}
+
 // Whether the parent is there and fits, with nobody writing to it any more.
 int CheckParent(THD* thd, const TABLE& form, const TableDescription& description,
                 ForeignKeyRecord* clause) {
   ForeignKeyRecord& key = *clause;
   if (key.parent == key.child) {
     SpellColumns(form, &key);
-    const std::string why = WhyNotParent(key, form, description, form, description);
+    std::string why = WhyNotParent(key, form, description, form, description);
+    if (why.empty()) why = WhyNoNulls(thd, key, form, form);
     return why.empty() ? 0 : Refuse(thd, key.child, NameOf(thd, key), why);
   }
-  if (!FenceOff(thd, key.parent)) return HA_ERR_GENERIC;
+  if (!FenceOff(thd, key.parent)) return HA_WRONG_CREATE_OPTION;
   const auto definition = RunningEngine()->dictionary().Find(key.parent);
   OtherTable parent;
   if (definition == nullptr || definition->temporary || !parent.Open(thd, key.parent)) {
@@ -243,17 +280,26 @@ int CheckParent(THD* thd, const TABLE& form, const TableDescription& description
   const std::string never =
       WhyNeverParent(*parent.table(), definition->indexes.front().info.ttl_seconds);
   if (!never.empty()) return Refuse(thd, key.child, NameOf(thd, key), never);
-  if (HasPreparedChanges(*definition)) return HandlerError(Status(StatusCode::kLockTimeout));
-  const std::string why =
-      WhyNotParent(key, form, description, *parent.table(), *parent_description);
+  if (HasPreparedChanges(*definition)) {
+    my_error(ER_LOCK_WAIT_TIMEOUT, MYF(0));
+    return HA_WRONG_CREATE_OPTION;
+  }
+  std::string why = WhyNotParent(key, form, description, *parent.table(), *parent_description);
+  if (why.empty()) why = WhyNoNulls(thd, key, form, *parent.table());
   return why.empty() ? 0 : Refuse(thd, key.child, NameOf(thd, key), why);
 }
 
 }  // namespace
 
 std::string DictionaryNameOf(std::string_view database, std::string_view table) {
-  const std::string database_text(database);
-  const std::string table_text(table);
+  std::string database_text(database);
+  std::string table_text(table);
+  if (lower_case_table_names != 0) {
+    // The server has done so with the names of tables of the statement, but not with this one.
+    for (std::string* const text : {&database_text, &table_text}) {
+      text->resize(my_casedn_str(files_charset_info, text->data()));
+    }
+  }
   char path[FN_REFLEN + 1];
   build_table_filename(path, sizeof path - 1, database_text.c_str(), table_text.c_str(), "", 0);
   const auto name = DictionaryName(path);
@@ -294,6 +340,51 @@ const Field* FindField(const TABLE& table, std::string_view name) {
   return nullptr;
 }
 
+bool FeedsStoredColumn(const TABLE& child, const ForeignKeyRecord& key) {
+  const bool changes = ActsOn(key.on_update) || key.on_delete == ForeignKeyAction::kSetNull;
+  if (!changes) return false;
+  std::vector<my_bitmap_map> words(bitmap_buffer_size(child.s->fields) / sizeof(my_bitmap_map) + 1);
+  MY_BITMAP sources;
+  my_bitmap_init(&sources, words.data(), child.s->fields);
+  const auto add_sources = [&](bool of_stored) {
+    for (Field* const* field = child.field; *field != nullptr; ++field) {
+      const Virtual_column_info* const made = (*field)->vcol_info;
+      if (made == nullptr || made->expr == nullptr) continue;
+      const bool is_wanted =
+          of_stored ? (*field)->stored_in_db() : bitmap_is_set(&sources, (*field)->field_index);
+      if (is_wanted) made->expr->walk(&Item::register_field_in_bitmap, true, &sources);
+    }
+  };
+  add_sources(/*of_stored=*/true);
+  // Virtual columns may be made of others.
+  uint before;
+  do {
+    before = bitmap_bits_set(&sources);
+    add_sources(/*of_stored=*/false);
+  } while (bitmap_bits_set(&sources) != before);
+  return std::any_of(key.columns.begin(), key.columns.end(), [&](const Pair& pair) {
+    const Field* const field = FindField(child, pair.child);
+    return field != nullptr && bitmap_is_set(&sources, field->field_index);
+  });
+}
+
+std::string WhyNeverParent(const TABLE& table, uint64_t ttl_seconds) {
+  if (table.versioned()) return kVersioned;
+  return ttl_seconds != 0 ? kExpires : "";
+}
+
+bool HasVirtualIndex(const TABLE& table) {
+  for (uint i = 0; i < table.s->keys; ++i) {
+    const KEY& key = table.key_info[i];
+    const auto is_virtual = [](const KEY_PART_INFO& part) { return !part.field->stored_in_db(); };
+    if (key.algorithm == HA_KEY_ALG_LONG_HASH ||
+        std::any_of(key.key_part, key.key_part + key.usable_key_parts, is_virtual)) {
+      return true;
+    }
+  }
+  return false;
+}
+
 ForeignKeyBinding FindSide(const TableDescription& table, const std::vector<std::string>& names) {
   std::vector<const IndexLayout*> indexes;
   uint32_t primary = 0;
@@ -311,11 +402,12 @@ int ReadForeignKeys(THD* thd, const TABLE& form, const TableDescription& descrip
   while (const Key* const clause = clauses++) {
     if (clause->type != Key::FOREIGN_KEY || clause->old) continue;
     if (lifetime == TableLifetime::kTemporary) {
-      push_warning_printf(thd, Sql_condition::WARN_LEVEL_WARN, HA_ERR_CANNOT_ADD_FOREIGN,
-                          "Create  table %s.%s with foreign key constraint failed. Temporary tables "
-                          "can't have foreign key constraints.",
-                          QuotedName(thd, View(form.s->db)).c_str(),
-                          QuotedName(thd, View(form.s->table_name)).c_str());
+      push_warning_printf(
+          thd, Sql_condition::WARN_LEVEL_WARN, HA_ERR_CANNOT_ADD_FOREIGN,
+          "Create  table %s.%s with foreign key constraint failed. Temporary tables "
+          "can't have foreign key constraints.",
+          QuotedName(thd, View(form.s->db)).c_str(),
+          QuotedName(thd, View(form.s->table_name)).c_str());
       return HA_ERR_CANNOT_ADD_FOREIGN;
     }
     const auto& foreign_key = static_cast<const Foreign_key&>(*clause);
@@ -334,7 +426,7 @@ int CheckWaitingChildren(THD* thd, const TABLE& form, const TableDescription& de
                          uint64_t ttl_seconds, std::string_view name) {
   for (const auto& key : RunningEngine()->dictionary().foreign_keys().OfParent(name)) {
     if (key->record.child == name) continue;
-    if (!FenceOff(thd, key->record.child)) return HA_ERR_GENERIC;
+    if (!FenceOff(thd, key->record.child)) return HA_WRONG_CREATE_OPTION;
     OtherTable child;
     if (!child.Open(thd, key->record.child)) continue;  // It is damaged, and says so itself.
     const auto child_description = DescribeTable(*child.table(), key->record.child);

@@ -31,6 +31,13 @@ ForeignKeyBinding FindSide(const TableDescription& table, const std::vector<std:
 // The column of that name, without regard to case; null: none.
 const Field* FindField(const TABLE& table, std::string_view name);
 
+// Whether a key has a column that is virtual, as a long unique value has.
+bool HasVirtualIndex(const TABLE& table);
+
+// Whether a generated column that is stored is made of one of the foreign key's, of the child, and
+// CASCADE or SET NULL may change that.
+bool FeedsStoredColumn(const TABLE& child, const ForeignKeyRecord& key);
+
 // Whether the types of two columns are equal but for the length of strings: what their layouts do
 // not tell of that, such as the digits of a DECIMAL.
 bool HaveEqualTypes(const Field& child, const Field& parent);
@@ -40,8 +47,8 @@ bool HaveEqualTypes(const Field& child, const Field& parent);
 // from then on to the end of the statement (metadata lock SNW). A parent must fit; it may be
 // missing with foreign_key_checks=0 alone. What is wrong is told in a warning, as with InnoDB.
 // Returns 0 or a handler error: HA_ERR_CANNOT_ADD_FOREIGN, HA_ERR_FOUND_DUPP_KEY (a constraint of
-// the database has that name), HA_WRONG_CREATE_OPTION, which is reported, HA_ERR_GENERIC when a
-// metadata lock was refused, which is reported too.
+// the database has that name), HA_WRONG_CREATE_OPTION, which is reported, also when a
+// metadata lock was refused or a prepared transaction has changed a parent.
 int ReadForeignKeys(THD* thd, const TABLE& form, const TableDescription& description,
                     const Alter_info& alter_info, TableLifetime lifetime, std::string_view name,
                     std::vector<ForeignKeyRecord>* keys);
@@ -50,6 +57,10 @@ int ReadForeignKeys(THD* thd, const TABLE& form, const TableDescription& descrip
 // writes to these from now on. Returns as ReadForeignKeys.
 int CheckWaitingChildren(THD* thd, const TABLE& form, const TableDescription& description,
                          uint64_t ttl_seconds, std::string_view name);
+
+// Why the table cannot be a parent, whatever the foreign keys are; empty: it can. `ttl_seconds`:
+// after which its rows expire.
+std::string WhyNeverParent(const TABLE& table, uint64_t ttl_seconds);
 
 // The same of a table that gets another name.
 int CheckNewParent(THD* thd, std::string_view from, std::string_view to);

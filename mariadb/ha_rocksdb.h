@@ -136,6 +136,8 @@ class ha_rocksdb final : public handler {
   int optimize(THD* thd, HA_CHECK_OPT* options) override;
   int check(THD* thd, HA_CHECK_OPT* options) override;
   bool get_error_message(int error, String* buffer) override;
+  bool get_foreign_dup_key(char* table_name, uint table_bytes, char* key_name,
+                           uint key_bytes) override;
   void print_error(int error, myf error_flag) override;
 
   // Statements and locks.
@@ -368,6 +370,9 @@ class ha_rocksdb final : public handler {
   int BindForeignKeys(THD* thd);
   cairn::Result<std::shared_ptr<const cairn::BoundForeignKeys>> CurrentForeignKeys(THD* thd);
   cairn::Status DescribeRefusal(cairn::StatusCode code);
+  void PrepareActions();
+  int CheckCopiedReferences();
+  void NoteActions();
   int TruncateEntries();
   std::vector<std::string> EntriesOfMarkedPartitions() const;
   void BeginStatement(THD* thd);

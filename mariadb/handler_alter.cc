@@ -17,6 +17,7 @@
 #include "mariadb/foreign_key_alter.h"
 #include "mariadb/foreign_key_binding.h"
 #include "mariadb/foreign_key_clauses.h"
+#include "mariadb/foreign_key_copy.h"
 #include "mariadb/foreign_key_texts.h"
 #include "mariadb/ha_rocksdb.h"
 #include "mariadb/table_description.h"
@@ -185,18 +186,21 @@ enum_alter_inplace_result ha_rocksdb::check_if_supported_inplace_alter(
   if (alter_info->handler_flags & kSomePartitionCopies) return HA_ALTER_INPLACE_NOT_SUPPORTED;
   const bool has_foreign_keys =
       TakesPartInForeignKeys() || (alter_info->handler_flags & ALTER_ADD_FOREIGN_KEY) != 0;
-  if (has_foreign_keys && !cairn::KeepsForeignKeys(*table, *altered_table, *alter_info,
+  if (has_foreign_keys && !cairn::KeepsForeignKeys(*table, *altered_table, *alter_info->alter_info,
+                                                   alter_info->index_drop_count != 0,
                                                    engine_table_->definition().name)) {
     return HA_ALTER_ERROR;
   }
   const cairn::AlterRequest request(*table, *altered_table, *alter_info, *engine_table_);
   const AlterPlan plan = request.Plan();
-  if (has_foreign_keys &&
-      (plan.way == AlterPlan::Way::kCopy || plan.way == AlterPlan::Way::kRebuild)) {
-    my_error(ER_NOT_SUPPORTED_YET, MYF(0),
-             "ALTER TABLE that writes a table with foreign keys anew for the RocksDB storage "
-             "engine");
-    return HA_ALTER_ERROR;
+  const bool adds_foreign_key = (alter_info->handler_flags & ALTER_ADD_FOREIGN_KEY) != 0;
+  if (plan.way == AlterPlan::Way::kRebuild && has_foreign_keys) {
+    // The rows of a new foreign key are looked at where they are; and of each row that IGNORE
+    // leaves out the server asks whether it may be a parent, which it does where it copies.
+    const bool leaves_out =
+        ha_thd()->lex->ignore && cairn::RunningEngine()->dictionary().foreign_keys().IsParent(
+                                     engine_table_->definition().name);
+    if (adds_foreign_key || leaves_out) return HA_ALTER_INPLACE_NOT_SUPPORTED;
   }
   if (plan.reason != nullptr) alter_info->unsupported_reason = plan.reason;
   switch (plan.way) {
@@ -380,6 +384,17 @@ int ha_rocksdb::BeginInPlace(const cairn::AlterRequest& request, const TABLE& al
   return BeginIndexes(request, altered_table, description, beside_writers, change);
 }
 
+namespace {
+
+// Of a partitioned table the server knows no version: after a crash it asks whether the table is
+// newer than 0.
+Status ResetVersion(const TABLE& table, const std::string& name) {
+  if (table.part_info == nullptr) return Status();
+  return cairn::RunningEngine()->dictionary().ResetTableVersion(name);
+}
+
+}  // namespace
+
 // Describes the table as it will be; new indexes get their numbers.
 int ha_rocksdb::BeginChange(const TABLE& altered_table, Alter_inplace_info* alter_info) {
   cairn::Engine* const engine = cairn::RunningEngine();
@@ -389,12 +404,8 @@ int ha_rocksdb::BeginChange(const TABLE& altered_table, Alter_inplace_info* alte
   if (!loaded.ok()) return cairn::ReportBulkLoadError(loaded);
   auto description = cairn::DescribeTable(altered_table, dictionary_name_);
   if (!description.ok()) return cairn::HandlerError(description.status());
-  if (table->part_info != nullptr) {
-    // Of a partitioned table the server knows no version: after a crash it asks whether the table
-    // is newer than 0.
-    const Status reset = engine->dictionary().ResetTableVersion(engine_table_->definition().name);
-    if (!reset.ok()) return cairn::HandlerError(reset);
-  }
+  const Status reset = ResetVersion(*table, engine_table_->definition().name);
+  if (!reset.ok()) return cairn::HandlerError(reset);
 
   cairn::Dictionary::TableChange change;
   change.table_name = engine_table_->definition().name;
@@ -460,8 +471,9 @@ int ha_rocksdb::ChangeForeignKeys(const TABLE& altered_table,
                                   const Alter_inplace_info& alter_info,
                                   cairn::Dictionary::TableChange* change) {
   if (TakesPartInForeignKeys()) {
-    change->renamed_columns = cairn::RenamedColumns(*table, alter_info);
-    change->dropped_foreign_keys = cairn::DroppedForeignKeys(alter_info, change->table_name);
+    change->renamed_columns = cairn::RenamedColumns(*table, *alter_info.alter_info);
+    change->dropped_foreign_keys =
+        cairn::DroppedForeignKeys(*alter_info.alter_info, change->table_name);
   }
   if ((alter_info.handler_flags & ALTER_ADD_FOREIGN_KEY) == 0) return 0;
   if (cairn::HasPreparedChanges(engine_table_->definition())) {
@@ -476,21 +488,11 @@ int ha_rocksdb::ChangeForeignKeys(const TABLE& altered_table,
 bool ha_rocksdb::HasOrphan(const cairn::Dictionary::TableChange& change,
                            const std::shared_ptr<const cairn::Table>& altered,
                            TABLE* altered_table) {
-  if (thd_test_options(ha_thd(), OPTION_NO_FOREIGN_KEY_CHECKS)) return false;
   cairn::ScopedWaitObserver observer(&cairn::Session::Of(ha_thd()));
-  for (const cairn::ForeignKeyRecord& record : change.added_foreign_keys) {
-    const auto key = cairn::BindNewForeignKey(ha_thd(), record, altered);
-    const auto found = key.ok() ? cairn::HasOrphan(&cairn::RunningEngine()->database(), *altered,
-                                                   *key, altered_table->record[0])
-                                : cairn::Result<bool>(key.status());
-    if (found.ok() && !*found) continue;
-    const std::string text = cairn::DescribeForeignKeyOfTable(ha_thd(), record);
-    print_error(cairn::HandlerError(found.ok() ? Status(StatusCode::kNoReferencedRow, text)
-                                               : found.status()),
-                MYF(0));
-    return true;
-  }
-  return false;
+  const int error = cairn::CheckNewForeignKeys(ha_thd(), change.added_foreign_keys, altered,
+                                               altered_table->record[0]);
+  if (error != 0) print_error(error, MYF(0));
+  return error != 0;
 }
 
 // Reports why the change could not be made; true, for the server.

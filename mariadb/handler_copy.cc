@@ -151,6 +151,7 @@ int ha_rocksdb::end_bulk_insert() {
   if (!copy_.is_abandoned) {
     if (copy_.indexes != nullptr) error = EndSortedCopy();
     if (error == 0) error = CommitCopiedRows(Durability::kSync);
+    if (error == 0) error = CheckCopiedReferences();
     // The server would ask for the text of another error.
     if (error != 0) ReportAtOnce(error);
   }

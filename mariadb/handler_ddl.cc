@@ -10,6 +10,7 @@
 #include "mariadb/engine.h"
 #include "mariadb/error.h"
 #include "mariadb/foreign_key_clauses.h"
+#include "mariadb/foreign_key_copy.h"
 #include "mariadb/ha_rocksdb.h"
 #include "mariadb/table_description.h"
 #include "mariadb/table_name.h"
@@ -24,44 +25,6 @@ namespace {
 int RefuseForgottenTable(const char* path, const std::string& dictionary_name) {
   my_error(ER_METADATA_INCONSISTENCY, MYF(0), dictionary_name.c_str(), path);
   return HA_ERR_INTERNAL_ERROR;
-}
-
-// No statement copies a table that takes part in foreign keys, or adds some to a copy: the copy would
-// come without them.
-int RefuseToCopyForeignKeys(THD* thd) {
-  if (!cairn::MayRedefineTable(thd)) return 0;
-  if (thd_sql_command(thd) == SQLCOM_ALTER_TABLE) {
-    List_iterator<Key> keys(thd->lex->alter_info.key_list);
-    while (const Key* key = keys++) {
-      if (key->type == Key::FOREIGN_KEY) {
-        my_error(ER_NOT_SUPPORTED_YET, MYF(0),
-                 "FOREIGN KEY by a copy of the table for the RocksDB storage engine");
-        return HA_WRONG_CREATE_OPTION;
-      }
-    }
-  }
-  const TABLE_LIST* const altered = thd->lex->query_tables;
-  const auto* const source = altered == nullptr || altered->table == nullptr
-                                 ? nullptr
-                                 : dynamic_cast<const ha_rocksdb*>(altered->table->file);
-  if (source == nullptr || !source->TakesPartInForeignKeys()) return 0;
-  my_error(ER_NOT_SUPPORTED_YET, MYF(0),
-           "ALTER TABLE that copies a table with foreign keys for the RocksDB storage engine");
-  return HA_WRONG_CREATE_OPTION;
-}
-
-// The name that the table will have: that of the altered one for a copy.
-std::string FinalName(const std::string& name) {
-  if (!cairn::IsServerMade(name) || thd_sql_command(current_thd) != SQLCOM_ALTER_TABLE) return name;
-  const LEX* const lex = current_thd->lex;
-  const TABLE_LIST* const altered = lex->query_tables;
-  if (altered == nullptr) return name;
-  const bool renames = (lex->alter_info.flags & ALTER_RENAME) != 0;
-  const LEX_CSTRING database =
-      renames && lex->first_select_lex()->db.str != nullptr ? lex->first_select_lex()->db
-                                                            : altered->db;
-  const LEX_CSTRING table = renames ? lex->name : altered->table_name;
-  return cairn::DictionaryNameOf({database.str, database.length}, {table.str, table.length});
 }
 
 bool IsPartition(std::string_view name) { return cairn::TableOfEntry(name).size() < name.size(); }
@@ -96,7 +59,6 @@ Status DropCreatedTable(cairn::Dictionary* dictionary, const cairn::TableDefinit
 int ha_rocksdb::create(const char* path, TABLE* form, HA_CREATE_INFO* create_info) {
   const auto name = cairn::DictionaryName(path);
   if (!name.ok()) return cairn::HandlerError(name.status());
-  if (const int error = RefuseToCopyForeignKeys(ha_thd())) return error;
   if (const int error = CheckTableOptions(*form, *create_info)) return error;
   cairn::TableOptions options{.features = cairn::TableFeatures(*form, create_info->sequence)};
   if (const int error = cairn::ReadTtlDuration(*form, *name, &options.ttl_seconds)) return error;
@@ -133,10 +95,16 @@ int ha_rocksdb::create(const char* path, TABLE* form, HA_CREATE_INFO* create_inf
                                    lifetime, *name, &foreign_keys)) {
       return error;
     }
+  } else if (cairn::IsCopyOfAlter(ha_thd(), *name) && !IsPartition(*name)) {
+    if (const int error = cairn::ReadForeignKeysOfCopy(ha_thd(), *form, *description, *create_info,
+                                                       options.ttl_seconds, *name, &foreign_keys)) {
+      return error;
+    }
   }
-  if (!create_info->tmp_table()) {
-    if (const int error = cairn::CheckWaitingChildren(ha_thd(), *form, *description,
-                                                      options.ttl_seconds, FinalName(*name))) {
+  if (!create_info->tmp_table() && !cairn::KeepsName(ha_thd(), *name)) {
+    if (const int error =
+            cairn::CheckWaitingChildren(ha_thd(), *form, *description, options.ttl_seconds,
+                                        cairn::NameOfCopied(ha_thd(), *name))) {
       return error;
     }
   }
@@ -297,6 +265,10 @@ int ha_rocksdb::rename_table(const char* from, const char* to) {
       from_name->substr(from_table.size()) == to_name->substr(to_table.size());
   if (from_table == to_table || !same_partition || dictionary.Find(from_table) != nullptr) {
     if (const int error = cairn::CheckNewParent(ha_thd(), *from_name, *to_name)) return error;
+    if (const int error = cairn::CheckUncheckedCopy(ha_thd(), *from_name)) {
+      print_error(error, MYF(0));
+      return error;
+    }
     return cairn::RenameError(dictionary.RenameTable(*from_name, *to_name));
   }
   // A partitioned table gets another name: the first partition takes the others along. The server's

@@ -3,12 +3,15 @@
 #include <cstring>
 #include <utility>
 
+#include "engine/table/foreign_key_actions.h"
 #include "engine/table/foreign_key_check.h"
 #include "mariadb/engine.h"
 #include "mariadb/error.h"
 #include "mariadb/foreign_key_binding.h"
+#include "mariadb/foreign_key_copy.h"
 #include "mariadb/foreign_key_texts.h"
 #include "mariadb/ha_rocksdb.h"
+#include "mariadb/table_name.h"
 
 using cairn::BoundForeignKey;
 using cairn::BoundForeignKeys;
@@ -22,6 +25,36 @@ bool ha_rocksdb::TakesPartInForeignKeys() const {
                                          std::memory_order_relaxed) != 0;
 }
 
+namespace {
+
+// What a statement may do to rows of a table that it writes to, where foreign keys are checked.
+// Functions and triggers may do anything; so may what a replica applies.
+cairn::RowChanges ChangesOfStatement(THD* thd) {
+  if (thd_test_options(thd, OPTION_NO_FOREIGN_KEY_CHECKS)) return {};
+  const LEX* const lex = thd->lex;
+  if (thd->in_sub_stmt || thd->locked_tables_mode != LTM_NONE || thd->slave_thread) {
+    return {.deletes = true, .updates = true};
+  }
+  switch (lex->sql_command) {
+    case SQLCOM_SELECT:
+      return {};
+    case SQLCOM_INSERT:
+    case SQLCOM_INSERT_SELECT:
+    case SQLCOM_LOAD:
+      return {.deletes = lex->duplicates != DUP_ERROR, .updates = lex->duplicates != DUP_ERROR};
+    case SQLCOM_UPDATE:
+    case SQLCOM_UPDATE_MULTI:
+      return {.updates = true};
+    case SQLCOM_DELETE:
+    case SQLCOM_DELETE_MULTI:
+      return {.deletes = true};
+    default:
+      return {.deletes = true, .updates = true};
+  }
+}
+
+}  // namespace
+
 // The statement is going to write. Another table may have made this one its parent since it was
 // opened, and may have another definition since the foreign keys were bound.
 int ha_rocksdb::BindForeignKeys(THD* thd) {
@@ -32,6 +65,16 @@ int ha_rocksdb::BindForeignKeys(THD* thd) {
   if (!engine_table_->takes_part_in_foreign_keys()) {
     if (const int error = BindTable()) return error;
   }
+  const cairn::ForeignKeys& known = cairn::RunningEngine()->dictionary().foreign_keys();
+  // Definitions may change as long as one of the locks is waited for.
+  uint64_t generation;
+  do {
+    generation = known.generation();
+    const Status locked = cairn::LockReachedTables(thd, dictionary_name_, ChangesOfStatement(thd));
+    if (locked.ok()) continue;
+    cairn::Session::Of(thd).NoteReportedError(thd->query_id);
+    return OperationError(locked);
+  } while (known.generation() != generation);
   const auto bound = CurrentForeignKeys(thd);
   ForeignKeyChecks& checks = writer_->foreign_keys();
   if (!bound.ok()) {
@@ -40,9 +83,43 @@ int ha_rocksdb::BindForeignKeys(THD* thd) {
     return 0;
   }
   checks.Bind(*bound);
-  checks.RebindWith(&cairn::RunningEngine()->dictionary().foreign_keys(),
-                    [this] { return CurrentForeignKeys(ha_thd()); });
+  checks.RebindWith(&known, [this] { return CurrentForeignKeys(ha_thd()); });
+  PrepareActions();
   return 0;
+}
+
+// What follows in other tables when rows of this one go or change.
+void ha_rocksdb::PrepareActions() {
+  if (writer_->actions() != nullptr) writer_->actions()->BeginStatement();
+  ForeignKeyChecks& checks = writer_->foreign_keys();
+  checks.Enforce(true);
+  if (!checks.has_actions(/*deletes=*/true) && !checks.has_actions(/*deletes=*/false)) return;
+  if (writer_->actions() != nullptr) return;
+  cairn::Engine* const engine = cairn::RunningEngine();
+  const cairn::ForeignKeys* const known = &engine->dictionary().foreign_keys();
+  writer_->OwnActions(std::make_unique<cairn::ForeignKeyActions>(
+      &engine->database(), known, [this, known](const std::shared_ptr<const cairn::Table>& of) {
+        return cairn::BindForeignKeys(ha_thd(), of, known->generation());
+      }));
+  writer_->actions()->BeginStatement();
+}
+
+// Tables that the statement does not name have changed as well.
+void ha_rocksdb::NoteActions() {
+  cairn::Session& session = cairn::Session::Of(ha_thd());
+  for (const auto& changed : writer_->actions()->changed())
+    session.NoteChange(changed->definition());
+}
+
+bool ha_rocksdb::get_foreign_dup_key(char* table_name, uint table_bytes, char* key_name,
+                                     uint key_bytes) {
+  const cairn::ForeignKeyActions* const actions = writer_ == nullptr ? nullptr : writer_->actions();
+  if (actions == nullptr) return false;
+  const cairn::Table& child = actions->duplicate_table();
+  const std::string name = cairn::DecodeTableName(child.definition().name).table;
+  strmake(table_name, name.c_str(), table_bytes - 1);
+  strmake(key_name, child.index(actions->duplicate_index()).layout().name.c_str(), key_bytes - 1);
+  return true;
 }
 
 cairn::Result<std::shared_ptr<const BoundForeignKeys>> ha_rocksdb::CurrentForeignKeys(THD* thd) {
@@ -61,7 +138,19 @@ cairn::Result<std::shared_ptr<const BoundForeignKeys>> ha_rocksdb::CurrentForeig
 // The error of a row that a foreign key has refused, with its words.
 Status ha_rocksdb::DescribeRefusal(StatusCode code) {
   const ForeignKey& key = writer_->foreign_keys().failed();
+  if (code == StatusCode::kForeignKeyDepth) {
+    push_warning(ha_thd(), Sql_condition::WARN_LEVEL_WARN, HA_ERR_ROW_IS_REFERENCED,
+                 "Cannot delete or update rows: more than 15 actions of foreign keys would follow "
+                 "from one another.");
+  }
   return Status(code, cairn::DescribeForeignKeyOfTable(ha_thd(), key.record));
+}
+
+// The rows of a copy are there, and it is about to get new foreign keys with its name.
+int ha_rocksdb::CheckCopiedReferences() {
+  if (!TakesPartInForeignKeys()) return 0;
+  cairn::ScopedWaitObserver observer(&cairn::Session::Of(ha_thd()));
+  return cairn::CheckCopiedReferences(ha_thd(), engine_table_, table->record[0]);
 }
 
 int ha_rocksdb::get_foreign_key_list(THD* thd, List<FOREIGN_KEY_INFO>* list) {
@@ -95,7 +184,7 @@ int ha_rocksdb::get_parent_foreign_key_list(THD* thd, List<FOREIGN_KEY_INFO>* li
 
 bool ha_rocksdb::referenced_by_foreign_key() const noexcept {
   return TakesPartInForeignKeys() &&
-         !cairn::RunningEngine()->dictionary().foreign_keys().OfParent(dictionary_name_).empty();
+         cairn::RunningEngine()->dictionary().foreign_keys().IsParent(dictionary_name_);
 }
 
 bool ha_rocksdb::can_switch_engines() { return !TakesPartInForeignKeys(); }

@@ -310,11 +310,18 @@ THR_LOCK_DATA** ha_rocksdb::store_lock(THD* thd, THR_LOCK_DATA** to, thr_lock_ty
     const auto lock = cairn::RowLockFor(thd, lock_type);
     locked_for_changes_ = lock.has_value() || cairn::MayFeedChanges(thd, lock_type);
     statement_.SetLock(lock, skips_locked, locked_for_changes_);
-    // Rows are locked one by one, so that writers need not exclude each other from the table.
-    const bool shares_table = !locks_tables || lock_type == TL_WRITE_CONCURRENT_INSERT;
-    if (lock_type >= TL_WRITE_CONCURRENT_INSERT && lock_type <= TL_WRITE && shares_table &&
+    // Rows are locked one by one, so that writers need not exclude each other from the table; those
+    // who lock it do so by a metadata lock.
+    if (lock_type >= TL_WRITE_CONCURRENT_INSERT && lock_type <= TL_WRITE &&
         !thd_tablespace_op(thd)) {
       lock_type = TL_WRITE_ALLOW_WRITE;
+    }
+    // LOCK TABLES of a parent locks children for reading as well, which the same statement may have
+    // locked for writing: TRUNCATE, which takes that lock anew, would wait for this one.
+    const TABLE_LIST* const named = table->pos_in_table_list;
+    if (locks_tables && named != nullptr &&
+        named->prelocking_placeholder == TABLE_LIST::PRELOCK_FK && lock_type == TL_READ_NO_INSERT) {
+      table->reginfo.lock_type = lock_type = TL_READ;
     }
     if (lock_type == TL_READ_NO_INSERT && !locks_tables) lock_type = TL_READ;
     lock_data_.type = lock_type;

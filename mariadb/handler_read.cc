@@ -199,7 +199,8 @@ int ha_rocksdb::OperationError(const Status& status) {
     ha_thd()->mark_transaction_to_rollback(/*all=*/true);
   }
   if (status.code() == StatusCode::kNoReferencedRow ||
-      status.code() == StatusCode::kRowIsReferenced) {
+      status.code() == StatusCode::kRowIsReferenced ||
+      status.code() == StatusCode::kForeignKeyDepth) {
     return cairn::HandlerError(DescribeRefusal(status.code()));
   }
   const int error = cairn::HandlerError(status);

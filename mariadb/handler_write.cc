@@ -155,7 +155,8 @@ int ha_rocksdb::delete_row(const uchar* record) {
   }
   std::optional<cairn::ScopedWaitObserver> observer;
   if (writer_->foreign_keys().is_bound()) [[unlikely]] {
-    writer_->foreign_keys().Enforce(statement_.Writes(ha_thd(), *engine_table_).checks_foreign_keys);
+    writer_->foreign_keys().Enforce(
+        statement_.Writes(ha_thd(), *engine_table_).checks_foreign_keys);
     observer.emplace(&cairn::Session::Of(ha_thd()));
   }
   const Status deleted = writer_->Delete(&transaction(), record, *hidden_key);
@@ -170,6 +171,8 @@ void ha_rocksdb::CountWrite(Work user_table, Work system_table) {
   cairn::RunningEngine()->database().work().Count(counted_.of_system_table ? system_table
                                                                            : user_table);
   if (copy_.transaction != nullptr || own_transaction_ != nullptr) return;
+  if (writer_->actions() != nullptr) [[unlikely]]
+    NoteActions();
   cairn::Session& session = cairn::Session::Of(ha_thd());
   session.NoteChange(engine_table_->definition());
   // A replica's transactions commit in a given order, and wait for each other.

@@ -48,6 +48,11 @@ class Session final : public WaitObserver {
   // A row of this table was written; the table counts as changed once the transaction is committed.
   void NoteChange(const TableDefinition& table);
 
+  // The rows of a copy of ALTER TABLE, by its name in the dictionary, have the parents that its new
+  // foreign keys want.
+  void NoteCheckedCopy(std::string name) { checked_copy_ = std::move(name); }
+  bool HasCheckedCopy(std::string_view name) const { return checked_copy_ == name; }
+
   BulkLoads& bulk_loads() { return bulk_loads_; }
   // What the partitions of the table that ALTER TABLE copies to share. The first of them says how
   // many bytes it is.
@@ -99,6 +104,7 @@ class Session final : public WaitObserver {
   PerfCollection perf_;
   std::shared_ptr<OpenTable> perf_table_;                       // Of the statement.
   std::vector<std::shared_ptr<TableCounters>> changed_tables_;  // By the transaction.
+  std::string checked_copy_;
   std::optional<TransactionId> branch_;    // That the session has prepared last.
   mutable std::mutex shown_branch_mutex_;  // Guards shown_branch_.
   // The branch as it was prepared, for people; it may be decided by now.
