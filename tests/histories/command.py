@@ -22,50 +22,16 @@ from tests.histories.check import Verdict, check
 from tests.histories.client import CONFLICTS, Client, Shared, open_session, read_everything
 from tests.histories.definitions import DEFINITION_CHANGED, Definer
 from tests.histories.finding import LOST_UPDATE, Finding
+from tests.histories.foreign_keys import rounds as foreign_keys
 from tests.histories.history import History, Transaction
+from tests.histories.plan import MOST_CLIENTS, ROUND_S, Plan, server_options
 from tests.histories.workload import Objects, tables
 
-ROUND_S = 5.0
 CONNECT_S = 30
 END_S = 60
-MOST_CLIENTS = 16
 # Lines of a finding on the screen; the file beside the history has all of them.
 SHOWN_LINES = 20
 SHOWN_FINDINGS = 3
-OPTIONS = (
-    "--rocksdb-flush-log-at-trx-commit=1",
-    "--rocksdb-block-cache-size=32M",
-    # Small memtables and files, so that transactions meet flushes and compactions.
-    "--rocksdb-default-cf-options=write_buffer_size=256k;target_file_size_base=256k;"
-    "max_bytes_for_level_base=1m",
-    "--innodb-lock-wait-timeout=1",
-)
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What to run, at one isolation level or several."""
-
-    levels: tuple[str, ...]
-    seconds: float
-    seed: int
-    clients: int | None = None  # None: each round has another number, up to MOST_CLIENTS.
-    kills: int = 0
-    engine: str = "ROCKSDB"
-    check_as: str | None = None
-    savepoints: bool = True
-    moving_scans: bool = True
-    binlog: bool = False
-    range_locks: bool = False
-    latest: bool = False  # What conflicts with a snapshot is taken as it is now.
-    definitions: bool = False  # Another session changes them.
-    settings: tuple[str, ...] = ()
-
-
-# Repeatable reads of InnoDB are those of a snapshot only with this.
-REFUSES_CONFLICTS = ("--loose-innodb-snapshot-isolation=ON", "--cairn-snapshot-conflicts=ERROR")
-TAKES_LATEST = ("--loose-innodb-snapshot-isolation=OFF", "--cairn-snapshot-conflicts=LATEST")
-
 # The form that ./cairn test runs.
 SHORT_S = 20
 # SERIALIZABLE shows phantoms without range locks, as docs/transactions.md says.
@@ -73,6 +39,7 @@ SHORT_LEVELS = tuple(level for level in history.LEVELS if level != history.SERIA
 SHORT_RANGE_LEVELS = (history.REPEATABLE_READ, history.SERIALIZABLE)
 SHORT_KILLS = 2
 CHANGING_S = 10
+FOREIGN_KEYS_S = 8
 PLANTED_S = 5
 PLANTED = {
     "plain reads before writes": Plan(
@@ -115,18 +82,7 @@ class Rig:
     """The server and the rounds at one isolation level."""
 
     def __init__(self, mariadb: Server, directory: Path, plan: Plan, level: str) -> None:
-        binary_log = ("--log-bin=binlog", "--server-id=1", "--binlog-format=ROW")
-        range_locks = ("--cairn-range-locks=ON",)
-        self.server = ScratchServer(
-            mariadb,
-            directory,
-            (
-                *OPTIONS,
-                *(TAKES_LATEST if plan.latest else REFUSES_CONFLICTS),
-                *(binary_log if plan.binlog else ()),
-                *(range_locks if plan.range_locks else ()),
-            ),
-        )
+        self.server = ScratchServer(mariadb, directory, server_options(plan))
         self.directory = directory
         self.plan = plan
         self.level = level
@@ -328,17 +284,22 @@ def run(plan: Plan) -> int:
     return 1 if failed or not passed else 0
 
 
-def run_levels(reporter: Reporter, mariadb: Server, plan: Plan) -> list[Tally]:
+def run_levels(reporter: Reporter, mariadb: Server, plan: Plan) -> list[Tally | foreign_keys.Tally]:
     """Each level on a server of its own; what was found is kept below var/histories/."""
-    tallies = []
+    tallies: list[Tally | foreign_keys.Tally] = []
     for level in plan.levels:
         kind = "-range-locks" if plan.range_locks else ""
         kind += "-latest" if plan.latest else ""
         kind += "-definitions" if plan.definitions else ""
+        kind += "-foreign-keys" if plan.foreign_keys else ""
         name = f"{level.lower().replace(' ', '-')}{kind}-{plan.seed}"
         directory = VAR / "histories" / name
         with own_directory(directory):
-            tallies.append(_run_level(reporter, Rig(mariadb, directory, plan, level)))
+            if plan.foreign_keys:
+                rig = foreign_keys.Rig(mariadb, directory, plan, level)
+                tallies.append(_run_foreign_keys(reporter, rig))
+            else:
+                tallies.append(_run_level(reporter, Rig(mariadb, directory, plan, level)))
             runs.leave(directory, tallies[-1].failed)
     return tallies
 
@@ -358,12 +319,16 @@ def run_short(reporter: Reporter, mariadb: Server, seed: int) -> tuple[int, int]
         *run_levels(reporter, mariadb, ranges),
         *run_levels(reporter, mariadb, changing),
         *run_levels(reporter, mariadb, replace(changing, range_locks=True)),
+        *run_levels(
+            reporter, mariadb, replace(changing, foreign_keys=True, seconds=FOREIGN_KEYS_S)
+        ),
     ]
     passed, failed = sum(t.passed for t in tallies), sum(t.failed for t in tallies)
     for name, planted in PLANTED.items():
         found = _finds(reporter, mariadb, replace(planted, seed=seed), name)
         passed, failed = passed + found, failed + (not found)
-    return passed, failed
+    found = foreign_keys.finds_orphans(reporter, mariadb, seed)
+    return passed + found, failed + (not found)
 
 
 def _finds(reporter: Reporter, mariadb: Server, plan: Plan, name: str) -> bool:
@@ -380,12 +345,24 @@ def _finds(reporter: Reporter, mariadb: Server, plan: Plan, name: str) -> bool:
     return found
 
 
-def _run_level(reporter: Reporter, rig: Rig) -> Tally:
-    plan, tally = rig.plan, rig.tally
-    kind = ", range locks" if plan.range_locks else ""
+def _phase_name(plan: Plan, level: str) -> str:
+    kind = ", foreign keys" if plan.foreign_keys else ""
+    kind += ", range locks" if plan.range_locks else ""
     kind += ", the latest rows" if plan.latest else ""
     kind += ", definitions" if plan.definitions else ""
-    with reporter.phase(f"{rig.level.capitalize()}{kind}") as phase, rig.server:
+    return f"{level.capitalize()}{kind}"
+
+
+def _run_foreign_keys(reporter: Reporter, rig: foreign_keys.Rig) -> foreign_keys.Tally:
+    with reporter.phase(_phase_name(rig.plan, rig.level)) as phase:
+        foreign_keys.run_level(phase, rig)
+    foreign_keys.report(rig.tally)
+    return rig.tally
+
+
+def _run_level(reporter: Reporter, rig: Rig) -> Tally:
+    plan, tally = rig.plan, rig.tally
+    with reporter.phase(_phase_name(plan, rig.level)) as phase, rig.server:
         try:
             rig.prepare(phase)
         except NotSupported as refusal:

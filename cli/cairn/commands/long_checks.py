@@ -161,7 +161,15 @@ def hunt(
 )
 @click.option("--definitions", is_flag=True, help="Another session changes tables by ALTER TABLE.")
 @click.option(
+    "--foreign-keys",
+    is_flag=True,
+    help="Parents and children instead, and no child without its parent.",
+)
+@click.option(
     "--set", "settings", multiple=True, metavar="NAME=VALUE", help="A variable of the sessions."
+)
+@click.option(
+    "--option", "options", multiple=True, metavar="NAME=VALUE", help="An option of the server."
 )
 @click.option(
     "--check-as",
@@ -179,7 +187,7 @@ def histories(
     file: Path | None,
     seed: int | None,
     check_as: str | None,
-    **options: Any,
+    **plan: Any,
 ) -> None:
     """Record concurrent random transactions and look for anomalies of isolation.
 
@@ -189,13 +197,15 @@ def histories(
     from tests import runs
     from tests.histories import command
 
+    if plan["foreign_keys"] and (file is not None or check_as is not None):
+        raise click.UsageError("--foreign-keys has no history that could be checked")
     if file is not None:
         sys.exit(command.check_file(file, check_as))
     levels = levels or LEVELS
     if check_as is not None and any(LEVELS.index(check_as) < LEVELS.index(each) for each in levels):
         raise click.UsageError(f"--check-as {check_as} is less strict than the level that runs")
     sys.exit(
-        command.run(command.Plan(levels, seed=runs.chosen_seed(seed), check_as=check_as, **options))
+        command.run(command.Plan(levels, seed=runs.chosen_seed(seed), check_as=check_as, **plan))
     )
 
 

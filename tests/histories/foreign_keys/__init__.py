@@ -1,0 +1,1 @@
+"""./cairn histories --foreign-keys: random changes of parents and children, and no orphan ever."""
