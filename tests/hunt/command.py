@@ -34,6 +34,7 @@ PARTS: dict[str, str] = {
     "partitions": "tests.hunt.partitions.part",
     "definitions": "tests.hunt.definitions.part",
     "alters": "tests.hunt.alters.part",
+    "foreign-keys": "tests.hunt.foreign_keys.part",
     "replica": "tests.hunt.replica.part",
     "power": "tests.power.part",
 }

@@ -1,0 +1,184 @@
+"""What ./cairn hunt foreign-keys draws and how it compares: without a server."""
+
+from dataclasses import replace
+from random import Random
+
+from tests.hunt.foreign_keys import look, schema
+from tests.hunt.foreign_keys.reasons import ENDS, ERRORS, REFUSALS, Told, reason
+from tests.hunt.foreign_keys.rows import Rows
+from tests.hunt.foreign_keys.schema import Column, ForeignKey, Index, Schema, Table
+from tests.hunt.foreign_keys.script import KILL, Script
+from tests.hunt.foreign_keys.tables import Tables
+from tests.hunt.foreign_keys.values import TYPES, class_of, fit, value
+from tests.hunt.session import Answer
+
+PARENT = Table(
+    "here",
+    "t1",
+    (Column("id", "int(11)", False, False), Column("a", "utf8mb4_bin", True, False)),
+    (
+        Index("PRIMARY", True, ("id",), (True,)),
+        Index("k", False, ("a", "id"), (True, True)),
+        Index("n", False, ("id", "a"), (True, False)),
+    ),
+    (),
+)
+KEY = ForeignKey("f1", "elsewhere.t2", ("b", "p"), "here.t1", ("a", "id"))
+CHILD = Table(
+    "elsewhere",
+    "t2",
+    (
+        Column("id", "int(11)", True, False),
+        Column("p", "int(11)", True, False),
+        Column("b", "utf8mb4_bin", True, False),
+        Column("g", "int(11)", True, True),
+    ),
+    (Index("id", True, ("id",), (True,)),),
+    (KEY,),
+)
+BOTH = Schema((PARENT, CHILD))
+THREE = Schema((PARENT, CHILD, replace(PARENT, name="t3")))
+NO_PARENT = (
+    "Cannot add or update a child row: a foreign key constraint fails (`r_here`.`c`, CONSTRAINT "
+    "`f` FOREIGN KEY (`p`) REFERENCES `r_elsewhere`.`p` (`id`))"
+)
+
+
+def drawn(seed, known=THREE, count=400):
+    script = Script(Random(seed), lambda table: f"CREATE TABLE `x` ( `id` int(11) ) {table}", 1.0)
+    return [script.next(known) for _ in range(count)]
+
+
+# ---- what is drawn -------------------------------------------------------------------------------
+
+
+def test_a_seed_draws_the_same_again_and_every_kind_of_step():
+    assert drawn(3) == drawn(3)
+    text = "\n".join(step for seed in range(12) for step in drawn(seed))
+    for needed in (
+        *("CREATE TABLE", "CREATE OR REPLACE TABLE", "DROP TABLE", "TRUNCATE", "RENAME TABLE"),
+        *("ADD FOREIGN KEY", "ADD CONSTRAINT", "DROP FOREIGN KEY f1", "DROP KEY", "ADD KEY"),
+        *("ADD UNIQUE KEY", "RENAME COLUMN", "ADD COLUMN", "DROP COLUMN", "RENAME TO"),
+        *("foreign_key_checks=0", "SAVEPOINT s", "XA PREPARE", "ROLLBACK", KILL, "LOAD DATA"),
+        *("INSERT IGNORE", "REPLACE", "ON DUPLICATE KEY", "UPDATE IGNORE", "DELETE IGNORE"),
+        *("DELETE c, p FROM", "STRAIGHT_JOIN", "RETURNING", "TRIGGER", "DROP DATABASE"),
+        *(" DESC", "cfname=rev:", "PERSISTENT", "ON DELETE RESTRICT", "MATCH SIMPLE"),
+        *("SERIALIZABLE", "MATCH SIMPLE", "NO ACTION", ") SELECT ", "sql_mode=''", "LOCK TABLES"),
+        *("ON DELETE CASCADE", "ON DELETE SET NULL", "ON UPDATE CASCADE", "ON UPDATE SET NULL"),
+        *("ALGORITHM=COPY", "FORCE", "ADD PRIMARY KEY", "MODIFY", "BLOB", "AUTO_INCREMENT"),
+        *("FUNCTION fn1(", "SELECT fn"),
+    ):
+        assert needed in text, needed
+
+
+def test_statements_about_several_rows_say_in_which_order():
+    rows = Rows(Random(1))
+    for _ in range(500):
+        step = rows.draw(BOTH)
+        if step.startswith(("UPDATE", "DELETE")):
+            assert "WHERE id = " in step or "ORDER BY id" in step or "STRAIGHT_JOIN" in step, step
+
+
+def test_generated_columns_are_not_written():
+    rows = Rows(Random(2))
+    for _ in range(500):
+        step = rows.draw(BOTH)
+        if "INTO elsewhere.t2" in step:
+            assert "(id, p, b)" in step, step
+
+
+def test_foreign_keys_mostly_fit_and_name_the_database_where_they_must():
+    tables = Tables(Random(4))
+    found = {tables.foreign_key(BOTH, CHILD) for _ in range(200)}
+    assert any("FOREIGN KEY (b) REFERENCES here.t1 (a)" in (key or "") for key in found)
+    assert any("FOREIGN KEY (b, p) REFERENCES here.t1 (a, id)" in (key or "") for key in found)
+
+
+def test_a_row_is_no_parent_of_its_own_by_the_same_column():
+    tables = Tables(Random(5))
+    for _ in range(300):
+        key = tables.foreign_key(Schema((PARENT,)), PARENT) or ""
+        assert "FOREIGN KEY (id) REFERENCES t1 (id)" not in key
+
+
+def test_columns_of_prefixes_are_not_referenced():
+    assert Index("k", False, ("a", "b", "c"), (True, False, True)).leading() == ("a",)
+
+
+def test_types_have_classes_and_values():
+    assert class_of("varchar(8)", "utf8mb4_bin") == class_of("char(8)", "utf8mb4_bin")
+    assert class_of("enum('x','y','z')", "utf8mb4_general_ci") in TYPES
+    assert class_of("varbinary(9)", "") == class_of("varbinary(6)", "")
+    assert all(value(Random(6), kind) for kind in TYPES)
+    assert fit("int(11)", "bigint(20)")
+    assert not fit("varbinary", "decimal(6,2)")
+
+
+# ---- what is compared ----------------------------------------------------------------------------
+
+
+def test_each_engine_has_its_databases():
+    text = look.for_engine("RENAME TABLE here.t1 TO elsewhere.where_t1", "r")
+    assert text == "RENAME TABLE r_here.t1 TO r_elsewhere.where_t1"
+    assert look.plain(NO_PARENT) == look.plain(NO_PARENT.replace("r_", "i_"))
+
+
+def test_refusals_have_reasons():
+    copies = Told("ALTER TABLE t1 RENAME COLUMN a TO b, FORCE", Answer(error=1235), None)
+    assert reason(REFUSALS, copies) is not None
+    assert reason(REFUSALS, replace(copies, statement="ALTER TABLE t1 FORCE")) is None
+    assert reason(REFUSALS, Told("INSERT INTO t1", Answer(error=1235), None)) is None
+    needed = Told("ALTER TABLE t1 DROP KEY k", Answer(error=1553), None, checks=False)
+    assert reason(REFUSALS, needed) is not None
+
+
+def test_a_lost_check_has_no_reason():
+    orphan = Told("INSERT INTO t1 VALUES (1)", Answer(), Answer(error=1452))
+    refused = Told("INSERT INTO t1 VALUES (1)", Answer(error=1452), Answer())
+    for told in (orphan, refused):
+        assert reason((*REFUSALS, *ENDS, *ERRORS), told) is None
+
+
+def test_an_orphan_that_was_there_is_no_lost_check():
+    kept = Told("UPDATE t1 SET b = 1", Answer(), Answer(error=1452), is_old=True)
+    assert reason(ENDS, kept) is not None
+
+
+def test_actions_are_drawn_where_columns_take_them():
+    tables = Tables(Random(7))
+    child = replace(CHILD, columns=(replace(CHILD.columns[2], nullable=False),))
+    keys = "\n".join(tables.foreign_key(Schema((PARENT, child)), child) or "" for _ in range(500))
+    assert "ON DELETE CASCADE" in keys
+    assert "ON UPDATE CASCADE" not in keys
+    tables.is_lax = True
+    keys = "\n".join(tables.foreign_key(Schema((PARENT, child)), child) or "" for _ in range(500))
+    assert "ON UPDATE CASCADE" in keys
+
+
+class FakeSession:
+    """Answers by the beginning of a statement."""
+
+    def __init__(self, answers):
+        self.answers = answers
+
+    def must(self, statement):
+        return next(answer for part, answer in self.answers.items() if part in statement)
+
+
+def test_the_schema_is_read_without_the_letter_of_the_engine():
+    session = FakeSession(
+        {
+            "schema.columns": Answer(
+                ("i_here|t1|id|int(11)||NO|NEVER|", "i_elsewhere|t2|p|int(11)||YES|ALWAYS|`q`")
+            ),
+            "statistics": Answer(("i_here|t1|PRIMARY|0|id|0", "i_here|t1|PRIMARY|0|a|3")),
+            "key_column_usage": Answer(("i_elsewhere|t2|f|p|i_here|t1|id",)),
+        }
+    )
+    found = schema.read(session, "i")
+    assert [table.full for table in found.tables] == ["here.t1", "elsewhere.t2"]
+    assert found.tables[0].indexes == (Index("PRIMARY", True, ("id", "a"), (True, False)),)
+    assert found.foreign_keys() == [ForeignKey("f", "elsewhere.t2", ("p",), "here.t1", ("id",))]
+    assert found.parents_of(found.tables[0]) == found.foreign_keys()
+    assert found.tables[1].given() == []
+    assert found.tables[1].feeds("q")

@@ -1,0 +1,267 @@
+"""Plays scripts with both engines in one server, and compares after each step."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+
+from cairn.errors import CairnError
+from cairn.scratch_server import ScratchServer
+from tests.hunt.compare import difference
+from tests.hunt.foreign_keys import look
+from tests.hunt.foreign_keys.look import Trouble, for_engine, plain
+from tests.hunt.foreign_keys.reasons import (
+    ENDS,
+    ERRORS,
+    OF_ROWS,
+    REFUSALS,
+    Told,
+    has_clauses,
+    reason,
+)
+from tests.hunt.foreign_keys.rows import FILE
+from tests.hunt.foreign_keys.schema import ELSEWHERE, HERE, Schema, read
+from tests.hunt.foreign_keys.script import BLIND, KILL, XID
+from tests.hunt.session import Answer, Session
+
+OPTIONS = (
+    "--character-set-server=utf8mb4",
+    "--default-time-zone=+00:00",
+    # What was acknowledged is there after a kill of the process.
+    "--innodb-flush-log-at-trx-commit=2",
+    "--rocksdb-flush-log-at-trx-commit=2",
+    "--innodb-lock-wait-timeout=1",
+    "--lock-wait-timeout=10",
+    # Of the power nothing is asked.
+    "--innodb-flush-method=nosync",
+    "--sync-frm=OFF",
+    "--rocksdb-block-cache-size=32M",
+)
+ENGINES = {"r": "ROCKSDB", "i": "InnoDB"}
+DEFINES = ("CREATE", "ALTER", "DROP", "RENAME", "TRUNCATE")
+# Errors of foreign keys, whose text names one.
+NAMING = (1451, 1452)
+
+
+class Over(Exception):
+    """The tables are no longer alike, for a reason."""
+
+
+class Player:
+    """Both engines, each with its databases and a session."""
+
+    def __init__(self, server: ScratchServer) -> None:
+        self._server = server
+        self.figures: Counter[str] = Counter()
+        self.schema = Schema()
+        self._turn = 0
+        self._looks = True
+        # Whether DELETE counts rows without looking whether they are there.
+        self._blind = False
+        self._checks = True
+        # Whether rows were written unchecked, and whether a database was dropped.
+        self._loose = self._dropped = False
+        self._connect()
+
+    def _connect(self) -> None:
+        self._ours, self._theirs = (
+            Session(self._server, f"{letter}_{HERE}", (f"default_storage_engine={engine}",))
+            for letter, engine in ENGINES.items()
+        )
+        self._checks = True
+
+    # ---- a script -------------------------------------------------------------------------------
+
+    def play(self, steps: Sequence[str], *, looks: bool = True) -> Trouble | None:
+        """The first trouble of a whole script; faster without looks at tables between the steps."""
+        try:
+            self.begin()
+            self._looks = looks
+            for step in steps:
+                if (trouble := self.step(step)) is not None:
+                    return trouble
+            return self.end()
+        except Over:
+            return None
+
+    def begin(self) -> None:
+        """Empty databases and fresh sessions."""
+        self._ours.close()
+        self._theirs.close()
+        self._connect()
+        for letter, session in (("r", self._ours), ("i", self._theirs)):
+            for row in session.must("XA RECOVER").rows:
+                session.try_to(f"XA ROLLBACK '{row.rpartition(',')[2]}'")
+            session.must("SET foreign_key_checks=0")
+            for file in (self._server.data / f"{letter}_{HERE}").glob(f"{FILE}*"):
+                file.unlink()
+            for name in (HERE, ELSEWHERE):
+                session.must(f"DROP DATABASE IF EXISTS {letter}_{name}")
+                session.must(f"CREATE DATABASE {letter}_{name}")
+            session.must(f"USE {letter}_{HERE}")
+            session.must("SET foreign_key_checks=1")
+        self.schema, self._turn, self._looks = Schema(), 0, True
+        self._blind = self._loose = self._dropped = False
+
+    def end(self) -> Trouble | None:
+        """A last look at everything, behind the end of a transaction."""
+        try:
+            for letter, session in (("r", self._ours), ("i", self._theirs)):
+                for text in (f"XA END {XID}", f"XA ROLLBACK {XID}", "ROLLBACK", "UNLOCK TABLES"):
+                    session.try_to(for_engine(text, letter))
+            return self._look(True) or look.check(self._ours, self.schema)
+        except CairnError as error:
+            return self._breakdown(error)
+
+    def step(self, step: str) -> Trouble | None:
+        """Does it and compares. Raises Over when there is nothing more to compare."""
+        self._turn += 1
+        try:
+            return self._kill() if step == KILL else self._run(step)
+        except CairnError as error:
+            return self._breakdown(error)
+
+    def shown(self, table: str) -> str:
+        """SHOW CREATE TABLE by InnoDB."""
+        answer = self._theirs.must(for_engine(f"SHOW CREATE TABLE {table}", "i"))
+        return plain(answer.rows[0].partition(",")[2])
+
+    # ---- steps ----------------------------------------------------------------------------------
+
+    def _run(self, step: str) -> Trouble | None:
+        self.figures["statements"] += 1
+        self._blind |= step == BLIND
+        if step.startswith("SET foreign_key_checks"):
+            self._checks = step.endswith("1")
+            self._loose |= not self._checks
+        self._dropped |= step.startswith("DROP DATABASE")
+        given = self._ours.try_to(for_engine(step, "r"))
+        mine = self._warnings(self._ours, step, given)
+        told = Told(step, given, None, self._checks)
+        if refused := reason(REFUSALS, told):
+            self.figures[f"refused on purpose ({refused.name})"] += 1
+            return None
+        right = self._theirs.try_to(for_engine(step, "i"))
+        told = Told(step, given, right, self._checks)
+        if trouble := self._unlike(told):
+            return trouble
+        theirs = self._warnings(self._theirs, step, right)
+        if mine != theirs:
+            return Trouble(f"{_verb(step)}: other warnings", f"{step}\n{mine}\nInnoDB: {theirs}")
+        if right.error == 1025:
+            raise Over("InnoDB keeps names of a rename that it has refused")
+        if given.error in NAMING:
+            self.figures["errors of foreign keys"] += 1
+        defines = step.startswith(DEFINES)
+        if not self._looks or step.startswith(("XA END", "XA PREPARE")):
+            return None
+        if defines:
+            self.figures["definitions changed"] += not right.error
+            self.schema = read(self._theirs, "i")
+        # What had followed from a row that failed must be undone.
+        if (
+            defines
+            or given.changed
+            or given.error in OF_ROWS
+            or step.startswith(("ROLLBACK", "COMMIT", "XA"))
+        ):
+            return self._look(defines)
+        return None
+
+    def _unlike(self, told: Told) -> Trouble | None:
+        assert told.theirs is not None
+        if self._loose and told.right == 1452 and not told.ours.error:
+            told = replace(told, is_old=self._orphans_are_old())
+        what = f"{told.statement}\n{told.ours}, {told.ours.changed} changed\n"
+        what += f"InnoDB: {told.theirs}, {told.theirs.changed} changed"
+        verb = _verb(told.statement)
+        if kind := difference(Answer(error=told.right), Answer(error=told.ours.error)):
+            if end := reason(ENDS, told):
+                raise Over(end.name)
+            if why := reason(ERRORS, told):
+                self.figures[f"unlike InnoDB ({why.name})"] += 1
+                return None
+            return Trouble(f"{verb}: {kind}", what)
+        if told.ours.error in NAMING:
+            return self._unlike_texts(told, what)
+        # A copy counts its rows.
+        is_definition = told.statement.startswith(DEFINES)
+        is_blind = self._blind and verb == "DELETE"
+        if told.ours.changed != told.theirs.changed and not is_definition and not is_blind:
+            return Trouble(f"{verb}: another number of changed rows", what)
+        if kind := difference(told.theirs.sorted(), told.ours.sorted()):
+            return Trouble(f"{verb}: {kind}", what)
+        return None
+
+    def _orphans_are_old(self) -> bool:
+        """Whether ours has no orphans but those of InnoDB, which has refused a statement."""
+        mine, theirs = (
+            look.orphans(session, letter, self.schema)
+            for session, letter in ((self._ours, "r"), (self._theirs, "i"))
+        )
+        return not mine - theirs
+
+    def _unlike_texts(self, told: Told, what: str) -> Trouble | None:
+        assert told.theirs is not None
+        ours, theirs = plain(told.ours.message), plain(told.theirs.message)
+        if told.statement.startswith("ALTER"):
+            # InnoDB names the copy, also in a name that it makes up.
+            made = r"`[^`]+`, CONSTRAINT `[^`]+`"
+            ours, theirs = (re.sub(made, "", text) for text in (ours, theirs))
+        if ours == theirs or has_clauses(told):
+            return None
+        mine, other = (re.search(r"`([^`]+)` FOREIGN KEY", text) for text in (ours, theirs))
+        if mine and other and mine[1] != other[1]:
+            # The row may break both.
+            self.figures["another foreign key named"] += 1
+            return None
+        return Trouble(f"{_verb(told.statement)}: another text of {told.ours.error}", what)
+
+    def _warnings(self, session: Session, step: str, answer: Answer) -> list[str]:
+        """The numbers of what an IGNORE has warned of; a row may break two rules."""
+        if "IGNORE" not in step or answer.error:
+            return []
+        numbers = [row.split(",")[1] for row in session.must("SHOW WARNINGS").rows]
+        return ["rule" if int(number) in OF_ROWS else number for number in numbers]
+
+    def _look(self, defines: bool) -> Trouble | None:
+        trouble = look.definitions(self._ours, self._theirs, self.schema) if defines else None
+        if trouble and self._dropped and trouble.is_naming:
+            raise Over("InnoDB's name of a database that was dropped")
+        return trouble or look.rows(self._ours, self._theirs, self.schema, self._turn)
+
+    def _kill(self) -> Trouble | None:
+        self.figures["kills"] += 1
+        self._server.kill()
+        self._server.start()
+        errors = self._server.errors()
+        self._connect()
+        if errors:
+            return Trouble("errors at the start after a kill", "\n".join(errors))
+        self.schema = read(self._theirs, "i")
+        return self._look(True)
+
+    def _breakdown(self, error: CairnError) -> Trouble:
+        """Tells how the server ended, and starts it again."""
+        time.sleep(1)  # A process that crashes writes its stack first.
+        ending, excerpt = self._server.ending(), self._server.excerpt()
+        kind = f"the server ended by {ending}" if ending else str(error).splitlines()[0][:60]
+        self._server.kill()
+        try:
+            self._server.start()
+        except CairnError as refused:
+            kind, excerpt = "the server does not start", str(refused)
+            self._server.kill()
+            broken = len(list(self._server.directory.glob("broken-*")))
+            self._server.data.rename(self._server.directory / f"broken-{broken + 1}")
+            self._server.empty()
+            self._server.start()
+        self._connect()
+        return Trouble(kind, f"{error}\n{excerpt}")
+
+
+def _verb(step: str) -> str:
+    return step.split()[0]

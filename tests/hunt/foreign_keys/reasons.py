@@ -1,0 +1,185 @@
+"""Differences from InnoDB on purpose, each with its reason."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tests.hunt.session import Answer
+
+# A duplicate, a parent with children, a child without its parent.
+RULES = (1062, 1451, 1452)
+# Also what CASCADE and SET NULL meet: a duplicate in a child, a chain that is too long.
+OF_ROWS = (*RULES, 1761, 1762, 1296)
+
+
+@dataclass(frozen=True)
+class Told:
+    """A statement and what both engines answered; InnoDB is not asked what ours alone refuses."""
+
+    statement: str
+    ours: Answer
+    theirs: Answer | None
+    # foreign_key_checks.
+    checks: bool = True
+    # Whether ours has no orphans but those that there were.
+    is_old: bool = False
+
+    @property
+    def right(self) -> int:
+        """The number of InnoDB's error."""
+        return self.theirs.error if self.theirs else 0
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why two answers may differ."""
+
+    name: str
+    why: str
+    holds: Callable[[Told], bool]
+
+
+def has_clauses(told: Told) -> bool:
+    """Whether the statement is an ALTER TABLE with several clauses."""
+    return re.match(r"ALTER .*, (ADD|DROP|RENAME) ", told.statement) is not None
+
+
+# Ours alone refuses: then nothing has happened, and InnoDB is not asked.
+REFUSALS = (
+    Reason(
+        "renamed in a copy",
+        "ours renames a column of a foreign key in a statement of its own",
+        lambda told: (
+            told.ours.error == 1235
+            and told.statement.startswith("ALTER")
+            and "RENAME COLUMN" in told.statement
+        ),
+    ),
+    Reason(
+        "needed indexes",
+        "ours keeps an index that a foreign key needs, unchecked too",
+        lambda told: (
+            told.ours.error == 1553 and not told.checks and told.statement.startswith("ALTER")
+        ),
+    ),
+)
+# One of them alone refuses: the tables are not the same any more, and the script ends.
+ENDS = (
+    Reason(
+        "does not fit who waits for it",
+        "ours refuses a table that does not fit foreign keys which wait for it, unchecked too",
+        lambda told: (
+            told.ours.error in (1005, 1025)
+            and not told.right
+            and told.statement.startswith(("CREATE", "RENAME", "ALTER"))
+        ),
+    ),
+    Reason(
+        "an orphan that was there",
+        "InnoDB looks for the parent of a value that stays when it writes its row anew",
+        lambda told: told.is_old and told.right == 1452,
+    ),
+    Reason(
+        "another index serves",
+        "InnoDB does not see, of a column that it renames, that another index serves its parent",
+        lambda told: (
+            not told.ours.error
+            and told.right == 1553
+            and re.search(r"RENAME COLUMN .*DROP KEY|DROP KEY .*RENAME COLUMN", told.statement)
+            is not None
+        ),
+    ),
+    Reason(
+        "nulls of ON UPDATE CASCADE",
+        "ours lets columns take NULL, or not, beside ON UPDATE CASCADE; a NULL is 1451 then",
+        lambda told: (
+            not told.ours.error
+            and told.right in (1830, 1833)
+            and re.search(r"MODIFY|PRIMARY KEY", told.statement) is not None
+        ),
+    ),
+    Reason(
+        "the base of a stored column",
+        "InnoDB refuses to add a foreign key of it unchecked, whatever the actions are",
+        lambda told: not told.ours.error and told.right == 138,
+    ),
+    Reason(
+        "rolled back, and there again",
+        "InnoDB may forget over a kill that a prepared transaction was rolled back",
+        lambda told: not told.ours.error and told.right == 1440,
+    ),
+    Reason(
+        "InnoDB's names",
+        "InnoDB gives a foreign key that it adds in place a name which it has in use",
+        lambda told: not told.ours.error and told.right == 1823,
+    ),
+    Reason(
+        "renamed in a copy",
+        "InnoDB refuses to rename a column of a foreign key in the copy that adds another",
+        lambda told: not told.ours.error and told.right == 1846,
+    ),
+)
+# Both refuse, with other numbers.
+ERRORS: tuple[Reason, ...] = (
+    Reason(
+        "refused in place",
+        "ours adds a foreign key in place and has the errors of that way; InnoDB does so unchecked",
+        lambda told: (
+            told.ours.error in (1215, 1826, 1830)
+            and told.right in ((1005,) if told.checks else (1822, 1823, 1825))
+            and told.statement.startswith("ALTER")
+        ),
+    ),
+    Reason(
+        "a row that breaks two rules",
+        "which one is told is left open",
+        lambda told: told.ours.error in RULES and told.right in RULES,
+    ),
+    Reason(
+        "a constraint's name that is in use there",
+        "both refuse to rename the table; InnoDB takes the name for the table's",
+        lambda told: told.ours.error == 1025 and told.right == 1050,
+    ),
+    Reason(
+        "a needed index in a copy",
+        "InnoDB sees it when the copy gets its name",
+        lambda told: told.ours.error == 1553 and told.right == 1025,
+    ),
+    Reason(
+        "duplicates in the copy of a parent",
+        "InnoDB has an error of its own for them",
+        lambda told: told.ours.error == 1062 and told.right == 1834,
+    ),
+    Reason(
+        "a row that breaks a rule of its child too",
+        "a duplicate of its own is told before one that CASCADE makes",
+        lambda told: told.ours.error == 1062 and told.right in (1761, 1762),
+    ),
+    Reason(
+        "a column of two foreign keys",
+        "both refuse another type for it; which of the two is told is left open",
+        lambda told: {told.ours.error, told.right} == {1832, 1833},
+    ),
+    Reason(
+        "a column that is needed with its index",
+        "both refuse to drop it; which of the two is told is left open",
+        lambda told: told.ours.error == 1553 and told.right in (1828, 1829),
+    ),
+    Reason(
+        "a prepared transaction that has changed nothing",
+        "it outlives a kill in ours alone",
+        lambda told: told.right == 1397 and not told.ours.error and told.statement.startswith("XA"),
+    ),
+    Reason(
+        "several clauses",
+        "which of them is refused first is left open",
+        lambda told: told.ours.error != 0 and told.right != 0 and has_clauses(told),
+    ),
+)
+
+
+def reason(reasons: tuple[Reason, ...], told: Told) -> Reason | None:
+    """The first that holds."""
+    return next((each for each in reasons if each.holds(told)), None)
