@@ -4,7 +4,7 @@ import io
 import random
 import re
 
-from tests.crash import ddl_cases, ddl_random, ddl_state
+from tests.crash import ddl_cases, ddl_random, ddl_state, ddl_tables
 from tests.crash.ddl_state import Dictionary, difference
 
 OLD = {"a.t": "CREATE old", "a.t/": "rows"}
@@ -50,11 +50,53 @@ def test_records_without_owner_are_found():
     ]
 
 
+def test_foreign_keys_that_are_not_whole_are_found():
+    dictionary = Dictionary._parse(
+        "table\ta.c\t0:1\nindex\t0:1\nforeign key\t0\ta.c\ta.p\tone\n"
+        "foreign key\t1\ta.c\ta.p\ttwo\nforeign key\t0\ta.gone\ta.p\tthree\n"
+    )
+    assert dictionary.inconsistencies() == [
+        "foreign key two is left in state 1",
+        "foreign key three of a.gone, which does not exist",
+    ]
+
+
+def test_random_foreign_keys_stay_possible():
+    definer = ddl_random.Definer(
+        ddl_random.Promise(0), lambda: None, io.StringIO(), random.Random(5)
+    )
+    tables: ddl_tables.Tables = {}
+    seen = set()
+    for _ in range(3000):
+        statement = definer.choose(tables)
+        for name, table in tables.items():
+            if table.reference is None:
+                continue
+            parent = table.reference.parent
+            assert table.fits, statement
+            assert parent not in tables or tables[parent].fits, statement
+            seen.add((bool(table.reference.name), parent in tables, parent == name))
+        if "ADD FOREIGN KEY" in statement and not statement.startswith(ddl_tables.UNCHECKED):
+            changed = tables[statement.split()[2]]
+            assert changed.reference is not None
+            assert changed.rows <= tables[changed.reference.parent].rows
+    assert len(seen) == 6, "all of named, present and own but for an absent one that is its own"
+
+
+def test_a_foreign_key_follows_its_tables_names():
+    child = ddl_tables.Table(reference=ddl_tables.Reference("a.p"))
+    tables = {"a.p": ddl_tables.Table(rows=frozenset({1})), "a.c": child}
+    ddl_tables.rename(tables, {"a.p": "a.c", "a.c": "a.p"})
+    assert tables["a.p"].reference == ddl_tables.Reference("a.c")
+    assert tables["a.c"].rows == {1}
+    assert child.reference.shown_name("a.c") == "c_ibfk_1"
+
+
 def test_random_changes_keep_a_table_that_can_be_looked_at():
     definer = ddl_random.Definer(
         ddl_random.Promise(0), lambda: None, io.StringIO(), random.Random(3)
     )
-    table = ddl_random.Table()
+    table = ddl_tables.Table()
     changes = set()
     for _ in range(500):
         table, change = definer._alter(table)
@@ -62,7 +104,7 @@ def test_random_changes_keep_a_table_that_can_be_looked_at():
         names = [each.split()[0] for each in table.columns]
         assert len(set(names)) == len(names) <= ddl_random.MOST_COLUMNS
         assert {"id", "k"} | set(table.added) == set(names)
-        assert "k" not in table.primary or ddl_random.K_NOT_NULL in table.columns
+        assert "k" not in table.primary or ddl_tables.K_NOT_NULL in table.columns
         assert re.search(r", ALGORITHM=\w+$", change)
     assert changes == {"ADD", "DROP", "FORCE", "MODIFY"}
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-# Both are made anew for every step.
-SCHEMAS = ("crash_a", "crash_b")
+from tests.crash import ddl_keys
+from tests.crash.ddl_case import Case
 
 _COLUMNS = (
     "(id INT NOT NULL AUTO_INCREMENT PRIMARY KEY, k INT, c VARCHAR(20), KEY k (k), KEY c (c, k))"
@@ -45,24 +43,6 @@ _CONVERT_GAPS = (
     "rename crash_a/t1.par",
     "rename crash_a/#sql-shadow",
 )
-
-
-@dataclass(frozen=True)
-class Case:
-    """One statement: after a crash everything is as before it, or everything as after it."""
-
-    name: str
-    statement: str
-    setup: tuple[str, ...] = ()
-    # The server promises old or new for each table (or each partition) alone.
-    piecewise: bool = False
-    # A crash leaves this engine's tables too; without it the server starts without InnoDB.
-    innodb: bool = False
-    # Steps before which a crash makes the server's own recovery lose files, with every engine.
-    server_gaps: tuple[str, ...] = ()
-    # In the short run of ./cairn test.
-    short: bool = False
-
 
 CASES = (
     Case("create", _table("crash_a.t1", "ENGINE=ROCKSDB AUTO_INCREMENT=50"), short=True),
@@ -311,4 +291,5 @@ CASES = (
         (*_PARTS, _PLAIN_T2, "INSERT INTO crash_a.t2 VALUES (200, 1, 'x')"),
         server_gaps=_CONVERT_GAPS,
     ),
+    *ddl_keys.CASES,
 )

@@ -3,45 +3,21 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TextIO
 
 from cairn.report import Phase
 from cairn.scratch_server import ENGINE_DIRECTORY, ScratchServer
-from tests.crash import ddl_state, definer, writer
-from tests.crash.ddl_cases import SCHEMAS
+from tests.crash import ddl_keys, ddl_state, ddl_tables, definer, writer
+from tests.crash.ddl_case import SCHEMAS
+from tests.crash.ddl_keys import ForeignKey
+from tests.crash.ddl_tables import K_NOT_NULL, UNCHECKED, K, Reference, Table, Tables
 from tests.crash.writer import Connect
 
 CLIENTS = 4
 LOAD_S = (0.1, 1.2)
-ID, K, K_NOT_NULL = "id int(11) NOT NULL", "k int(11)", "k int(11) NOT NULL"
 MOST_COLUMNS = 8
-
-
-@dataclass(frozen=True)
-class Table:
-    """What one table must look like.
-
-    `columns` are in their order, each with its type; all but id and k have 7 in every row.
-    """
-
-    rows: frozenset[int] = frozenset()
-    columns: tuple[str, ...] = (ID, K)
-    primary: tuple[str, ...] = ("id",)
-    # The secondary indexes.
-    keys: frozenset[str] = frozenset({"k"})
-    partitioned: bool = False
-
-    @property
-    def added(self) -> list[str]:
-        """The names of the columns that have 7 in every row."""
-        return [each.split()[0] for each in self.columns if each not in (ID, K, K_NOT_NULL)]
-
-    def changed(self, name: str, column: str) -> Table:
-        """The same with another type of a column."""
-        columns = (column if each.split()[0] == name else each for each in self.columns)
-        return replace(self, columns=tuple(columns))
 
 
 class Promise(definer.Promise[Table]):
@@ -53,6 +29,7 @@ class Promise(definer.Promise[Table]):
         # The server drops several tables one after the other.
         self.piecewise = False
         self.next_row = 1
+        self.next_constraint = 1
 
     @property
     def names(self) -> list[str]:
@@ -69,70 +46,133 @@ class Definer(definer.Definer[Table]):
     ) -> None:
         super().__init__(f"client {promise.client}", promise, connect, journal, chance)
 
-    def choose(self, tables: dict[str, Table]) -> str:
+    def choose(self, tables: Tables) -> str:
         self.promise.piecewise = False
         free = [name for name in self.promise.names if name not in tables]
         if free and (not tables or self.random.random() < 0.25):
             return self._create(tables, self.random.choice(free))
         name = self.random.choice(sorted(tables))
-        kinds = ["insert"] * 6 + ["alter"] * 6 + ["truncate", "drop", "copy", "partition"]
+        kinds = ["insert"] * 6 + ["alter"] * 6 + ["truncate", "drop"]
+        if not ddl_tables.is_concerned(tables, name):
+            kinds += ["copy", "partition"]
+        if tables[name].reference is not None:
+            kinds += ["drop foreign key"] * 2
+        elif tables[name].fits:
+            kinds += ["add foreign key"] * 6
+        # No table waits for these: a rename that is cut off would take its foreign key along.
+        free = [each for each in free if not ddl_tables.children(tables, each)]
         kinds += ["rename", "rename"] if free else []
         kinds += ["swap", "swap"] if free and len(tables) > 1 else []
         kinds += ["drop two"] if len(tables) > 1 else []
         other = self.random.choice([each for each in sorted(tables) if each != name] or [name])
         return self._change(self.random.choice(kinds), tables, name, other, free)
 
-    def _create(self, tables: dict[str, Table], name: str) -> str:
-        partitioned = self.random.random() < 0.4
+    def _create(self, tables: Tables, name: str) -> str:
+        waited_for = bool(ddl_tables.children(tables, name))
+        partitioned = not waited_for and self.random.random() < 0.4
         parts = " PARTITION BY HASH (id) PARTITIONS 3" if partitioned else ""
-        columns = "(id INT NOT NULL PRIMARY KEY, k INT, KEY k (k))"
+        rows, select = frozenset[int](), ""
         if tables and self.random.random() < 0.3:
             source = self.random.choice(sorted(tables))
-            tables[name] = Table(tables[source].rows, partitioned=partitioned)
-            return f"CREATE TABLE {name} {columns} ENGINE=ROCKSDB{parts} SELECT id, k FROM {source}"
-        tables[name] = Table(partitioned=partitioned)
-        return f"CREATE TABLE {name} {columns} ENGINE=ROCKSDB{parts}"
+            rows, select = tables[source].rows, f" SELECT id, k FROM {source}"
+        table, prefix, clause = Table(rows, partitioned=partitioned), "", ""
+        if not partitioned and self.random.random() < 0.3:
+            table, prefix = self._refer(tables, name, table)
+            clause = f", {table.reference.clause()}" if table.reference is not None else ""
+        tables[name] = table
+        columns = f"(id INT NOT NULL PRIMARY KEY, k INT, KEY k (k){clause})"
+        return f"{prefix}CREATE TABLE {name} {columns} ENGINE=ROCKSDB{parts}{select}"
 
-    def _change(
-        self, kind: str, tables: dict[str, Table], name: str, other: str, free: list[str]
-    ) -> str:
+    def _refer(self, tables: Tables, name: str, table: Table) -> tuple[Table, str]:
+        """A table with a foreign key to any that fits, and what its statement needs in front."""
+        parents = [
+            each
+            for each in self.promise.names
+            if each == name or each not in tables or tables[each].fits
+        ]
+        number, self.promise.next_constraint = (
+            self.promise.next_constraint,
+            self.promise.next_constraint + 1,
+        )
+        given = f"f{self.promise.client}_{number}" if self.random.random() < 0.5 else ""
+        reference = Reference(self._parent(tables, parents), given)
+        orphans = ddl_tables.has_orphans(tables, name, table.rows, reference.parent)
+        skips = orphans or self.random.random() < 0.2
+        return replace(table, reference=reference), UNCHECKED if skips else ""
+
+    def _parent(self, tables: Tables, parents: list[str]) -> str:
+        """Mostly one that there is."""
+        present = [each for each in parents if each in tables]
+        return self.random.choice(present if present and self.random.random() < 0.85 else parents)
+
+    def _change(self, kind: str, tables: Tables, name: str, other: str, free: list[str]) -> str:
         table = tables[name]
-        if kind == "truncate":
-            tables[name] = replace(table, rows=frozenset())
-            return f"TRUNCATE TABLE {name}"
-        if kind == "drop":
-            del tables[name]
-            return f"DROP TABLE {name}"
-        if kind == "drop two":
-            del tables[name], tables[other]
-            self.promise.piecewise = True
-            return f"DROP TABLE {name}, {other}"
-        if kind == "alter":
-            tables[name], change = self._alter(table)
-            return f"ALTER TABLE {name} {change}"
-        if kind == "copy":
-            return f"ALTER TABLE {name} FORCE, ALGORITHM=COPY"
-        if kind == "partition":
-            tables[name] = replace(table, partitioned=not table.partitioned)
-            if table.partitioned:
-                return f"ALTER TABLE {name} REMOVE PARTITIONING"
-            return f"ALTER TABLE {name} PARTITION BY HASH (id) PARTITIONS 2"
-        if kind == "rename":
-            target = self.random.choice(free)
-            tables[target] = tables.pop(name)
-            return f"RENAME TABLE {name} TO {target}"
-        if kind == "swap":
-            tables[name], tables[other] = tables[other], table
-            return f"RENAME TABLE {name} TO {free[0]}, {other} TO {name}, {free[0]} TO {other}"
-        first = self.promise.next_row
-        added = range(first, first + self.random.randint(1, 30))
-        self.promise.next_row = added.stop
-        tables[name] = replace(table, rows=table.rows | set(added))
-        return f"INSERT INTO {name} (id, k) VALUES {', '.join(f'({n}, {n % 5})' for n in added)}"
+        match kind:
+            case "truncate" | "drop" | "drop two":
+                return self._take(kind, tables, name, other)
+            case "alter":
+                concerned = ddl_tables.is_concerned(tables, name)
+                tables[name], change = self._alter(table, concerned=concerned)
+                return f"ALTER TABLE {name} {change}"
+            case "add foreign key":
+                tables[name], prefix = self._refer(tables, name, table)
+                reference = tables[name].reference
+                return f"{prefix}ALTER TABLE {name} ADD {reference.clause() if reference else ''}"
+            case "drop foreign key":
+                tables[name] = replace(table, reference=None)
+                shown = table.reference.shown_name(name) if table.reference else ""
+                return f"ALTER TABLE {name} DROP FOREIGN KEY {shown}"
+            case "copy":
+                return f"ALTER TABLE {name} FORCE, ALGORITHM=COPY"
+            case "partition":
+                tables[name] = replace(table, partitioned=not table.partitioned)
+                if table.partitioned:
+                    return f"ALTER TABLE {name} REMOVE PARTITIONING"
+                return f"ALTER TABLE {name} PARTITION BY HASH (id) PARTITIONS 2"
+            case "rename":
+                target = self.random.choice(free)
+                ddl_tables.rename(tables, {name: target})
+                return f"RENAME TABLE {name} TO {target}"
+            case "swap":
+                ddl_tables.rename(tables, {name: other, other: name})
+                return f"RENAME TABLE {name} TO {free[0]}, {other} TO {name}, {free[0]} TO {other}"
+        return self._insert(tables, name)
 
-    def _alter(self, table: Table) -> tuple[Table, str]:
-        """A change in place, and the table after it."""
-        match self.random.choice(["column"] * 4 + ["key", "nullable", "primary key", "force"]):
+    def _take(self, kind: str, tables: Tables, name: str, other: str) -> str:
+        """Takes rows or tables away, with or without children."""
+        if kind == "truncate":
+            tables[name] = replace(tables[name], rows=frozenset())
+            return f"{ddl_tables.unchecked(tables, name)}TRUNCATE TABLE {name}"
+        if kind == "drop":
+            prefix = ddl_tables.unchecked(tables, name)
+            del tables[name]
+            return f"{prefix}DROP TABLE {name}"
+        prefix = ddl_tables.unchecked(tables, name, other)
+        del tables[name], tables[other]
+        self.promise.piecewise = True
+        return f"{prefix}DROP TABLE {name}, {other}"
+
+    def _insert(self, tables: Tables, name: str) -> str:
+        """Rows that have parents, where there are some left; else new ones, which may lack them."""
+        table, count, prefix = tables[name], self.random.randint(1, 30), ""
+        parent = table.reference.parent if table.reference is not None else name
+        without = tables[parent].rows - table.rows if parent in tables else frozenset[int]()
+        if without:
+            added = sorted(without)[:count]
+        else:
+            first = self.promise.next_row
+            added = list(range(first, first + count))
+            self.promise.next_row += count
+            prefix = UNCHECKED if parent != name else ""
+        tables[name] = replace(table, rows=table.rows | set(added))
+        values = ", ".join(f"({n}, {n % 5})" for n in added)
+        return f"{prefix}INSERT INTO {name} (id, k) VALUES {values}"
+
+    def _alter(self, table: Table, *, concerned: bool = False) -> tuple[Table, str]:
+        """A change in place, and the table after it; foreign keys rule some out."""
+        kinds = ["column"] * 4 + ["key", "nullable"]
+        kinds += [] if concerned else ["primary key", "force"]
+        match self.random.choice(kinds):
             case "column":
                 return self._change_column(table)
             case "key":
@@ -147,7 +187,7 @@ class Definer(definer.Definer[Table]):
     def _change_nullable(self, table: Table) -> tuple[Table, str]:
         if K in table.columns:
             return table.changed("k", K_NOT_NULL), "MODIFY k INT NOT NULL, ALGORITHM=NOCOPY"
-        if "k" in table.primary:
+        if "k" in table.primary:  # It is no table with foreign keys.
             return table, "FORCE, ALGORITHM=INPLACE"
         return table.changed("k", K), "MODIFY k INT, ALGORITHM=NOCOPY"
 
@@ -221,21 +261,22 @@ class Load:
 
 def _settle(promise: Promise, cursor: Any) -> list[str]:
     """Compares a client's tables with its promise, which then becomes what was found."""
-    found = {}
+    found: Tables = {}
+    known = ddl_keys.foreign_keys(cursor)
     for schema in SCHEMAS:
         cursor.execute(
             "SELECT table_name, create_options FROM information_schema.tables WHERE "
             f"table_schema = '{schema}' AND table_name LIKE 'c{promise.client}\\_%'"
         )
         for table, options in cursor.fetchall():
-            found[f"{schema}.{table}"] = _look(cursor, f"{schema}.{table}", options)
+            found[f"{schema}.{table}"] = _look(cursor, f"{schema}.{table}", options, known)
     wrong = promise.settle(found)
     if not wrong or (wrong == [definer.MIXTURE] and promise.piecewise):
-        return []
+        return ddl_tables.probe(cursor, found)
     return [*wrong, f"the last statement: {promise.statement[:150]}"]
 
 
-def _look(cursor: Any, name: str, options: str) -> Table:
+def _look(cursor: Any, name: str, options: str, known: list[ForeignKey]) -> Table:
     cursor.execute(f"SELECT id FROM {name} FORCE INDEX (PRIMARY)")
     rows = frozenset(number for (number,) in cursor.fetchall())
     cursor.execute(f"SHOW INDEX FROM {name}")
@@ -251,7 +292,8 @@ def _look(cursor: Any, name: str, options: str) -> Table:
         for column, kind, null, *_ in cursor.fetchall()
     )
     primary = tuple(column for key, column in parts if key == "PRIMARY")
-    table = Table(rows, tuple(columns), primary, keys, "partitioned" in options)
+    reference = ddl_tables.reference_of(known, name)
+    table = Table(rows, tuple(columns), primary, keys, "partitioned" in options, reference)
     for column in table.added:
         cursor.execute(f"SELECT COUNT(*) FROM {name} WHERE {column} = 7")
         if (count := cursor.fetchone()[0]) != len(rows):

@@ -12,21 +12,22 @@ from typing import Any
 from cairn.errors import CairnError
 from cairn.paths import BUILD
 from cairn.scratch_server import ENGINE_DIRECTORY
-from tests.crash.ddl_cases import SCHEMAS
+from tests.crash import ddl_keys
+from tests.crash.ddl_case import SCHEMA_LIST, SCHEMAS
 
 PROGRAM = BUILD / "release" / "tests" / "crash" / "print_dictionary"
-_SCHEMA_LIST = ", ".join(f"'{schema}'" for schema in SCHEMAS)
 
 
 def snapshot(cursor: Any) -> dict[str, str]:
     """Every table's definition and rows, those of each partition apart; raises for a bad table."""
     cursor.execute(
-        f"SELECT schema_name FROM information_schema.schemata WHERE schema_name IN ({_SCHEMA_LIST})"
+        f"SELECT schema_name FROM information_schema.schemata WHERE schema_name IN ({SCHEMA_LIST})"
     )
     state = {name: "database" for (name,) in cursor.fetchall()}
+    state |= ddl_keys.constraints(cursor)
     cursor.execute(
         "SELECT table_schema, table_name FROM information_schema.tables "
-        f"WHERE table_schema IN ({_SCHEMA_LIST}) ORDER BY 1, 2"
+        f"WHERE table_schema IN ({SCHEMA_LIST}) ORDER BY 1, 2"
     )
     for schema, table in cursor.fetchall():
         name = f"{schema}.{table}"
@@ -84,6 +85,8 @@ class Dictionary:
     """The records of the engine's dictionary."""
 
     tables: dict[str, list[str]] = field(default_factory=dict)
+    # By child, parent and name; the state of each.
+    foreign_keys: dict[tuple[str, str, str], str] = field(default_factory=dict)
     by_index: dict[str, set[str]] = field(default_factory=dict)
     versions: set[str] = field(default_factory=set)
     others: list[str] = field(default_factory=list)
@@ -122,6 +125,9 @@ class Dictionary:
             kind, name, *ids = line.split("\t")
             if kind == "table":
                 dictionary.tables[name] = ids
+            elif kind == "foreign key":
+                child, parent, constraint = ids
+                dictionary.foreign_keys[child, parent, constraint] = name
             elif kind == "version":
                 dictionary.versions.add(name)
             elif kind.startswith("type "):
@@ -146,6 +152,11 @@ class Dictionary:
         for kind in ("auto_increment", "statistics", "layouts"):
             left = self.by_index.get(kind, set()) - indexes
             wrong += [f"{kind} record of index {i}, which does not exist" for i in sorted(left)]
+        for (child, _, constraint), state in sorted(self.foreign_keys.items()):
+            if state != ddl_keys.ACTIVE:
+                wrong.append(f"foreign key {constraint} is left in state {state}")
+            if child not in self.tables:
+                wrong.append(f"foreign key {constraint} of {child}, which does not exist")
         paths = {_version_path(name) for name in self.tables}
         wrong += [f"version record of no table: {path}" for path in sorted(self.versions - paths)]
         return wrong
@@ -165,7 +176,7 @@ def orphans(cursor: Any, data: Path, dictionary: Dictionary) -> list[str]:
         "SELECT t.table_schema, t.table_name, p.partition_name, p.subpartition_name "
         "FROM information_schema.tables t JOIN information_schema.partitions p "
         "USING (table_schema, table_name) "
-        f"WHERE t.table_schema IN ({_SCHEMA_LIST}) AND t.engine = 'ROCKSDB'"
+        f"WHERE t.table_schema IN ({SCHEMA_LIST}) AND t.engine = 'ROCKSDB'"
     )
     expected = set()
     for schema, table, partition, subpartition in cursor.fetchall():
@@ -176,6 +187,7 @@ def orphans(cursor: Any, data: Path, dictionary: Dictionary) -> list[str]:
     known = set(dictionary.tables)
     wrong += [f"in the dictionary only: {name}" for name in sorted(known - expected)]
     wrong += [f"not in the dictionary: {name}" for name in sorted(expected - known)]
+    wrong += _foreign_keys(cursor, dictionary)
     listed = {f"{schema}.{table}" for schema, table in _listed(cursor)}
     for schema in SCHEMAS:
         folder = data / schema
@@ -189,9 +201,19 @@ def orphans(cursor: Any, data: Path, dictionary: Dictionary) -> list[str]:
     return wrong
 
 
+def _foreign_keys(cursor: Any, dictionary: Dictionary) -> list[str]:
+    """Differences between the dictionary's foreign keys, those that are shown, and the guards."""
+    known = ddl_keys.foreign_keys(cursor)
+    shown = {(key.child, key.parent, key.name) for key in known}
+    recorded = set(dictionary.foreign_keys)
+    wrong = [f"in the dictionary only: foreign key {each}" for each in sorted(recorded - shown)]
+    wrong += [f"not in the dictionary: foreign key {each}" for each in sorted(shown - recorded)]
+    return wrong + ddl_keys.unbound(cursor) + ddl_keys.guards(cursor, known)
+
+
 def _listed(cursor: Any) -> list[tuple[str, str]]:
     cursor.execute(
         "SELECT table_schema, table_name FROM information_schema.tables "
-        f"WHERE table_schema IN ({_SCHEMA_LIST})"
+        f"WHERE table_schema IN ({SCHEMA_LIST})"
     )
     return list(cursor.fetchall())
