@@ -1,4 +1,7 @@
-"""After an instant ALTER TABLE the stock plug-in refuses a directory until the table is rebuilt."""
+"""What keeps the stock plug-in from a directory, until it is undone.
+
+Instant ALTER TABLEs do until the table is rebuilt, and foreign keys until they are dropped.
+"""
 
 from __future__ import annotations
 
@@ -23,6 +26,15 @@ CHANGES = {
     "with_key": "ADD COLUMN c INT NOT NULL DEFAULT 7, ADD KEY c (c)",
 }
 OBSTACLE = "rows of several layouts"
+# By table; none of them has more than what is named here.
+FOREIGN_KEYS = {
+    "parent": "PRIMARY: referenced by foreign key",
+    "child": "PRIMARY: foreign key",
+    "middle": "PRIMARY: foreign key, referenced by foreign key",
+}
+TABLES = (*CHANGES, *FOREIGN_KEYS, "untouched")
+KEYS = (("child", "checked"), ("middle", "unchecked"), ("middle", "own"))
+_REFERENCE = "FOREIGN KEY (a) REFERENCES"
 # What the stock plug-in says of an index whose record is of a version that it does not know.
 REFUSAL = "Found invalid key version number"
 
@@ -40,7 +52,7 @@ class Guard:
         stock, ours = self.mariadb.stock_plugin, plugin.library()
         self._start(stock)
         self.server.execute(f"CREATE DATABASE {SCHEMA}")
-        for table in (*CHANGES, "untouched"):
+        for table in TABLES:
             self._execute(
                 f"CREATE TABLE {table} (id INT PRIMARY KEY, a INT NOT NULL, b VARCHAR(20)) "
                 "ENGINE=ROCKSDB",
@@ -55,12 +67,13 @@ class Guard:
         for table, change in CHANGES.items():
             self._execute(f"ALTER TABLE {table} {change}, ALGORITHM=NOCOPY")
             self._execute(f"INSERT INTO {table} (id, a) VALUES (3, 30)")
+        self._add_foreign_keys()
         changed = self._rows()
-        guarded = dict.fromkeys(CHANGES, OBSTACLE)
+        guarded = dict.fromkeys(CHANGES, OBSTACLE) | FOREIGN_KEYS
         self._expect_obstacles(guarded)
         self.server.stop()
 
-        self._expect_refusal()
+        self._expect_refusal("rows of several layouts")
 
         self._start(ours)
         self._expect("Cairn after the stock plug-in has refused to start", changed)
@@ -68,11 +81,20 @@ class Guard:
         self._execute("SET GLOBAL cairn_format = 'stock'")
         self._execute(*(f"ALTER TABLE {table} FORCE" for table in CHANGES))
         self._expect("Cairn after FORCE", changed)
+        self._expect_obstacles(FOREIGN_KEYS)
+        self.server.stop()
+
+        self._expect_refusal("foreign keys")
+
+        self._start(ours)
+        self._expect_foreign_keys()
+        self._execute(*(f"ALTER TABLE {table} DROP FOREIGN KEY {key}" for table, key in KEYS))
+        self._expect("Cairn after DROP FOREIGN KEY", changed)
         self._expect_obstacles({})
         self.server.stop()
 
         self._start(stock)
-        self._expect("the stock plug-in after FORCE", changed)
+        self._expect("the stock plug-in after FORCE and DROP FOREIGN KEY", changed)
         self.server.stop()
 
     def _start(self, library: Path) -> None:
@@ -86,8 +108,34 @@ class Guard:
         return self.server.query(statement, database=SCHEMA)
 
     def _rows(self) -> dict[str, list[tuple[Any, ...]]]:
-        tables = (*CHANGES, "untouched")
-        return {table: self._query(f"SELECT * FROM {table} ORDER BY id") for table in tables}
+        return {table: self._query(f"SELECT * FROM {table} ORDER BY id") for table in TABLES}
+
+    def _add_foreign_keys(self) -> None:
+        """One with a check of the rows and an index, one without."""
+        self._execute(
+            "UPDATE child SET a = id",
+            f"ALTER TABLE child ADD CONSTRAINT checked {_REFERENCE} parent (id)",
+            "SET foreign_key_checks = 0",
+            f"ALTER TABLE middle ADD CONSTRAINT unchecked {_REFERENCE} parent (id)",
+            f"ALTER TABLE middle ADD CONSTRAINT own {_REFERENCE} middle (id)",
+        )
+
+    def _expect_foreign_keys(self) -> None:
+        """They refuse rows after the stock plug-in has refused them."""
+        import pymysql
+
+        for statement, code in (
+            ("INSERT INTO child (id, a) VALUES (3, 30)", 1452),
+            ("INSERT INTO middle (id, a) VALUES (3, 30)", 1452),
+            ("DELETE FROM parent WHERE id = 1", 1451),
+        ):
+            try:
+                self._execute(statement)
+            except pymysql.MySQLError as error:
+                if error.args[0] != code:
+                    raise
+            else:
+                raise Wrong(f"no foreign key refuses {statement}")
 
     def _expect(self, who: str, rows: dict[str, list[tuple[Any, ...]]]) -> None:
         wrong = [
@@ -114,11 +162,11 @@ class Guard:
         ):
             raise Wrong(f"the tables in the way are {found}, not {expected}")
 
-    def _expect_refusal(self) -> None:
+    def _expect_refusal(self, why: str) -> None:
         try:
             self._start(self.mariadb.stock_plugin)
         except CairnError:
             if not any(REFUSAL in line for line in self.server.errors()):
                 raise
         else:
-            raise Wrong("the stock plug-in opens a directory with rows of several layouts")
+            raise Wrong(f"the stock plug-in opens a directory with {why}")
