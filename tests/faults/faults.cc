@@ -233,11 +233,11 @@ CAIRN_CALL("_ZN5cairn16RollbackPreparedEPNS_8DatabaseEPNS_13PreparedLocksERKNS_1
            (database, locks, id, on_failure, durability), )
 
 // --- Definitions ---
-CAIRN_CALL("_ZN5cairn10Dictionary11CreateTableESt17basic_string_viewIcSt11char_traitsIcEERKSt6vectorINS_8NewIndexESaIS6_EESt8optionalImENS_13TableLifetimeE",
+CAIRN_CALL("_ZN5cairn10Dictionary11CreateTableESt17basic_string_viewIcSt11char_traitsIcEERKSt6vectorINS_8NewIndexESaIS6_EESt8optionalImENS_13TableLifetimeERKS5_INS_16ForeignKeyRecordESaISE_EE",
            "Dictionary::CreateTable", kAnyCall, Result<std::shared_ptr<const TableDefinition>>,
            (Dictionary* self, View name, const std::vector<NewIndex>& indexes, std::optional<uint64_t> next,
-            TableLifetime lifetime),
-           (self, name, indexes, next, lifetime), )
+            TableLifetime lifetime, const std::vector<ForeignKeyRecord>& foreign_keys),
+           (self, name, indexes, next, lifetime, foreign_keys), )
 CAIRN_CALL("_ZN5cairn10Dictionary10DropTablesERKSt6vectorINSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEESaIS7_EE",
            "Dictionary::DropTables", kAnyCall, Status, (Dictionary* self, const Names& names), (self, names), )
 CAIRN_CALL("_ZN5cairn10Dictionary14TruncateTablesERKSt6vectorINSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEESaIS7_EE",
