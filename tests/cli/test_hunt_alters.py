@@ -6,6 +6,7 @@ from random import Random
 import pytest
 
 from cairn.errors import CairnError
+from tests.hunt import revive
 from tests.hunt.alters import look, play
 from tests.hunt.alters.chain import Alter, Chain, Chains, Change, Maintenance, Snapshot
 from tests.hunt.alters.column_types import Type, changed_type, enlarged_type, literal, random_type
@@ -367,7 +368,7 @@ def test_a_server_that_does_not_start_is_set_aside_and_the_chain_told(monkeypatc
     (tmp_path / "data").mkdir()
     sessions = iter([Fake(), Lost(), *(Fake() for _ in range(4))])
     monkeypatch.setattr(play, "Session", lambda *_: next(sessions))
-    monkeypatch.setattr(play.time, "sleep", lambda _: None)
+    monkeypatch.setattr(revive.time, "sleep", lambda _: None)
     playing = Player(Server())
     playing._theirs.must = lambda _: Answer()
     outcome = playing.step(Change(("DELETE FROM t",)))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -25,6 +24,7 @@ from tests.hunt.foreign_keys.reasons import (
 from tests.hunt.foreign_keys.rows import FILE
 from tests.hunt.foreign_keys.schema import ELSEWHERE, HERE, Schema, read
 from tests.hunt.foreign_keys.script import BLIND, KILL, XID
+from tests.hunt.revive import revive
 from tests.hunt.session import Answer, Session
 
 OPTIONS = (
@@ -246,21 +246,9 @@ class Player:
 
     def _breakdown(self, error: CairnError) -> Trouble:
         """Tells how the server ended, and starts it again."""
-        time.sleep(1)  # A process that crashes writes its stack first.
-        ending, excerpt = self._server.ending(), self._server.excerpt()
-        kind = f"the server ended by {ending}" if ending else str(error).splitlines()[0][:60]
-        self._server.kill()
-        try:
-            self._server.start()
-        except CairnError as refused:
-            kind, excerpt = "the server does not start", str(refused)
-            self._server.kill()
-            broken = len(list(self._server.directory.glob("broken-*")))
-            self._server.data.rename(self._server.directory / f"broken-{broken + 1}")
-            self._server.empty()
-            self._server.start()
+        kind, text = revive(self._server, error)
         self._connect()
-        return Trouble(kind, f"{error}\n{excerpt}")
+        return Trouble(kind, text)
 
 
 def _verb(step: str) -> str:
