@@ -138,11 +138,6 @@ bool KeepsForeignKeys(const TABLE& table, const TABLE& altered_table, const Alte
     if (IsDropped(info, key->record.name)) continue;
     const bool acts = ActsOn(key->record.on_delete) || ActsOn(key->record.on_update);
     if (!KeepsNulls(altered_table, info, table, key->record)) return false;
-    if (FeedsStoredColumn(altered_table, key->record)) {
-      my_error(ER_NOT_SUPPORTED_YET, MYF(0),
-               "A stored generated column of a column that CASCADE or SET NULL may change");
-      return false;
-    }
     if (acts && HasVirtualIndex(altered_table)) {
       my_error(ER_NOT_SUPPORTED_YET, MYF(0),
                "CASCADE or SET NULL of a foreign key together with an index on a virtual column");

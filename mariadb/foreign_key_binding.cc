@@ -20,42 +20,6 @@ namespace {
 
 using Pair = ForeignKeyRecord::ColumnPair;
 
-// Keeps others from changing the definition to the end of the statement.
-bool HoldDefinition(THD* thd, std::string_view dictionary_name) {
-  const TableName name = DecodeTableName(dictionary_name);
-  MDL_request request;
-  MDL_REQUEST_INIT(&request, MDL_key::TABLE, name.schema.c_str(), name.table.c_str(),
-                   MDL_SHARED_HIGH_PRIO, MDL_STATEMENT);
-  return !thd->mdl_context.acquire_lock(&request,
-                                        static_cast<double>(thd->variables.lock_wait_timeout));
-}
-
-bool LockForTransaction(THD* thd, std::string_view dictionary_name, enum_mdl_type type) {
-  const TableName name = DecodeTableName(dictionary_name);
-  MDL_request request;
-  MDL_REQUEST_INIT(&request, MDL_key::TABLE, name.schema.c_str(), name.table.c_str(), type,
-                   MDL_TRANSACTION);
-  return !thd->mdl_context.acquire_lock(&request,
-                                        static_cast<double>(thd->variables.lock_wait_timeout));
-}
-
-// Why a metadata lock was refused, which the server has reported.
-Status RefusedLock(THD* thd) {
-  const bool deadlock = thd->is_error() && thd->get_stmt_da()->sql_errno() == ER_LOCK_DEADLOCK;
-  return Status(deadlock ? StatusCode::kDeadlock : StatusCode::kInterrupted);
-}
-
-// Null: there is no such table, or the server cannot read it.
-Result<std::shared_ptr<const Table>> OpenOther(THD* thd, std::string_view name) {
-  std::shared_ptr<const Table> none;
-  if (!HoldDefinition(thd, name)) return RefusedLock(thd);
-  const auto definition = RunningEngine()->dictionary().Find(name);
-  OtherTable other;
-  if (definition == nullptr || definition->temporary || !other.Open(thd, name)) return none;
-  CAIRN_ASSIGN_OR_RETURN(TableDescription description, DescribeTable(*other.table(), name));
-  return Table::Open(definition, std::move(description.layout), std::move(description.indexes));
-}
-
 // One foreign key as `table` sees it, which has `own_side` of it.
 Result<BoundForeignKey> Bind(const ForeignKeys::Pointer& key, const Table& table,
                              std::string Pair::*own_side, std::shared_ptr<const Table> other,
@@ -134,7 +98,7 @@ Result<std::shared_ptr<const BoundForeignKeys>> BindForeignKeys(
 
 Status LockReachedTables(THD* thd, std::string_view name, RowChanges changes) {
   const ForeignKeys& keys = RunningEngine()->dictionary().foreign_keys();
-  std::map<std::string, enum_mdl_type> reached;
+  std::map<std::string, DefinitionLock> reached;
   std::set<std::pair<std::string, bool>> seen;  // Tables, and whether their rows are deleted.
   std::vector<std::pair<std::string, bool>> left;
   const auto visit = [&](std::string table, bool deletes) {
@@ -147,15 +111,16 @@ Status LockReachedTables(THD* thd, std::string_view name, RowChanges changes) {
     left.pop_back();
     for (const auto& key : keys.OfParent(parent)) {
       const ForeignKeyAction action = deletes ? key->record.on_delete : key->record.on_update;
-      enum_mdl_type& lock = reached.emplace(key->record.child, MDL_SHARED_READ).first->second;
+      DefinitionLock& lock =
+          reached.emplace(key->record.child, DefinitionLock::kRead).first->second;
       if (!ActsOn(action)) continue;
-      lock = MDL_SHARED_WRITE;
+      lock = DefinitionLock::kWrite;
       visit(key->record.child, deletes && action == ForeignKeyAction::kCascade);
     }
   }
   reached.erase(std::string(name));
   for (const auto& [table, lock] : reached) {
-    if (!LockForTransaction(thd, table, lock)) return RefusedLock(thd);
+    if (!LockDefinition(thd, table, lock)) return RefusedLock(thd);
   }
   return Status();
 }

@@ -102,22 +102,13 @@ std::string WhyNotParent(const ForeignKeyRecord& key, const TABLE& child,
   return std::string();
 }
 
-// Waits until nobody writes to the table, and keeps writers away to the end of the statement.
-bool FenceOff(THD* thd, std::string_view dictionary_name) {
-  const TableName name = DecodeTableName(dictionary_name);
-  MDL_request request;
-  MDL_REQUEST_INIT(&request, MDL_key::TABLE, name.schema.c_str(), name.table.c_str(),
-                   MDL_SHARED_NO_WRITE, MDL_STATEMENT);
-  return !thd->mdl_context.acquire_lock(&request,
-                                        static_cast<double>(thd->variables.lock_wait_timeout));
-}
-
 // History rows would be parents and children.
 constexpr const char* kVersioned =
     "Foreign keys of tables with SYSTEM VERSIONING are not supported.";
 constexpr const char* kExpires = "Rows of the referenced table expire.";
 
-// Whether what CASCADE and SET NULL do to the rows of the child can be done.
+// Whether what CASCADE and SET NULL do to the rows of the child can be done. Of stored columns that
+// are made of those that would change the server has taken care.
 int CheckActions(THD* thd, const TABLE& form, const ForeignKeyRecord& key) {
   if (!ActsOn(key.on_delete) && !ActsOn(key.on_update)) return 0;
   const std::string name = NameOf(thd, key);
@@ -125,10 +116,6 @@ int CheckActions(THD* thd, const TABLE& form, const ForeignKeyRecord& key) {
     return Refuse(thd, key.child, name,
                   "CASCADE and SET NULL are not supported where a virtual column, or a long unique "
                   "value, is indexed.");
-  }
-  if (FeedsStoredColumn(form, key)) {
-    return Refuse(thd, key.child, name,
-                  "A stored generated column is made of a column that would change.");
   }
   if (key.on_delete != ForeignKeyAction::kSetNull && key.on_update != ForeignKeyAction::kSetNull) {
     return 0;
@@ -265,7 +252,7 @@ int CheckParent(THD* thd, const TABLE& form, const TableDescription& description
     if (why.empty()) why = WhyNoNulls(thd, key, form, form);
     return why.empty() ? 0 : Refuse(thd, key.child, NameOf(thd, key), why);
   }
-  if (!FenceOff(thd, key.parent)) return HA_WRONG_CREATE_OPTION;
+  if (!LockDefinition(thd, key.parent, DefinitionLock::kFence)) return HA_WRONG_CREATE_OPTION;
   const auto definition = RunningEngine()->dictionary().Find(key.parent);
   OtherTable parent;
   if (definition == nullptr || definition->temporary || !parent.Open(thd, key.parent)) {
@@ -340,34 +327,6 @@ const Field* FindField(const TABLE& table, std::string_view name) {
   return nullptr;
 }
 
-bool FeedsStoredColumn(const TABLE& child, const ForeignKeyRecord& key) {
-  const bool changes = ActsOn(key.on_update) || key.on_delete == ForeignKeyAction::kSetNull;
-  if (!changes) return false;
-  std::vector<my_bitmap_map> words(bitmap_buffer_size(child.s->fields) / sizeof(my_bitmap_map) + 1);
-  MY_BITMAP sources;
-  my_bitmap_init(&sources, words.data(), child.s->fields);
-  const auto add_sources = [&](bool of_stored) {
-    for (Field* const* field = child.field; *field != nullptr; ++field) {
-      const Virtual_column_info* const made = (*field)->vcol_info;
-      if (made == nullptr || made->expr == nullptr) continue;
-      const bool is_wanted =
-          of_stored ? (*field)->stored_in_db() : bitmap_is_set(&sources, (*field)->field_index);
-      if (is_wanted) made->expr->walk(&Item::register_field_in_bitmap, true, &sources);
-    }
-  };
-  add_sources(/*of_stored=*/true);
-  // Virtual columns may be made of others.
-  uint before;
-  do {
-    before = bitmap_bits_set(&sources);
-    add_sources(/*of_stored=*/false);
-  } while (bitmap_bits_set(&sources) != before);
-  return std::any_of(key.columns.begin(), key.columns.end(), [&](const Pair& pair) {
-    const Field* const field = FindField(child, pair.child);
-    return field != nullptr && bitmap_is_set(&sources, field->field_index);
-  });
-}
-
 std::string WhyNeverParent(const TABLE& table, uint64_t ttl_seconds) {
   if (table.versioned()) return kVersioned;
   return ttl_seconds != 0 ? kExpires : "";
@@ -426,7 +385,8 @@ int CheckWaitingChildren(THD* thd, const TABLE& form, const TableDescription& de
                          uint64_t ttl_seconds, std::string_view name) {
   for (const auto& key : RunningEngine()->dictionary().foreign_keys().OfParent(name)) {
     if (key->record.child == name) continue;
-    if (!FenceOff(thd, key->record.child)) return HA_WRONG_CREATE_OPTION;
+    if (!LockDefinition(thd, key->record.child, DefinitionLock::kFence))
+      return HA_WRONG_CREATE_OPTION;
     OtherTable child;
     if (!child.Open(thd, key->record.child)) continue;  // It is damaged, and says so itself.
     const auto child_description = DescribeTable(*child.table(), key->record.child);

@@ -34,10 +34,6 @@ const Field* FindField(const TABLE& table, std::string_view name);
 // Whether a key has a column that is virtual, as a long unique value has.
 bool HasVirtualIndex(const TABLE& table);
 
-// Whether a generated column that is stored is made of one of the foreign key's, of the child, and
-// CASCADE or SET NULL may change that.
-bool FeedsStoredColumn(const TABLE& child, const ForeignKeyRecord& key);
-
 // Whether the types of two columns are equal but for the length of strings: what their layouts do
 // not tell of that, such as the digits of a DECIMAL.
 bool HaveEqualTypes(const Field& child, const Field& parent);

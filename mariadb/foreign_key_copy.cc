@@ -149,19 +149,15 @@ int CheckCopiedReferences(THD* thd, const std::shared_ptr<const Table>& copy,
 // it commits before it renames them.
 int CheckUncheckedCopy(THD* thd, const std::string& from) {
   if (!IsCopyOfAlter(thd, from) || Session::Of(thd).HasCheckedCopy(from)) return 0;
-  const Dictionary& dictionary = RunningEngine()->dictionary();
-  const auto intents = dictionary.foreign_keys().IntentsOf(from);
+  const auto intents = RunningEngine()->dictionary().foreign_keys().IntentsOf(from);
   if (std::none_of(intents.begin(), intents.end(), [](const ForeignKeys::Pointer& intent) {
         return intent->record.state == ForeignKeyState::kToAdd;
       })) {
     return 0;
   }
-  OtherTable opened;
-  if (!opened.Open(thd, from)) return HA_ERR_INTERNAL_ERROR;
-  const auto description = DescribeTable(*opened.table(), from);
-  if (!description.ok()) return HandlerError(description.status());
-  const auto copy = Table::Open(dictionary.Find(from), description->layout, description->indexes);
+  const auto copy = OpenOther(thd, from);
   if (!copy.ok()) return HandlerError(copy.status());
+  if (*copy == nullptr) return HA_ERR_INTERNAL_ERROR;
   ScopedWaitObserver observer(&Session::Of(thd));
   std::vector<unsigned char> record((*copy)->layout().record_bytes);
   return CheckCopiedReferences(thd, *copy, record.data());

@@ -109,10 +109,7 @@ int ha_rocksdb::create(const char* path, TABLE* form, HA_CREATE_INFO* create_inf
     }
   }
   const auto created =
-      dictionary.CreateTable(*name, indexes, next_auto_increment,
-                             create_info->tmp_table() ? cairn::TableLifetime::kTemporary
-                                                      : cairn::TableLifetime::kPermanent,
-                             foreign_keys);
+      dictionary.CreateTable(*name, indexes, next_auto_increment, lifetime, foreign_keys);
   if (!created.ok()) return OperationError(created.status());
   if (!create_info->tmp_table()) {
     (*created)->counters->made_by_query.store(ha_thd()->query_id, std::memory_order_relaxed);

@@ -59,7 +59,7 @@ cairn::RowChanges ChangesOfStatement(THD* thd) {
 // opened, and may have another definition since the foreign keys were bound.
 int ha_rocksdb::BindForeignKeys(THD* thd) {
   if (!TakesPartInForeignKeys()) [[likely]] {
-    writer_->foreign_keys().Bind(nullptr);
+    if (writer_->foreign_keys().is_bound()) writer_->foreign_keys().Bind(nullptr);
     return 0;
   }
   if (!engine_table_->takes_part_in_foreign_keys()) {

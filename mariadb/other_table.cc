@@ -1,6 +1,10 @@
 #include "mariadb/other_table.h"
 
+#include <utility>
+
+#include "mariadb/engine.h"
 #include "mariadb/server_headers.h"
+#include "mariadb/table_description.h"
 #include "mariadb/table_name.h"
 #include "table_cache.h"
 
@@ -38,6 +42,38 @@ bool OtherTable::Open(THD* thd, std::string_view dictionary_name) {
   thd->pop_internal_handler();
   if (table_ == nullptr) Close();
   return table_ != nullptr;
+}
+
+bool LockDefinition(THD* thd, std::string_view dictionary_name, DefinitionLock lock) {
+  enum_mdl_type type = MDL_SHARED_HIGH_PRIO;
+  if (lock == DefinitionLock::kFence) type = MDL_SHARED_NO_WRITE;
+  if (lock == DefinitionLock::kRead) type = MDL_SHARED_READ;
+  if (lock == DefinitionLock::kWrite) type = MDL_SHARED_WRITE;
+  const bool of_statement = lock == DefinitionLock::kHold || lock == DefinitionLock::kFence;
+  const TableName name = DecodeTableName(dictionary_name);
+  MDL_request request;
+  MDL_REQUEST_INIT(&request, MDL_key::TABLE, name.schema.c_str(), name.table.c_str(), type,
+                   of_statement ? MDL_STATEMENT : MDL_TRANSACTION);
+  return !thd->mdl_context.acquire_lock(&request,
+                                        static_cast<double>(thd->variables.lock_wait_timeout));
+}
+
+Status RefusedLock(THD* thd) {
+  const bool deadlock = thd->is_error() && thd->get_stmt_da()->sql_errno() == ER_LOCK_DEADLOCK;
+  return Status(deadlock ? StatusCode::kDeadlock : StatusCode::kInterrupted);
+}
+
+Result<std::shared_ptr<const Table>> OpenOther(THD* thd, std::string_view dictionary_name) {
+  std::shared_ptr<const Table> none;
+  if (!LockDefinition(thd, dictionary_name, DefinitionLock::kHold)) return RefusedLock(thd);
+  const auto definition = RunningEngine()->dictionary().Find(dictionary_name);
+  OtherTable other;
+  if (definition == nullptr || definition->temporary || !other.Open(thd, dictionary_name)) {
+    return none;
+  }
+  CAIRN_ASSIGN_OR_RETURN(TableDescription description,
+                         DescribeTable(*other.table(), dictionary_name));
+  return Table::Open(definition, std::move(description.layout), std::move(description.indexes));
 }
 
 }  // namespace cairn

@@ -5,6 +5,9 @@
 #include <memory>
 #include <string_view>
 
+#include "engine/base/status.h"
+#include "engine/table/table.h"
+
 struct TABLE;
 struct TABLE_SHARE;
 class THD;
@@ -33,5 +36,22 @@ class OtherTable {
   TABLE_SHARE* share_ = nullptr;
   std::unique_ptr<TABLE> table_;
 };
+
+// What a metadata lock on a table is for.
+enum class DefinitionLock {
+  kHold,   // Nobody changes the definition, to the end of the statement.
+  kFence,  // Nobody writes to the table either.
+  kRead,   // Its rows are looked at in the transaction.
+  kWrite,  // They are changed in it.
+};
+
+// Waits for the session's lock_wait_timeout. False: refused, which the server has reported.
+bool LockDefinition(THD* thd, std::string_view dictionary_name, DefinitionLock lock);
+// Why LockDefinition was refused: kDeadlock, kInterrupted.
+Status RefusedLock(THD* thd);
+
+// The table, with its definition held (kHold). Null: there is none, or the server cannot read it.
+// Errors: kDeadlock, kInterrupted, those of Table::Open.
+Result<std::shared_ptr<const Table>> OpenOther(THD* thd, std::string_view dictionary_name);
 
 }  // namespace cairn

@@ -430,6 +430,7 @@ class Dictionary::Loader {
     for (auto& [name, table] : dictionary_.tables_) {
       const uint32_t guards = plan.Guards(name);
       table->counters->foreign_key_guards = guards;
+      if ((guards | GuardsOf(*table)) == 0) continue;
       auto guarded = std::make_shared<TableDefinition>(*table);
       if (!SetGuards(guards, guarded.get())) continue;
       Log(Severity::kWarning, "table " + name + ": its record said of foreign keys '" +

@@ -2,28 +2,17 @@
 
 #include <algorithm>
 #include <cstring>
-#include <memory>
 
 #include "engine/base/bytes.h"
 #include "engine/codec/format_version.h"
 #include "engine/codec/image_length.h"
+#include "engine/codec/thread_buffer.h"
 #include "engine/codec/value_sample.h"
 
 namespace cairn {
 namespace {
 
 bool IsString(ColumnType type) { return type == ColumnType::kChar || type == ColumnType::kVarchar; }
-
-// Grows with the longest value that the thread has met.
-uint8_t* CanonicalBuffer(size_t bytes) {
-  thread_local std::unique_ptr<uint8_t[]> buffer;
-  thread_local size_t buffer_bytes = 0;
-  if (buffer_bytes < bytes) {
-    buffer.reset(new uint8_t[bytes]);
-    buffer_bytes = bytes;
-  }
-  return buffer.get();
-}
 
 // Of characters of one, two or four bytes, in either order of bytes.
 void FillWithSpaces(const Collation& collation, uint8_t* begin, const uint8_t* end) {
@@ -170,7 +159,8 @@ auto ForeignKeyColumns::WithCanonical(const Column& column, std::string_view dat
     return use(IsNegativeZero(column.type, data) ? std::string_view(kZero, data.size()) : data);
   }
   const KeyPart& part = column.weighing;
-  uint8_t* const to = CanonicalBuffer(size_t{part.max_key_bytes} + part.weight_capacity);
+  uint8_t* const to =
+      ThreadBuffer<ForeignKeyColumns>(size_t{part.max_key_bytes} + part.weight_capacity);
   const uint8_t* const end = EncodePart(part, data, to, to + part.max_key_bytes, nullptr);
   return use(std::string_view(reinterpret_cast<const char*>(to), static_cast<size_t>(end - to)));
 }

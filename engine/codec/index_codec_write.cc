@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <memory>
 
 #include "engine/codec/checksum_chunk.h"
 #include "engine/codec/compiled_index.h"
+#include "engine/codec/thread_buffer.h"
 #include "engine/codec/unpack_info.h"
 
 namespace cairn {
@@ -14,23 +14,14 @@ namespace {
 // Keys are built on the stack and then copied once; longer ones in a buffer that the thread keeps.
 constexpr size_t kStackKeyBytes = 8192;
 
-uint8_t* LongKeyBuffer(size_t bytes) {
-  thread_local std::unique_ptr<uint8_t[]> buffer;
-  thread_local size_t buffer_bytes = 0;
-  if (buffer_bytes < bytes) {
-    buffer.reset(new uint8_t[bytes]);
-    buffer_bytes = bytes;
-  }
-  return buffer.get();
-}
-
 // Replaces `*key` by what `fill(to, scratch)` writes from `to` on; it returns the end. `to` has
 // room for `max_key_bytes` bytes, `scratch` for `scratch_bytes`.
 template <typename Fill>
 void BuildKey(size_t max_key_bytes, size_t scratch_bytes, std::string* key, Fill fill) {
   uint8_t short_buffer[kStackKeyBytes];
   const bool is_short = max_key_bytes + scratch_bytes <= kStackKeyBytes;
-  uint8_t* const buffer = is_short ? short_buffer : LongKeyBuffer(max_key_bytes + scratch_bytes);
+  uint8_t* const buffer =
+      is_short ? short_buffer : ThreadBuffer<IndexCodec>(max_key_bytes + scratch_bytes);
   const uint8_t* const end = fill(buffer, buffer + max_key_bytes);
   CAIRN_ASSERT(end <= buffer + max_key_bytes);
   key->assign(reinterpret_cast<const char*>(buffer), static_cast<size_t>(end - buffer));

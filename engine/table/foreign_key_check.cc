@@ -28,11 +28,18 @@ void ForeignKeyChecks::Bind(Keys keys) {
   keys_ = std::move(keys);
   unbound_ = Status();
   acts_on_delete_ = acts_on_update_ = false;
+  active_ = enforced_ && is_bound();
   if (keys_ == nullptr) return;
   for (const BoundForeignKey& key : keys_->as_parent) {
     acts_on_delete_ = acts_on_delete_ || ActsOn(key.key->record.on_delete);
     acts_on_update_ = acts_on_update_ || ActsOn(key.key->record.on_update);
   }
+}
+
+void ForeignKeyChecks::RefuseAll(Status reason) {
+  Bind(nullptr);
+  unbound_ = std::move(reason);
+  active_ = enforced_ && is_bound();
 }
 
 Status ForeignKeyChecks::LockValue(Transaction* transaction, const BoundForeignKey& key,
@@ -55,12 +62,17 @@ Result<bool> ForeignKeyChecks::HasValue(Transaction* transaction, const BoundFor
   const Status read = transaction->Get(primary.family(), row_key_, kForeignKeyView, &value);
   if (read.code() == StatusCode::kNotFound) return false;
   CAIRN_RETURN_IF_ERROR(read);
-  CAIRN_ASSIGN_OR_RETURN(const auto plan,
-                         primary.codec->MakePlan(ColumnSet(table.layout().columns.size(), true),
-                                                 IndexCodec::Checksums::kIgnore));
-  std::vector<uint8_t> row(table.layout().record_bytes);
-  CAIRN_RETURN_IF_ERROR(primary.codec->Decode(*plan, row_key_, value.ToStringView(), row.data()));
-  return HaveEqualValues(key.columns, record, key.other_columns, row.data());
+  if (row_.table != key.other) {
+    row_ = WholeRow();
+    CAIRN_ASSIGN_OR_RETURN(row_.plan,
+                           primary.codec->MakePlan(ColumnSet(table.layout().columns.size(), true),
+                                                   IndexCodec::Checksums::kIgnore));
+    row_.record.resize(table.layout().record_bytes);
+    row_.table = key.other;
+  }
+  CAIRN_RETURN_IF_ERROR(
+      primary.codec->Decode(*row_.plan, row_key_, value.ToStringView(), row_.record.data()));
+  return HaveEqualValues(key.columns, record, key.other_columns, row_.record.data());
 }
 
 // Whether a row of the parent has the value; prefix_ is what its entry starts with. The row with

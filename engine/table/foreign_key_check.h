@@ -60,10 +60,7 @@ class ForeignKeyChecks {
   void Bind(Keys keys);
   const Keys& keys() const { return keys_; }
   // It has some, but they cannot be bound: whatever is to be checked has this error.
-  void RefuseAll(Status reason) {
-    Bind(nullptr);
-    unbound_ = std::move(reason);
-  }
+  void RefuseAll(Status reason);
   // A child's statement keeps nobody from changing its parents' definitions: where `known` has
   // another generation than the keys, `rebind` makes them anew. Needed before anything is checked
   // by keys of a child; `known` outlives this. Errors of `rebind` are those of the checks.
@@ -72,12 +69,15 @@ class ForeignKeyChecks {
     rebind_ = std::move(rebind);
   }
   // Whether the rows that follow are checked.
-  void Enforce(bool enforce) { enforced_ = enforce; }
-  bool active() const { return is_bound() && enforced_; }
+  void Enforce(bool enforce) {
+    enforced_ = enforce;
+    active_ = enforced_ && is_bound();
+  }
+  bool active() const { return active_; }
   // Whether something follows in children, other than a refusal, when a row is deleted or changed:
   // then ForeignKeyActions asks instead of CheckChildren.
   bool has_actions(bool deletes) const {
-    return active() && (deletes ? acts_on_delete_ : acts_on_update_);
+    return active_ && (deletes ? acts_on_delete_ : acts_on_update_);
   }
   // An action of this foreign key writes the rows that follow: its parent is not looked for.
   void Except(uint32_t number) { excepted_ = number; }
@@ -138,11 +138,19 @@ class ForeignKeyChecks {
   Result<bool> ChildStays(Transaction* transaction, const BoundForeignKey& key,
                           std::string_view entry);
 
+  // Where entries are to be compared with their rows: those of the table that was looked at last.
+  struct WholeRow {
+    std::shared_ptr<const Table> table;
+    std::unique_ptr<const DecodePlan> plan;
+    std::vector<uint8_t> record;
+  };
+
   Keys keys_;
   Status unbound_;
   const ForeignKeys* known_ = nullptr;
   std::function<Result<Keys>()> rebind_;
   bool enforced_ = true;
+  bool active_ = false;  // Kept, as each row asks.
   bool acts_on_delete_ = false;
   bool acts_on_update_ = false;
   uint32_t excepted_ = 0;  // No foreign key has this number.
@@ -152,6 +160,7 @@ class ForeignKeyChecks {
   std::string prefix_;
   std::string entry_;
   std::string row_key_;
+  WholeRow row_;
 };
 
 // Sets `*key` to the primary key, index number first, of the row whose entry in an index of the
