@@ -84,11 +84,7 @@ bool ForeignKeyColumns::HasNull(const uint8_t* record) const {
 
 bool ForeignKeyColumns::BytesDiffer(const uint8_t* old_record, const uint8_t* new_record) const {
   return std::any_of(columns_.begin(), columns_.end(), [&](const Column& column) {
-    const KeyPart& part = column.part;
-    const bool was_null = part.nullable() && part.IsNull(old_record);
-    const bool is_null = part.nullable() && part.IsNull(new_record);
-    if (was_null || is_null) return was_null != is_null;
-    return DataInRecord(part, old_record) != DataInRecord(part, new_record);
+    return DataDiffer(column.part, old_record, new_record);
   });
 }
 

@@ -80,6 +80,10 @@ class IndexCodec {
   void EncodeKey(const uint8_t* record, uint64_t hidden_key, std::string* key,
                  std::string* unpack_info) const;
 
+  // Whether the entries of two records with the same hidden key may differ: false if each column of
+  // the stored key is NULL in both or has the same bytes. Reads less than EncodeKey does.
+  bool MayDiffer(const uint8_t* record, const uint8_t* other_record) const;
+
   // Replaces `*value` by the row of a primary or hidden primary key. `unpack_info` is what
   // EncodeKey gave for the same record; `ttl_stamp` is used only when the index has stamps.
   void EncodeRow(const uint8_t* record, std::string_view unpack_info, uint64_t ttl_stamp,

@@ -77,6 +77,14 @@ void IndexCodec::EncodeKey(const uint8_t* record, uint64_t hidden_key, std::stri
   });
 }
 
+bool IndexCodec::MayDiffer(const uint8_t* record, const uint8_t* other_record) const {
+  const auto& parts = compiled_->parts;
+  return std::any_of(parts.begin(), parts.end(), [&](const KeyPart& part) {
+    if (part.encoding == KeyEncoding::kHiddenKey) return false;
+    return DataDiffer(part, record, other_record);
+  });
+}
+
 void IndexCodec::EncodeRow(const uint8_t* record, std::string_view unpack_info, uint64_t ttl_stamp,
                            std::string* value) const {
   const Compiled& index = *compiled_;

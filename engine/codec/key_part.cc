@@ -253,6 +253,15 @@ std::string_view DataInRecord(const KeyPart& part, const uint8_t* record) {
   return AsView(image + part.image.length_bytes, std::min(size, part.capacity));
 }
 
+bool DataDiffer(const KeyPart& part, const uint8_t* record, const uint8_t* other_record) {
+  if (part.nullable()) {
+    const bool is_null = part.IsNull(record);
+    if (is_null != part.IsNull(other_record)) return true;
+    if (is_null) return false;
+  }
+  return DataInRecord(part, record) != DataInRecord(part, other_record);
+}
+
 uint8_t* EncodePart(const KeyPart& part, std::string_view data, uint8_t* to, uint8_t* scratch,
                     std::string* unpack_info) {
   if (part.info.whole && unpack_info != nullptr) AppendWhole(part, data, unpack_info);

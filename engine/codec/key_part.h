@@ -130,6 +130,8 @@ KeyPart MakeHiddenKeyPart();
 
 // The column's data in a record: the image, or what its length bytes announce.
 std::string_view DataInRecord(const KeyPart& part, const uint8_t* record);
+// Whether the column is NULL in one record only, or its data differ.
+bool DataDiffer(const KeyPart& part, const uint8_t* record, const uint8_t* other_record);
 
 // --- Writing. `to` has room for max_key_bytes, `scratch` for weight_capacity. All return the end.
 // Nothing here is complemented for descending parts: ComplementBytes() does that to the finished

@@ -135,6 +135,7 @@ Status TableWriter::LockNewEntries(Transaction* transaction, const uint8_t* reco
   }
   for (const TableIndex& index : table_->indexes()) {
     if (index.layout().kind != IndexKind::kSecondary) continue;
+    if (old_record != nullptr && !index.codec->MayDiffer(old_record, record)) continue;
     index.codec->EncodeKey(record, hidden_key, &locked_entry_.key, &locked_entry_.unpack_info);
     if (old_record != nullptr) {
       index.codec->EncodeKey(old_record, hidden_key, &replaced_key_, &locked_entry_.unpack_info);
@@ -153,6 +154,7 @@ Status TableWriter::CheckUnique(Transaction* transaction, uint32_t position, con
                                 const uint8_t* old_record, uint64_t hidden_key) {
   const TableIndex& index = table_->index(position);
   const IndexCodec& codec = *index.codec;
+  if (old_record != nullptr && !codec.MayDiffer(old_record, record)) return Status();
   const bool may_collide = codec.EncodeUniquePrefix(record, &unique_prefix_);
   const bool exact = codec.UniquePrefixIsExact();
   if (old_record != nullptr && codec.EncodeUniquePrefix(old_record, &old_unique_prefix_)) {
@@ -441,8 +443,10 @@ Status TableWriter::UpdateRow(Transaction* transaction, const uint8_t* old_recor
     if (key_changes) CAIRN_RETURN_IF_ERROR(transaction->Delete(primary_family, old_entry_.key));
     CAIRN_RETURN_IF_ERROR(transaction->Put(primary_family, new_entry_.key, new_entry_.value));
   }
+  const bool writes_all = puts_all || old_stamp != new_stamp;
   for (const TableIndex& index : table_->indexes()) {
     if (index.layout().kind != IndexKind::kSecondary) continue;
+    if (!writes_all && !index.codec->MayDiffer(old_record, new_record)) continue;
     EncodeSecondary(index, old_record, hidden_key, old_stamp, &old_entry_);
     EncodeSecondary(index, new_record, hidden_key, new_stamp, &new_entry_);
     const bool stays = old_entry_.key == new_entry_.key && old_entry_.value == new_entry_.value;

@@ -35,6 +35,36 @@ TEST(IndexCodecProperties, EveryEntryOfARandomTableDecodesToItsRow) {
   }
 }
 
+TEST(IndexCodecProperties, EntriesThatMayNotDifferAreTheSame) {
+  Random random;
+  int same = 0;
+  int other = 0;
+  for (int i = 0; i < 300 && !::testing::Test::HasFailure(); ++i) {
+    const TestTable table = RandomTable(&random);
+    SCOPED_TRACE(Describe(table));
+    const Row row = RandomRow(table, &random);
+    Row changed = row;
+    const size_t column = random.Below(row.size());
+    changed[column] = RandomRow(table, &random)[column];
+    const Record record(table, row);
+    const Record changed_record(table, changed);
+    for (const IndexLayout& index : table.indexes()) {
+      const auto codec = table.Codec(index);
+      const bool may_differ = codec->MayDiffer(record.data(), changed_record.data());
+      EXPECT_FALSE(codec->MayDiffer(record.data(), Record(table, row).data()));
+      std::string keys[2];
+      std::string infos[2];
+      codec->EncodeKey(record.data(), 7, &keys[0], &infos[0]);
+      codec->EncodeKey(changed_record.data(), 7, &keys[1], &infos[1]);
+      const bool is_same = keys[0] == keys[1] && infos[0] == infos[1];
+      EXPECT_TRUE(may_differ || is_same) << index.index_number;
+      ++(may_differ ? other : same);
+    }
+  }
+  EXPECT_GT(same, 50);
+  EXPECT_GT(other, 50);
+}
+
 // --- Order ----------------------------------------
 
 // A column type and how the server compares its values: negative, zero, positive.
