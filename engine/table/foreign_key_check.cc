@@ -28,8 +28,9 @@ void ForeignKeyChecks::Bind(Keys keys) {
   keys_ = std::move(keys);
   unbound_ = Status();
   acts_on_delete_ = acts_on_update_ = false;
-  active_ = enforced_ && is_bound();
-  if (keys_ == nullptr) return;
+  bound_ = keys_ != nullptr;
+  active_ = enforced_ && bound_;
+  if (!bound_) return;
   for (const BoundForeignKey& key : keys_->as_parent) {
     acts_on_delete_ = acts_on_delete_ || ActsOn(key.key->record.on_delete);
     acts_on_update_ = acts_on_update_ || ActsOn(key.key->record.on_update);
@@ -39,7 +40,24 @@ void ForeignKeyChecks::Bind(Keys keys) {
 void ForeignKeyChecks::RefuseAll(Status reason) {
   Bind(nullptr);
   unbound_ = std::move(reason);
-  active_ = enforced_ && is_bound();
+  bound_ = true;
+  active_ = enforced_;
+}
+
+void ForeignKeyChecks::NoteWrite(Transaction* transaction, const TableIndex& primary,
+                                 const uint8_t* old_record, const uint8_t* new_record) const {
+  if (keys_ == nullptr) return transaction->found_parents().Forget();
+  if (keys_->as_parent.empty()) return;
+  if (new_record != nullptr) {
+    transaction->found_parents().NoteWritten(primary.layout().index_number);
+  }
+  if (old_record == nullptr) return;
+  const bool may_take_away =
+      new_record == nullptr || std::any_of(keys_->as_parent.begin(), keys_->as_parent.end(),
+                                           [&](const BoundForeignKey& key) {
+                                             return key.columns.BytesDiffer(old_record, new_record);
+                                           });
+  if (may_take_away) transaction->found_parents().Forget();
 }
 
 Status ForeignKeyChecks::LockValue(Transaction* transaction, const BoundForeignKey& key,
@@ -102,6 +120,18 @@ Result<bool> ForeignKeyChecks::ParentExists(Transaction* transaction, const Boun
   return false;
 }
 
+// Whether the parent with the value of prefix_ need not be looked for: it was found before, or the
+// transaction has written it, and so has its row locked.
+Result<bool> ForeignKeyChecks::IsKnown(Transaction* transaction, const BoundForeignKey& key) {
+  if (transaction->found_parents().Has(key.key->number, prefix_, keys_->generation)) return true;
+  const TableIndex& index = key.other->index(key.other_index);
+  if (!key.search->is_whole_key() ||
+      !transaction->found_parents().HasWritten(index.layout().index_number)) {
+    return false;
+  }
+  return transaction->HasPut(index.family(), prefix_);
+}
+
 // One that somebody has not committed yet is not seen: he is waited for, where he has a lock that
 // says so.
 Result<bool> ForeignKeyChecks::FindParent(Transaction* transaction, const BoundForeignKey& key,
@@ -131,11 +161,22 @@ Result<bool> ForeignKeyChecks::Rebind() {
 // are other keys now, by which everything is to be looked at again.
 Result<bool> ForeignKeyChecks::CheckParent(Transaction* transaction, const BoundForeignKey& key,
                                            const uint8_t* record, std::string_view leaving) {
+  const bool may_be_known = leaving.empty() && key.other != nullptr && key.search->is_exact() &&
+                            known_ != nullptr && known_->generation() == keys_->generation;
+  if (may_be_known && key.search->EncodePrefix(record, &prefix_)) {
+    CAIRN_ASSIGN_OR_RETURN(const bool is_known, IsKnown(transaction, key));
+    if (is_known) return true;
+  }
   CAIRN_RETURN_IF_ERROR(LockValue(transaction, key, record, LockMode::kShared));
   CAIRN_ASSIGN_OR_RETURN(const bool was_old, Rebind());
   if (was_old) return false;
   CAIRN_ASSIGN_OR_RETURN(const bool found, FindParent(transaction, key, record, leaving));
-  if (found) return true;
+  if (found) {
+    if (may_be_known) {
+      transaction->found_parents().Add(key.key->number, prefix_, keys_->generation);
+    }
+    return true;
+  }
   CAIRN_ASSIGN_OR_RETURN(const bool is_old, Rebind());
   if (is_old) return false;
   failed_ = key.key;

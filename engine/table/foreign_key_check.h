@@ -71,7 +71,7 @@ class ForeignKeyChecks {
   // Whether the rows that follow are checked.
   void Enforce(bool enforce) {
     enforced_ = enforce;
-    active_ = enforced_ && is_bound();
+    active_ = enforced_ && bound_;
   }
   bool active() const { return active_; }
   // Whether something follows in children, other than a refusal, when a row is deleted or changed:
@@ -81,7 +81,7 @@ class ForeignKeyChecks {
   }
   // An action of this foreign key writes the rows that follow: its parent is not looked for.
   void Except(uint32_t number) { excepted_ = number; }
-  bool is_bound() const { return keys_ != nullptr || !unbound_.ok(); }
+  bool is_bound() const { return bound_; }
 
   // The row that another one replaces.
   struct Replaced {
@@ -89,6 +89,11 @@ class ForeignKeyChecks {
     std::string_view key = {};        // Its primary key, index number first.
     bool has_same_entry = false;      // In the index that is looked at.
   };
+  // A row is about to be written, whether rows are checked or not: `old_record` null for one that
+  // is inserted, `new_record` for one that goes. Only while is_bound().
+  void NoteWrite(Transaction* transaction, const TableIndex& primary, const uint8_t* old_record,
+                 const uint8_t* new_record) const;
+
   // The following only while active(), before the row is written.
   //
   // Whether rows are checked by the index at this position.
@@ -126,6 +131,7 @@ class ForeignKeyChecks {
                    LockMode mode);
   Result<bool> CheckParent(Transaction* transaction, const BoundForeignKey& key,
                            const uint8_t* record, std::string_view leaving);
+  Result<bool> IsKnown(Transaction* transaction, const BoundForeignKey& key);
   Result<bool> FindParent(Transaction* transaction, const BoundForeignKey& key,
                           const uint8_t* record, std::string_view leaving);
   Result<bool> Rebind();
@@ -150,7 +156,8 @@ class ForeignKeyChecks {
   const ForeignKeys* known_ = nullptr;
   std::function<Result<Keys>()> rebind_;
   bool enforced_ = true;
-  bool active_ = false;  // Kept, as each row asks.
+  bool bound_ = false;   // Kept, as each row asks.
+  bool active_ = false;  // The same.
   bool acts_on_delete_ = false;
   bool acts_on_update_ = false;
   uint32_t excepted_ = 0;  // No foreign key has this number.

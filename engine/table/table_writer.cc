@@ -310,9 +310,9 @@ Status TableWriter::Insert(Transaction* transaction, const uint8_t* record) {
     return Status();
   }
   if (!table_->has_hidden_key()) {
-    if (foreign_keys_.active()) [[unlikely]] {
-      CAIRN_RETURN_IF_ERROR(CheckReferences(transaction, table_->primary_position(), record,
-                                            /*old_record=*/nullptr, hidden_key));
+    if (foreign_keys_.is_bound()) [[unlikely]] {
+      CAIRN_RETURN_IF_ERROR(
+          CheckForeignKeys(transaction, /*old_record=*/nullptr, record, hidden_key));
     }
     CAIRN_RETURN_IF_ERROR(CheckPrimaryKey(transaction, new_entry_.key));
   }
@@ -397,6 +397,18 @@ Status TableWriter::Update(Transaction* transaction, const uint8_t* old_record,
       old_record, new_record);
 }
 
+// What a row that is inserted (`old_record` null) or changed asks for before any index does.
+Status TableWriter::CheckForeignKeys(Transaction* transaction, const uint8_t* old_record,
+                                     const uint8_t* new_record, uint64_t hidden_key) {
+  foreign_keys_.NoteWrite(transaction, table_->primary(), old_record, new_record);
+  if (!foreign_keys_.active()) return Status();
+  if (old_record != nullptr && !foreign_keys_.has_actions(/*deletes=*/false)) {
+    CAIRN_RETURN_IF_ERROR(foreign_keys_.CheckChildren(transaction, old_record, new_record));
+  }
+  return CheckReferences(transaction, table_->primary_position(), new_record, old_record,
+                         hidden_key);
+}
+
 Status TableWriter::UpdateRow(Transaction* transaction, const uint8_t* old_record,
                               const uint8_t* new_record, uint64_t hidden_key) {
   CAIRN_ASSIGN_OR_RETURN(const uint64_t old_stamp,
@@ -408,12 +420,8 @@ Status TableWriter::UpdateRow(Transaction* transaction, const uint8_t* old_recor
   expired_.is_met = false;
   const bool key_changes = old_entry_.key != new_entry_.key;
   if (!key_changes && old_entry_.value == new_entry_.value) return Status(StatusCode::kUnchanged);
-  if (foreign_keys_.active()) [[unlikely]] {
-    if (!foreign_keys_.has_actions(/*deletes=*/false)) {
-      CAIRN_RETURN_IF_ERROR(foreign_keys_.CheckChildren(transaction, old_record, new_record));
-    }
-    CAIRN_RETURN_IF_ERROR(CheckReferences(transaction, table_->primary_position(), new_record,
-                                          old_record, hidden_key));
+  if (foreign_keys_.is_bound()) [[unlikely]] {
+    CAIRN_RETURN_IF_ERROR(CheckForeignKeys(transaction, old_record, new_record, hidden_key));
   }
   if (key_changes) CAIRN_RETURN_IF_ERROR(CheckPrimaryKey(transaction, new_entry_.key));
   CAIRN_RETURN_IF_ERROR(CheckIndexes(transaction, new_record, old_record, hidden_key));
@@ -461,7 +469,10 @@ Status TableWriter::UpdateRow(Transaction* transaction, const uint8_t* old_recor
 }
 
 Status TableWriter::Delete(Transaction* transaction, const uint8_t* record, uint64_t hidden_key) {
-  if (foreign_keys_.active()) [[unlikely]] {
+  if (!foreign_keys_.is_bound()) [[likely]]
+    return DeleteRow(transaction, record, hidden_key);
+  foreign_keys_.NoteWrite(transaction, table_->primary(), record, nullptr);
+  if (foreign_keys_.active()) {
     if (foreign_keys_.has_actions(/*deletes=*/true)) {
       return WriteWithActions(
           transaction, [&] { return DeleteRow(transaction, record, hidden_key); }, record, nullptr);

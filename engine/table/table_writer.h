@@ -134,6 +134,8 @@ class TableWriter {
   bool KeyIsNew() const;
   Status CheckUnique(Transaction* transaction, uint32_t position, const uint8_t* record,
                      const uint8_t* old_record, uint64_t hidden_key);
+  Status CheckForeignKeys(Transaction* transaction, const uint8_t* old_record,
+                          const uint8_t* new_record, uint64_t hidden_key);
   Status CheckReferences(Transaction* transaction, uint32_t position, const uint8_t* record,
                          const uint8_t* old_record, uint64_t hidden_key);
   Status CheckIndexes(Transaction* transaction, const uint8_t* record, const uint8_t* old_record,

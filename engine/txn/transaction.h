@@ -30,6 +30,7 @@
 #include "engine/store/database.h"
 #include "engine/txn/auto_increment_raises.h"
 #include "engine/txn/claimed_tables.h"
+#include "engine/txn/found_parents.h"
 #include "engine/txn/joined_builds.h"
 #include "engine/txn/lock_list.h"
 #include "engine/txn/row_count_changes.h"
@@ -192,6 +193,8 @@ class Transaction {
   // reads them one by one). Each has its own outcome.
   void GetMany(const ColumnFamily& family, size_t count, const rocksdb::Slice* keys, View view,
                rocksdb::PinnableSlice* values, rocksdb::Status* outcomes);
+  // Whether the transaction will put the key when it commits, or not. Errors: kCorruption.
+  Result<bool> HasPut(const ColumnFamily& family, std::string_view key);
   // An iterator over a family. `options` brings bounds and caching; its snapshot is set here. Valid
   // until the end of the statement.
   std::unique_ptr<rocksdb::Iterator> NewIterator(const ColumnFamily& family,
@@ -272,6 +275,9 @@ class Transaction {
   void NoteRowCount(const TableDefinition& table, int64_t rows) {
     row_counts_.Note(table, rows, savepoints_.newest());
   }
+
+  // Of foreign keys, as far as this transaction has looked for them.
+  FoundParents& found_parents() { return found_parents_; }
 
   // Changes whenever iterators of earlier calls may have become invalid or stale.
   uint64_t epoch() const { return epoch_; }
@@ -391,6 +397,7 @@ class Transaction {
   RangeLockTable* range_locks_ = nullptr;              // Null: RocksDB's locks.
   std::unique_ptr<RangeLockTable::Owner> lock_owner_;  // With range_locks_.
   RowCountChanges row_counts_;
+  FoundParents found_parents_;
   JoinedBuilds builds_;
   Savepoints savepoints_;
   std::optional<OrderedCommit> ordered_;

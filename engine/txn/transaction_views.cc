@@ -140,6 +140,15 @@ Result<bool> Transaction::HasDeleted(const ColumnFamily& family, std::string_vie
   return true;
 }
 
+Result<bool> Transaction::HasPut(const ColumnFamily& family, std::string_view key) {
+  if (!has_writes()) return false;
+  rocksdb::PinnableSlice value;
+  const Status read = GetOwnWrite(family, key, &value);
+  if (read.code() == StatusCode::kNotFound) return false;
+  CAIRN_RETURN_IF_ERROR(read);
+  return true;
+}
+
 void Transaction::GetMany(const ColumnFamily& family, size_t count, const rocksdb::Slice* keys,
                           View view, rocksdb::PinnableSlice* values, rocksdb::Status* outcomes) {
   database_->work().Count(Work::kPointReads, count);

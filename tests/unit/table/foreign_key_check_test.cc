@@ -80,8 +80,12 @@ class ForeignKeyCheckTest : public ::testing::TestWithParam<std::tuple<Isolation
     key->record.child = "db.c";
     key->record.parent = "db.p";
     auto of_child = std::make_shared<BoundForeignKeys>();
+    of_child->generation = dictionary_->foreign_keys().generation();
     of_child->as_child.push_back(Bind(key, child_, "p", parent_, column));
     child_.writer->foreign_keys().Bind(of_child);
+    child_.writer->foreign_keys().RebindWith(&dictionary_->foreign_keys(), [of_child] {
+      return Result<ForeignKeyChecks::Keys>(of_child);
+    });
     auto of_parent = std::make_shared<BoundForeignKeys>();
     of_parent->as_parent.push_back(Bind(key, parent_, column, child_, "p"));
     parent_.writer->foreign_keys().Bind(of_parent);
@@ -138,6 +142,17 @@ class ForeignKeyCheckTest : public ::testing::TestWithParam<std::tuple<Isolation
     const Record record(table.description, row);
     CAIRN_RETURN_IF_ERROR(Lock(transaction, table, record));
     return table.writer->Delete(transaction, record.data(), 0);
+  }
+
+  // How many locks a child takes.
+  uint64_t LocksOf(const Row& child) {
+    const uint64_t before = one_->lock_count();
+    EXPECT_EQ(Insert(&*one_, child_, child).code(), StatusCode::kOk);
+    return one_->lock_count() - before;
+  }
+  void Enforce(bool enforce) {
+    child_.writer->foreign_keys().Enforce(enforce);
+    parent_.writer->foreign_keys().Enforce(enforce);
   }
 
   // What `second` says while the first transaction is open, after its commit, and after its
@@ -209,8 +224,7 @@ TEST_P(ForeignKeyCheckTest, AChildNeedsItsParentAndKeepsIt) {
 }
 
 TEST_P(ForeignKeyCheckTest, NothingIsCheckedWhereThatIsNotEnforced) {
-  child_.writer->foreign_keys().Enforce(false);
-  parent_.writer->foreign_keys().Enforce(false);
+  Enforce(false);
   EXPECT_EQ(Insert(&*one_, child_, {1, 3}).code(), kOk);
   EXPECT_EQ(Insert(&*one_, child_, {2, 2}).code(), kOk);
   EXPECT_EQ(Delete(&*one_, parent_, {2, 20, 200}).code(), kOk);
@@ -316,6 +330,106 @@ TEST_P(ForeignKeyCheckTest, SnapshotsAreNotAsked) {
   EXPECT_EQ(Insert(&*one_, child_, {2, 3}).code(), kOk);
   EXPECT_EQ(Insert(&*one_, child_, {3, 2}).code(), kNoParent);
   EXPECT_EQ(Delete(&*one_, parent_, {1, 10, 100}).code(), kHasChild);
+}
+
+TEST_P(ForeignKeyCheckTest, AParentIsLockedOnceAndThatOfTheTransactionItselfNotAtAll) {
+  const uint64_t own = LocksOf({1, nullptr});
+  EXPECT_EQ(LocksOf({2, 2}), own + 1);
+  EXPECT_EQ(LocksOf({3, 2}), own);
+  ASSERT_EQ(Insert(&*one_, parent_, {7, nullptr, nullptr}).code(), kOk);
+  EXPECT_EQ(LocksOf({4, 7}), own);
+  ASSERT_EQ(Update(&*one_, parent_, {1, 10, 100}, {1, 11, 100}).code(), kOk);
+  EXPECT_EQ(LocksOf({5, 1}), own);
+}
+
+TEST_P(ForeignKeyCheckTest, AParentThatTheChildsTransactionHasWrittenStays) {
+  const Answers expected{kWaits, kHasChild, kOk};
+  EXPECT_EQ(Interleave(
+                [&](Transaction* first) {
+                  const Status updated = Update(first, parent_, {1, 10, 100}, {1, 11, 100});
+                  return updated.ok() ? Insert(first, child_, {1, 1}) : updated;
+                },
+                [&](Transaction* second) {
+                  return Delete(second, parent_, {1, 10, 100});
+                }),
+            expected);
+}
+
+TEST_P(ForeignKeyCheckTest, WhatWasFoundIsForgottenWhenItGoes) {
+  for (const char* const column : {"id", "u", "n"}) {
+    SCOPED_TRACE(column);
+    Reference(column);
+    const int value = column[0] == 'i' ? 2 : column[0] == 'u' ? 20 : 200;
+    const auto try_others = [&] {
+      EXPECT_EQ(Insert(&*one_, child_, {7, value}).code(), kOk) << "found";
+      Enforce(false);
+    };
+    // Deleted where nothing is checked.
+    try_others();
+    ASSERT_EQ(Delete(&*one_, parent_, {2, 20, 200}).code(), kOk);
+    Enforce(true);
+    EXPECT_EQ(Insert(&*one_, child_, {8, value}).code(), kNoParent);
+    ASSERT_TRUE(one_->Rollback().ok());
+    Start(&*one_);
+    // Updated there.
+    try_others();
+    ASSERT_EQ(Update(&*one_, parent_, {2, 20, 200}, {3, 30, 300}).code(), kOk);
+    Enforce(true);
+    EXPECT_EQ(Insert(&*one_, child_, {8, value}).code(), kNoParent);
+    EXPECT_EQ(Insert(&*one_, child_, {9, value / 2 * 3}).code(), kOk);
+    ASSERT_TRUE(one_->Rollback().ok());
+    Start(&*one_);
+    // Deleted where that is checked.
+    EXPECT_EQ(Insert(&*one_, child_, {7, value}).code(), kOk);
+    EXPECT_EQ(Delete(&*one_, child_, {7, value}).code(), kOk);
+    EXPECT_EQ(Delete(&*one_, parent_, {2, 20, 200}).code(), kOk);
+    EXPECT_EQ(Insert(&*one_, child_, {8, value}).code(), kNoParent);
+    ASSERT_TRUE(one_->Rollback().ok());
+    Start(&*one_);
+  }
+}
+
+TEST_P(ForeignKeyCheckTest, WhatWasFoundIsForgottenWithASavepointAndAtTheEnd) {
+  const Savepoint before = one_->SetSavepoint();
+  ASSERT_EQ(Insert(&*one_, parent_, {7, 70, 700}).code(), kOk);
+  for (const char* const column : {"id", "u", "n"}) {
+    Reference(column);
+    const int value = column[0] == 'i' ? 7 : column[0] == 'u' ? 70 : 700;
+    EXPECT_EQ(Insert(&*one_, child_, {value, value}).code(), kOk);
+    EXPECT_EQ(Insert(&*one_, child_, {value + 1, value}).code(), kOk);
+  }
+  ASSERT_TRUE(one_->RollbackToSavepoint(before).ok());
+  for (const char* const column : {"id", "u", "n"}) {
+    Reference(column);
+    const int value = column[0] == 'i' ? 7 : column[0] == 'u' ? 70 : 700;
+    EXPECT_EQ(Insert(&*one_, child_, {value, value}).code(), kNoParent);
+  }
+  Reference("id");
+  EXPECT_EQ(Insert(&*one_, child_, {1, 1}).code(), kOk);
+  ASSERT_TRUE(one_->Rollback().ok());
+  ASSERT_EQ(Delete(&*two_, parent_, {1, 10, 100}).code(), kOk);
+  ASSERT_TRUE(two_->Commit(Durability::kSync).ok());
+  Start(&*one_);
+  EXPECT_EQ(Insert(&*one_, child_, {1, 1}).code(), kNoParent);
+}
+
+TEST_P(ForeignKeyCheckTest, WhatWasFoundByOtherDefinitionsIsLookedForAgain) {
+  const uint64_t own = LocksOf({1, nullptr});
+  EXPECT_EQ(LocksOf({2, 2}), own + 1);
+  ASSERT_EQ(Delete(&*two_, parent_, {1, 10, 100}).code(), kOk);
+  FoundParents& found = one_->found_parents();
+  const uint64_t generation = dictionary_->foreign_keys().generation();
+  found.Add(301, "value", generation + 1);
+  EXPECT_TRUE(found.Has(301, "value", generation + 1));
+  EXPECT_FALSE(found.Has(301, "value", generation));
+  EXPECT_FALSE(found.Has(302, "value", generation + 1));
+  EXPECT_FALSE(found.Has(301, "values", generation + 1));
+  found.Add(301, std::string(52, 'x'), generation + 1);
+  EXPECT_FALSE(found.Has(301, std::string(52, 'x'), generation + 1)) << "too long to be kept";
+  // Nothing is left of what was found before, and the lock on the value is there already.
+  const uint64_t reads = database_->work().Total(Work::kPointReads);
+  EXPECT_EQ(LocksOf({3, 2}), own);
+  EXPECT_GT(database_->work().Total(Work::kPointReads), reads);
 }
 
 TEST_P(ForeignKeyCheckTest, OrphansAreFound) {
