@@ -224,7 +224,11 @@ class ha_rocksdb final : public handler {
   char* get_foreign_key_create_info() override;
   void free_foreign_key_create_info(char* text) override;
   // Whether the table is child or parent of any.
-  bool TakesPartInForeignKeys() const;
+  bool TakesPartInForeignKeys() const {
+    return engine_table_ != nullptr &&
+           engine_table_->definition().counters->foreign_key_guards.load(
+               std::memory_order_relaxed) != 0;
+  }
 
   ulonglong table_version() const override;
   bool check_if_incompatible_data(HA_CREATE_INFO* create_info, uint table_changes) override;
@@ -367,6 +371,10 @@ class ha_rocksdb final : public handler {
                         cairn::Dictionary::TableChange* change);
   bool HasOrphan(const cairn::Dictionary::TableChange& change,
                  const std::shared_ptr<const cairn::Table>& altered, TABLE* altered_table);
+  int PrepareForeignKeys(THD* thd) {
+    return TakesPartInForeignKeys() || writer_->foreign_keys().is_bound() ? BindForeignKeys(thd)
+                                                                          : 0;
+  }
   int BindForeignKeys(THD* thd);
   cairn::Result<std::shared_ptr<const cairn::BoundForeignKeys>> CurrentForeignKeys(THD* thd);
   cairn::Status DescribeRefusal(cairn::StatusCode code);

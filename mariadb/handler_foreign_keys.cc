@@ -20,11 +20,6 @@ using cairn::ForeignKeyChecks;
 using cairn::Status;
 using cairn::StatusCode;
 
-bool ha_rocksdb::TakesPartInForeignKeys() const {
-  return engine_table_ != nullptr && engine_table_->definition().counters->foreign_key_guards.load(
-                                         std::memory_order_relaxed) != 0;
-}
-
 namespace {
 
 // What a statement may do to rows of a table that it writes to, where foreign keys are checked.
@@ -58,8 +53,8 @@ cairn::RowChanges ChangesOfStatement(THD* thd) {
 // The statement is going to write. Another table may have made this one its parent since it was
 // opened, and may have another definition since the foreign keys were bound.
 int ha_rocksdb::BindForeignKeys(THD* thd) {
-  if (!TakesPartInForeignKeys()) [[likely]] {
-    if (writer_->foreign_keys().is_bound()) writer_->foreign_keys().Bind(nullptr);
+  if (!TakesPartInForeignKeys()) {
+    writer_->foreign_keys().Bind(nullptr);
     return 0;
   }
   if (!engine_table_->takes_part_in_foreign_keys()) {

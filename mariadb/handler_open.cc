@@ -349,7 +349,7 @@ int ha_rocksdb::external_lock(THD* thd, int lock_type) {
   if (const int error = FinishLoadsOfReset(thd)) return error;
   if (lock_type == F_WRLCK) statement_.LockExclusively();
   BeginStatement(thd);
-  return lock_type == F_WRLCK ? BindForeignKeys(thd) : 0;
+  return lock_type == F_WRLCK ? PrepareForeignKeys(thd) : 0;
 }
 
 // FLUSH TABLES ... FOR EXPORT is going to be refused by the server, in words that leave open what
@@ -385,7 +385,7 @@ int ha_rocksdb::start_stmt(THD* thd, thr_lock_type lock_type) {
   if (!lock.has_value() && !repeats) lock = statement_.lock();
   statement_.SetLock(lock, skips_locked, locked_for_changes_ && !repeats);
   statement_.Begin(thd, session.transaction());
-  return lock_type >= TL_WRITE_ALLOW_WRITE ? BindForeignKeys(thd) : 0;
+  return lock_type >= TL_WRITE_ALLOW_WRITE ? PrepareForeignKeys(thd) : 0;
 }
 
 void ha_rocksdb::unlock_row() {

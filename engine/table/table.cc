@@ -95,6 +95,12 @@ Result<std::shared_ptr<const Table>> Table::Open(std::shared_ptr<const TableDefi
   table->all_columns_in_primary_key_ = primary.kind == IndexKind::kPrimary &&
                                        PrimaryKeyHasEveryColumn(layout, primary) &&
                                        !table->primary().codec->has_history();
+  table->has_unique_values_ =
+      std::any_of(table->indexes_.begin(), table->indexes_.end(), [](const TableIndex& index) {
+        const IndexLayout& index_layout = index.layout();
+        return index_layout.kind == IndexKind::kSecondary ? index_layout.unique
+                                                          : index.search_keys_end_early;
+      });
   table->takes_part_in_foreign_keys_ =
       (table->primary().definition.info.features & kForeignKeyGuards) != 0;
   table->definition_ = std::move(definition);

@@ -73,6 +73,9 @@ class Table {
   // had come to its name and the index (a position) was built. Errors: kDefinitionTooNew.
   Status CheckDefinition(const Transaction& transaction, uint32_t index) const;
 
+  // Whether a new row's values are to be looked for beyond its stored primary key.
+  bool has_unique_values() const { return has_unique_values_; }
+
   // Seconds after which rows expire; 0: never.
   uint64_t ttl_seconds() const { return ttl_seconds_; }
 
@@ -90,6 +93,7 @@ class Table {
   uint32_t primary_position_ = 0;
   bool all_columns_in_primary_key_ = false;
   bool takes_part_in_foreign_keys_ = false;
+  bool has_unique_values_ = false;
   uint64_t ttl_seconds_ = 0;
 };
 

@@ -259,7 +259,8 @@ Status TableWriter::CheckReferences(Transaction* transaction, uint32_t position,
 // A primary key whose whole key says what is unique has been looked at.
 Status TableWriter::CheckIndexes(Transaction* transaction, const uint8_t* record,
                                  const uint8_t* old_record, uint64_t hidden_key) {
-  const bool checks_unique = unique_checks_ != UniqueChecks::kTrusted;
+  const bool checks_unique =
+      table_->has_unique_values() && unique_checks_ != UniqueChecks::kTrusted;
   const bool references = foreign_keys_.active();
   if (!checks_unique && !references) return Status();
   for (uint32_t i = 0; i < table_->indexes().size(); ++i) {

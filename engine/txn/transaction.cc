@@ -221,6 +221,8 @@ void Transaction::CountWrites() {
 
 Status Transaction::AfterWrite(const rocksdb::Status& written) {
   CountWrites();
+  if (written.ok()) [[likely]]
+    return Status();
   if (!written.IsAborted() || written.subcode() != rocksdb::Status::SubCode::kMemoryLimit) {
     return FromRocksDb(written);
   }
