@@ -148,6 +148,7 @@ bool KeepsForeignKeys(const TABLE& table, const TABLE& altered_table, const Alte
     }
   }
   for (const auto& key : keys.OfParent(name)) {
+    if (key->record.child == name && IsDropped(info, key->record.name)) continue;
     if (!KeepsSide(table, altered_table, *altered, info, drops_index, key->record, &Pair::parent)) {
       return false;
     }

@@ -36,13 +36,16 @@ ForeignKeyAction ActionOf(enum_fk_option option) {
   }
 }
 
+const char* StatementWord(THD* thd) {
+  return thd_sql_command(thd) == SQLCOM_CREATE_TABLE ? "Create" : "Alter";
+}
+
 // Says why a foreign key cannot be; `named` is how it calls itself.
 int Refuse(THD* thd, std::string_view table, const std::string& named, const std::string& why) {
   // InnoDB's words, which tools look for.
   const bool is_column = why.starts_with("Column ") && why.ends_with(" was not found.");
   push_warning_printf(thd, Sql_condition::WARN_LEVEL_WARN, HA_ERR_CANNOT_ADD_FOREIGN,
-                      "%s  table %s%s foreign key %s constraint failed. %s",
-                      thd_sql_command(thd) == SQLCOM_CREATE_TABLE ? "Create" : "Alter",
+                      "%s  table %s%s foreign key %s constraint failed. %s", StatementWord(thd),
                       QuotedTable(thd, table).c_str(), is_column ? "" : " with", named.c_str(),
                       why.c_str());
   return HA_ERR_CANNOT_ADD_FOREIGN;
@@ -361,12 +364,11 @@ int ReadForeignKeys(THD* thd, const TABLE& form, const TableDescription& descrip
   while (const Key* const clause = clauses++) {
     if (clause->type != Key::FOREIGN_KEY || clause->old) continue;
     if (lifetime == TableLifetime::kTemporary) {
-      push_warning_printf(
-          thd, Sql_condition::WARN_LEVEL_WARN, HA_ERR_CANNOT_ADD_FOREIGN,
-          "Create  table %s.%s with foreign key constraint failed. Temporary tables "
-          "can't have foreign key constraints.",
-          QuotedName(thd, View(form.s->db)).c_str(),
-          QuotedName(thd, View(form.s->table_name)).c_str());
+      push_warning_printf(thd, Sql_condition::WARN_LEVEL_WARN, HA_ERR_CANNOT_ADD_FOREIGN,
+                          "%s  table %s.%s with foreign key constraint failed. Temporary tables "
+                          "can't have foreign key constraints.",
+                          StatementWord(thd), QuotedName(thd, View(form.s->db)).c_str(),
+                          QuotedName(thd, View(form.s->table_name)).c_str());
       return HA_ERR_CANNOT_ADD_FOREIGN;
     }
     const auto& foreign_key = static_cast<const Foreign_key&>(*clause);

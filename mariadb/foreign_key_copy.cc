@@ -50,11 +50,13 @@ int CheckThoseThatStay(THD* thd, const TABLE& form, const Alter_info& info, uint
   }
   const ForeignKeys& keys = RunningEngine()->dictionary().foreign_keys();
   const std::vector<uint32_t> dropped = DroppedForeignKeys(info, source);
-  const auto of_parent = keys.OfParent(source);
-  auto of_child = keys.OfChild(source);
-  std::erase_if(of_child, [&dropped](const ForeignKeys::Pointer& key) {
+  const auto is_dropped = [&dropped](const ForeignKeys::Pointer& key) {
     return std::find(dropped.begin(), dropped.end(), key->number) != dropped.end();
-  });
+  };
+  auto of_parent = keys.OfParent(source);
+  auto of_child = keys.OfChild(source);
+  std::erase_if(of_parent, is_dropped);
+  std::erase_if(of_child, is_dropped);
   if (form.versioned() && !(of_parent.empty() && of_child.empty())) {
     return Refuse("SYSTEM VERSIONING of a table with foreign keys");
   }

@@ -235,8 +235,9 @@ bool ha_rocksdb::prepare_inplace_alter_table(TABLE* altered_table, Alter_inplace
   const int error = BeginChange(*altered_table, alter_info);
   if (error == 0) return false;
   if (!ha_thd()->is_error()) print_error(error, MYF(0));
-  // Of keys that are added to rows that stay.
+  // Of keys that are added to rows that stay, and not for a foreign key, whose refusal says all.
   const bool adds_keys = alter_info->index_add_count > 0 &&
+                         (alter_info->handler_flags & ALTER_ADD_FOREIGN_KEY) == 0 &&
                          alter_info->inplace_supported != HA_ALTER_INPLACE_COPY_LOCK;
   if (adds_keys) my_error(ER_KEY_CREATE_DURING_ALTER, MYF(0));
   return true;

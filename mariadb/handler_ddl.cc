@@ -88,8 +88,10 @@ int ha_rocksdb::create(const char* path, TABLE* form, HA_CREATE_INFO* create_inf
                                                  : cairn::TableLifetime::kPermanent;
   std::vector<cairn::ForeignKeyRecord> foreign_keys;
   // Other statements, which may make partitions of history, bring the clauses of an earlier one,
-  // whose memory is gone.
-  if (thd_sql_command(ha_thd()) == SQLCOM_CREATE_TABLE && create_info->alter_info != nullptr) {
+  // whose memory is gone. The name of a temporary table says nothing: it begins with a directory.
+  const bool makes_table = thd_sql_command(ha_thd()) == SQLCOM_CREATE_TABLE ||
+                           (create_info->tmp_table() && cairn::MayRedefineTable(ha_thd()));
+  if (makes_table && create_info->alter_info != nullptr) {
     if (const int error =
             cairn::ReadForeignKeys(ha_thd(), *form, *description, *create_info->alter_info,
                                    lifetime, *name, &foreign_keys)) {
