@@ -21,6 +21,10 @@ ROCKSDB = Engine("cairn", "Cairn", "ROCKSDB", Path("ha_rocksdb.so"))
 QUICK = catalog.workloads(Settings(quick=True))
 
 
+# Some run only where they are named.
+NAMED = catalog.workloads(Settings(names=("tpcc-cached*",)))
+
+
 def chosen(*patterns: str, workloads=ALL) -> set[str]:
     parts = plan.choose(workloads, patterns)
     return {f"{part.workload.name}/{case.name}" for part in parts for case in part.cases}
@@ -107,7 +111,7 @@ def test_a_name_that_nothing_has_is_an_error():
 
 
 def test_the_floors_can_be_asked_for_and_each_has_a_case():
-    cases = chosen(*floors.CASES)
+    cases = chosen(*floors.CASES, workloads=NAMED)
     for floor in floors.FLOORS:
         workload, _, figure = floor.pattern.partition("/")
         if workload.startswith("sysbench-"):
@@ -118,19 +122,34 @@ def test_the_floors_can_be_asked_for_and_each_has_a_case():
         workload = own.pattern.partition("/")[0]
         assert any(case.startswith(f"{workload}/") for case in cases), own
     for case in cases:
-        assert case.startswith(("load/", "tpcc/")) or floors.find(
-            *case.split("/", 1), engine="innodb"
-        )
+        if not case.startswith(("load/", "tpcc/")):
+            promised = {each for ratio in floors.OWN_RATIOS for each in (ratio.name, ratio.other)}
+            assert case in promised or floors.find(*case.split("/", 1), engine="innodb"), case
+    for ratio in floors.OWN_RATIOS:
+        assert {ratio.name, ratio.other} <= set(cases), ratio
 
 
 def test_durable_writes_are_promised_for_every_script_that_writes():
-    asked = chosen(*floors.CASES)
+    asked = chosen(*floors.CASES, workloads=NAMED)
     for script in sysbench.WRITING:
         if not script.startswith("oltp_"):
             continue  # bulk_insert hardly ever commits.
         assert f"sysbench-durable-binlog/{script}/16" in asked
         assert floors.find("sysbench-durable-binlog", f"{script}/16", "innodb") == 1.5
         assert floors.find("sysbench-durable-binlog", f"{script}/16", "stock") == 1.3
+
+
+def test_an_engine_that_cannot_run_a_workload_is_left_out_of_the_plan(tmp_path):
+    (part,) = plan.choose(catalog.workloads(Settings()), ["foreign-keys"])
+    engines = [
+        Engine("cairn", "Cairn", "ROCKSDB", tmp_path),
+        Engine("innodb", "InnoDB", "InnoDB", None),
+        Engine("stock", "stock plug-in", "ROCKSDB", tmp_path),
+    ]
+    assert [engine.key for engine in part.engines(engines)] == ["cairn", "innodb"]
+    whole = plan.Plan((part,), tuple(engines), rounds=3)
+    assert whole.runs == 3 * 2 * len(part.cases)
+    assert whole.seconds == part.seconds(2, 3)
 
 
 def test_nothing_is_promised_against_an_engine_that_does_less():

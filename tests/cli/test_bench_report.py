@@ -25,6 +25,17 @@ def test_the_first_floor_that_matches_counts(promised):
     assert floors.find("load", "reads", "innodb") is None
 
 
+def test_a_figure_that_is_promised_by_another_one_of_ours_is_compared_with_it(monkeypatch):
+    ours = floors.OwnRatio("keys/reads", "load/reads", 0.85)
+    monkeypatch.setattr(floors, "OWN_RATIOS", (ours,))
+    slower = series("reads", cairn=[80, 90, 100], innodb=[1, 1, 1])
+    found = results(workload(READS), workload(slower, name="keys"))
+    said = "keys/reads by load/reads: 0.89 (0.83–0.90), floor 0.85 met"
+    assert said in markdown.remarks(found, found.workloads[1])
+    assert said not in markdown.remarks(found, found.workloads[0])
+    assert said not in markdown.remarks(results(workload(slower, name="keys")), found.workloads[1])
+
+
 def test_a_table_has_medians_ratios_and_floors(promised):
     figures, cpu = markdown.tables(FOUND, FOUND.workloads[0])
     assert figures.rows[0] == [

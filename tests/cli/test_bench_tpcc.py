@@ -11,7 +11,7 @@ from cairn.bench.engines import Engine
 from cairn.bench.insert import workload as insert
 from cairn.bench.records import Request
 from cairn.bench.settings import Settings
-from cairn.bench.tpcc import consistency, workload
+from cairn.bench.tpcc import consistency, references, workload
 from cairn.bench.tpcc.workload import Scale
 from cairn.errors import CairnError
 
@@ -67,13 +67,13 @@ def test_quick_benches_have_it_only_when_it_is_named():
 
 
 def test_a_machine_with_too_little_is_refused_in_words():
-    (tpcc,) = workload.workloads(Settings(memory_bytes=64 << 20))
+    tpcc = workload.workloads(Settings(memory_bytes=64 << 20))[0]
     text = tpcc.refusal(machine(is_root=False, disk_free_bytes=1 << 20))
     assert "root" in text and "of disk" in text and "192 MiB of memory at least" in text
 
 
 def test_without_limits_nobody_needs_to_be_root():
-    (tpcc,) = workload.workloads(Settings(iops=0, mb_per_s=0, memory_bytes=0))
+    tpcc = workload.workloads(Settings(iops=0, mb_per_s=0, memory_bytes=0))[0]
     assert tpcc.refusal(machine(is_root=False, has_memory_groups=False)) is None
     assert tpcc.title.endswith("no limits")
 
@@ -81,7 +81,7 @@ def test_without_limits_nobody_needs_to_be_root():
 def test_all_caches_of_an_engine_are_a_part_of_the_memory(tmp_path):
     innodb = Engine("innodb", "InnoDB", "InnoDB", None)
     cairn = Engine("cairn", "Cairn", "ROCKSDB", tmp_path)
-    (tpcc,) = workload.workloads(Settings())
+    tpcc = workload.workloads(Settings())[0]
 
     def sizes(engine):
         return [int(text.rpartition("=")[2]) >> 20 for text in tpcc.options(engine)]
@@ -89,8 +89,34 @@ def test_all_caches_of_an_engine_are_a_part_of_the_memory(tmp_path):
     assert sizes(innodb) == [200] == [tpcc.setup.memory_bytes >> 20]
     assert sizes(cairn) == [48, 64, 32]
     assert sizes(Engine("stock", "stock", "ROCKSDB", tmp_path)) == [96, 64, 32]
-    (tpcc,) = workload.workloads(Settings(memory_bytes=0))
+    tpcc = workload.workloads(Settings(memory_bytes=0))[0]
     assert tpcc.options(innodb) == tpcc.options(cairn) == ()
+
+
+def test_those_in_memory_run_when_they_are_named_and_not_on_the_stock_plugin(tmp_path):
+    names = [each.name for each in workload.workloads(Settings())]
+    assert names == ["tpcc", "tpcc-foreign-keys"]
+    named = workload.workloads(Settings(quick=True, names=("tpcc-cached*",), iops=500))
+    assert [each.name for each in named] == ["tpcc-cached", "tpcc-cached-foreign-keys"]
+    assert all(each.title.endswith("no limits") for each in named)
+    stock = Engine("stock", "stock", "ROCKSDB", tmp_path)
+    assert [each.runs_on(stock) for each in named] == [True, False]
+    assert all(each.runs_on(Engine("innodb", "InnoDB", "InnoDB", None)) for each in named)
+
+
+def test_each_foreign_key_has_a_clause_and_a_query_of_its_orphans():
+    made = list(references.statements())
+    assert len(made) == 7
+    assert sum(text.count("ADD FOREIGN KEY") for text in made) == len(references.FOREIGN_KEYS) == 10
+    assert made[0] == "ALTER TABLE district ADD FOREIGN KEY (d_w_id) REFERENCES warehouse (w_id)"
+    cursor = Answers()
+    assert list(references.violations(cursor)) == []
+    assert len(cursor.asked) == 10
+    assert cursor.asked[1] == (
+        "SELECT COUNT(*) FROM customer AS c LEFT JOIN district AS p "
+        "ON c.c_w_id = p.d_w_id AND c.c_d_id = p.d_id WHERE p.d_w_id IS NULL"
+    )
+    assert "3 rows of stock without their row of item" in references.violations(Answers(3))
 
 
 class Answers:

@@ -161,7 +161,7 @@ def _run_parts(mariadb: Server, servers: Path, plan: Plan, found: Results, outpu
             if result is None:
                 result = runner.run(mariadb, servers, plan, part, progress, phase, keep)
             else:
-                progress.end(part.seconds(len(plan.engines), plan.rounds))
+                progress.end(part.seconds(len(part.engines(plan.engines)), plan.rounds))
             phase.summary = _summary(result)
         found.workloads.append(result)
         write(found, output)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cairn.bench import load, sysbench
+from cairn.bench import foreign_keys, load, sysbench
 from cairn.bench.insert import workload as insert
 from cairn.bench.settings import Settings
 from cairn.bench.tpcc import workload as tpcc
@@ -15,5 +15,6 @@ def workloads(settings: Settings) -> list[Workload]:
         *sysbench.workloads(settings),
         *load.workloads(settings),
         *insert.workloads(settings),
+        *foreign_keys.workloads(settings),
         *tpcc.workloads(settings),
     ]

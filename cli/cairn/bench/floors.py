@@ -23,6 +23,15 @@ class OwnFloor:
     least: float
 
 
+@dataclass(frozen=True)
+class OwnRatio:
+    """Cairn's figure `name` by its figure `other`, each "workload/figure", is at least this."""
+
+    name: str
+    other: str
+    least: float
+
+
 def _both(pattern: str, innodb: float, stock: float) -> tuple[Floor, Floor]:
     return Floor(pattern, "innodb", innodb), Floor(pattern, "stock", stock)
 
@@ -51,6 +60,11 @@ FLOORS = (
     Floor("tpcc/new_orders/*", "innodb", 5.0),
     Floor("tpcc/new_orders/*", "stock", 1.4),
     Floor("tpcc/size on disk after compaction", "innodb", 5.88),
+    # With foreign keys: as much faster on a slow disk as without them.
+    Floor("tpcc-foreign-keys/new_orders/*", "innodb", 5.0),
+    Floor("tpcc-cached-foreign-keys/new_orders/*", "innodb", 1.0),
+    Floor("foreign-keys/insert_child/*", "innodb", 1.0),
+    Floor("foreign-keys/cascade_1000/1", "innodb", 0.8),
     # Slower than the plug-in whose place it takes, Cairn would be no progress.
     Floor("*", "stock", 1.0),
 )
@@ -58,6 +72,12 @@ FLOORS = (
 OWN_FLOORS = (
     # However slow the disk: ten seconds with half of the usual transactions at the least.
     OwnFloor("tpcc/worst 10 s by the median", 0.5),
+    OwnFloor("tpcc-foreign-keys/worst 10 s by the median", 0.5),
+)
+
+OWN_RATIOS = (
+    OwnRatio("tpcc-cached-foreign-keys/new_orders/4", "tpcc-cached/new_orders/4", 0.85),
+    OwnRatio("foreign-keys/insert_one_parent/64", "foreign-keys/insert_64_parents/64", 0.9),
 )
 
 # What runs for them: workloads and cases as the command line names them.
@@ -71,6 +91,10 @@ CASES = (
     "sysbench-durable-binlog/oltp_*/16",
     "load/plain",
     "tpcc",
+    "tpcc-foreign-keys",
+    "tpcc-cached",
+    "tpcc-cached-foreign-keys",
+    "foreign-keys",
 )
 
 

@@ -103,6 +103,7 @@ def remarks(results: Results, workload: WorkloadResult) -> Iterator[str]:
         if rest:
             yield f"options of {results.engines[key]}: `{' '.join(rest)}`"
     yield from workload.notes
+    yield from own_ratios(results, workload)
 
 
 def tables(results: Results, workload: WorkloadResult) -> Iterator[Table]:
@@ -129,6 +130,22 @@ def tables(results: Results, workload: WorkloadResult) -> Iterator[Table]:
     ]
     if rows:
         yield Table(head, rows)
+
+
+def own_ratios(results: Results, workload: WorkloadResult) -> Iterator[str]:
+    """What is promised of figures of ours against each other, where both were measured."""
+    for promised in floors.OWN_RATIOS:
+        ours = results.named(promised.name)
+        other = results.named(promised.other)
+        if not promised.name.startswith(f"{workload.name}/") or ours is None or other is None:
+            continue
+        ratio = ours.own_ratio(other)
+        if ratio is not None:
+            met = "met" if round(ratio.median, 2) >= promised.least else MISSED
+            yield (
+                f"{promised.name} by {promised.other}: {ratio_text(ratio)}, floor "
+                f"{promised.least:g} {met}"
+            )
 
 
 def _compared(results: Results, workload: WorkloadResult, series: Series) -> list[str]:

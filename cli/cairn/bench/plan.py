@@ -18,6 +18,10 @@ class Part:
     workload: Workload
     cases: tuple[Case, ...]
 
+    def engines(self, of: Sequence[Engine]) -> tuple[Engine, ...]:
+        """Those that can run the workload."""
+        return tuple(engine for engine in of if self.workload.runs_on(engine))
+
     def seconds(self, engines: int, rounds: int) -> float:
         one_round = sum(case.seconds for case in self.cases)
         return engines * (self.workload.prepare_s + rounds * one_round)
@@ -34,11 +38,15 @@ class Plan:
     @property
     def seconds(self) -> float:
         """About how long it takes."""
-        return sum(part.seconds(len(self.engines), self.rounds) for part in self.parts)
+        return sum(
+            part.seconds(len(part.engines(self.engines)), self.rounds) for part in self.parts
+        )
 
     @property
     def runs(self) -> int:
-        return sum(len(part.cases) for part in self.parts) * len(self.engines) * self.rounds
+        return self.rounds * sum(
+            len(part.cases) * len(part.engines(self.engines)) for part in self.parts
+        )
 
 
 def choose(workloads: Sequence[Workload], patterns: Sequence[str]) -> tuple[Part, ...]:

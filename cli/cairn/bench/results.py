@@ -51,10 +51,16 @@ class Series:
 
     def ratio(self, other: str) -> Ratio | None:
         """How much better ours is than the other engine, from the rounds that both finished."""
-        pairs = zip(self.values(OURS), self.values(other), strict=False)
+        return self._ratio(self.values(other))
+
+    def own_ratio(self, other: Series) -> Ratio | None:
+        """The same by another figure of ours."""
+        return self._ratio(other.values(OURS))
+
+    def _ratio(self, others: list[float]) -> Ratio | None:
         ratios = [
             ours / theirs if self.higher_is_better else theirs / ours
-            for ours, theirs in pairs
+            for ours, theirs in zip(self.values(OURS), others, strict=False)
             if ours > 0 and theirs > 0
         ]
         return Ratio(median(ratios), min(ratios), max(ratios), len(ratios)) if ratios else None
@@ -113,6 +119,11 @@ class Results:
     def others(self) -> list[str]:
         """The engines that ours is compared with."""
         return [key for key in self.engines if key != OURS] if OURS in self.engines else []
+
+    def named(self, name: str) -> Series | None:
+        """The figure "workload/figure"; None where it was not measured."""
+        found = (each for of, each in self.figures() if f"{of.name}/{each.name}" == name)
+        return next(found, None)
 
     def figures(self) -> Iterator[tuple[WorkloadResult, Series]]:
         for workload in self.workloads:

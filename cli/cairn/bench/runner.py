@@ -75,9 +75,14 @@ class PartRun:
     def run(self, phase: Phase, progress: Progress) -> None:
         """Fills the result. Errors: CairnError where a server fails or engines differ."""
         begun = time.monotonic()
+        self._result.notes += [
+            f"{engine.title} cannot run it"
+            for engine in self._plan.engines
+            if not self._workload.runs_on(engine)
+        ]
         try:
             with ExitStack() as stack:
-                for engine in self._plan.engines:
+                for engine in self._part.engines(self._plan.engines):
                     self._servers.append(self._enter(stack, engine))
                 try:
                     self._measure(phase, progress)

@@ -86,6 +86,10 @@ class Workload(ABC):
         """Why this machine cannot run the workload; None when it can."""
         return machine.lack(self.needs())
 
+    def runs_on(self, engine: Engine) -> bool:
+        """Whether the engine can do it at all; it is left out, with a note, where not."""
+        return True
+
     def options(self, engine: Engine) -> tuple[str, ...]:
         """Options of the server beyond those that follow from the setup; they come last."""
         return ()

@@ -25,7 +25,7 @@ from cairn.bench.results import CPU
 from cairn.bench.settings import Settings
 from cairn.bench.slow_machine import SlowMachine, Slowness
 from cairn.bench.throttle import Limits
-from cairn.bench.tpcc import consistency
+from cairn.bench.tpcc import consistency, references
 from cairn.bench.workload import Case, Facts, Measurement, Outcome, Workload
 from cairn.errors import CairnError
 
@@ -60,16 +60,26 @@ class Scale:
 class Tpcc(Workload):
     """TPC-C with one set of warehouses."""
 
-    name = "tpcc"
     # Under the limits a second server would take its share of the disk; and so it is in RAM.
     one_at_a_time = True
 
-    def __init__(self, scale: Scale, slowness: Slowness, cache_bytes: int) -> None:
+    def __init__(
+        self,
+        name: str,
+        scale: Scale,
+        slowness: Slowness,
+        cache_bytes: int,
+        *,
+        foreign_keys: bool = False,
+    ) -> None:
         """`cache_bytes` is for the engine's caches; the memory of `slowness` is for everything."""
+        self.name = name
+        self.foreign_keys = foreign_keys
         self.scale = scale
         self.slowness = slowness
         self.setup = Setup(cache_bytes)
-        self.title = f"TPC-C, {scale.warehouses} warehouses, {slowness.title()}"
+        with_keys = " with its foreign keys" if foreign_keys else ""
+        self.title = f"TPC-C{with_keys}, {scale.warehouses} warehouses, {slowness.title()}"
         self._machines: dict[str, SlowMachine] = {}
 
     # ---- what it is -----------------------------------------------------------------------------
@@ -85,6 +95,10 @@ class Tpcc(Workload):
     def prepare_s(self) -> float:
         load_s = LOAD_S * self.scale.warehouses / self._loading_threads()
         return START_S + load_s + CHECK_S * self.scale.warehouses
+
+    def runs_on(self, engine: Engine) -> bool:
+        # The stock plug-in takes no foreign keys.
+        return engine.key != "stock" or not self.foreign_keys
 
     def needs(self) -> Needs:
         each = self.scale.warehouses * WAREHOUSE_BYTES + SERVER_DISK_BYTES
@@ -124,6 +138,10 @@ class Tpcc(Workload):
             f"--threads={self._loading_threads()}",
             limit_s=GRACE_S + 20 * LOAD_S * self.scale.warehouses,
         )
+        if self.foreign_keys:
+            with server.connect(database=program.DATABASE) as connection:
+                for statement in references.statements():
+                    connection.cursor().execute(statement)
         disk_size.compact(server)
         with server.connect(database=program.DATABASE) as connection, connection.cursor() as cursor:
             for table in consistency.TABLES:
@@ -145,6 +163,8 @@ class Tpcc(Workload):
     def _require_consistency(self, server: BenchServer, after: str, *, loaded: bool) -> None:
         with server.connect(database=program.DATABASE) as connection, connection.cursor() as cursor:
             found = list(consistency.violations(cursor, self.scale.warehouses, loaded=loaded))
+            if self.foreign_keys:
+                found += references.violations(cursor)
         if found:
             raise CairnError(
                 f"{server.engine.title} is inconsistent after {after}:\n"
@@ -264,24 +284,21 @@ def _response_times(kind: str, done: Sequence[Request]) -> Measurement:
 
 FULL_SCALE = Scale(warehouses=10, threads=16, warm_up_s=60, seconds=300)
 QUICK_SCALE = Scale(warehouses=1, threads=4, warm_up_s=10, seconds=30)
+# With everything in memory a run is settled soon.
+CACHED_SCALE = Scale(warehouses=4, threads=4, warm_up_s=20, seconds=120)
 IOPS = 1000
 MB_PER_S = 16
 MEMORY_BYTES = 320 * MIB
 # Where nothing limits memory.
 ROOMY_CACHE_BYTES = 1024 * MIB
+NO_LIMITS = Slowness(Limits(0, 0), 0)
 
 
 def workloads(settings: Settings) -> list[Tpcc]:
-    """The one workload; a quick bench has it only when it is asked for by name."""
-    if settings.quick and not settings.asks_for("tpcc"):
-        return []
-    base = QUICK_SCALE if settings.quick else FULL_SCALE
-    chosen = {
-        "warehouses": settings.warehouses,
-        "threads": settings.threads[0] if settings.threads else None,
-        "seconds": _whole_steps(settings.seconds),
-    }
-    scale = replace(base, **{name: value for name, value in chosen.items() if value is not None})
+    """Those on a slow disk, and those in memory, which run only when they are asked for by name.
+
+    A quick bench has none of them unless it is named.
+    """
     slowness = Slowness(
         Limits(
             IOPS if settings.iops is None else settings.iops,
@@ -290,7 +307,29 @@ def workloads(settings: Settings) -> list[Tpcc]:
         MEMORY_BYTES if settings.memory_bytes is None else settings.memory_bytes,
     )
     cache = slow_machine.cache_bytes(slowness.memory_bytes) or ROOMY_CACHE_BYTES
-    return [Tpcc(scale, slowness, cache)]
+    slow = _scale(FULL_SCALE, settings)
+    cached = _scale(CACHED_SCALE, settings)
+    known = [
+        Tpcc("tpcc", slow, slowness, cache),
+        Tpcc("tpcc-foreign-keys", slow, slowness, cache, foreign_keys=True),
+        Tpcc("tpcc-cached", cached, NO_LIMITS, ROOMY_CACHE_BYTES),
+        Tpcc("tpcc-cached-foreign-keys", cached, NO_LIMITS, ROOMY_CACHE_BYTES, foreign_keys=True),
+    ]
+    return [
+        each
+        for each in known
+        if settings.asks_for(each.name) or (not settings.quick and each.slowness == slowness)
+    ]
+
+
+def _scale(full: Scale, settings: Settings) -> Scale:
+    base = QUICK_SCALE if settings.quick else full
+    chosen = {
+        "warehouses": settings.warehouses,
+        "threads": settings.threads[0] if settings.threads else None,
+        "seconds": _whole_steps(settings.seconds),
+    }
+    return replace(base, **{name: value for name, value in chosen.items() if value is not None})
 
 
 def _whole_steps(seconds: float | None) -> float | None:
