@@ -61,6 +61,18 @@ def test_the_table_has_a_column_for_what_lies_in_a_plugin():
     ]
 
 
+def test_what_an_engine_cannot_run_leaves_its_cell_empty():
+    names = [case.name for case in cases.chosen((), references=False)]
+    assert "insert" in names and "insert-child" not in names
+    assert [case.name for case in cases.chosen(("insert-child",))] == ["insert-child"]
+    counts = [
+        command.Count("scan", "cairn", 1900.4, 1200.0),
+        command.Count("scan", "stock", 2650.0, 2000.0),
+        command.Count("insert-child", "cairn", 77.0, 30.0),
+    ]
+    assert command.table(counts)[-1] == "| insert-child | 77 |  | 30 |  |"
+
+
 def test_an_unknown_statement_is_refused_with_those_that_there_are():
     with pytest.raises(CairnError, match=r"no statement nosuch.*point-read"):
         command.run(("nosuch",), ())

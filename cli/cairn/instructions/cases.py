@@ -11,6 +11,11 @@ ROWS = 50_000
 # Rows of the table that share a value of the indexed column.
 ROWS_PER_VALUE = 10
 _BATCH = 500
+# Parents from FIRST_ALONE on have no children, those from FIRST_LARGE on have many.
+FIRST_ALONE = 10_001
+FIRST_LARGE = 11_001
+LARGE_PARENTS = 50
+CHILDREN_OF_LARGE = 100
 
 
 @dataclass(frozen=True)
@@ -24,6 +29,7 @@ class Case:
     statements: int = 300  # That are counted.
     per: int = 1  # Divides the count: rows of one statement, where these are the unit.
     writes: bool = False
+    references: bool = False  # Needs foreign keys, which the stock plug-in does not take.
 
 
 def _row(number: int) -> str:
@@ -51,6 +57,33 @@ def load(cursor: Any, engine: str) -> None:
     cursor.execute("INSERT INTO altered SELECT * FROM t")
     for column in ("x INT NOT NULL DEFAULT 7", "y VARCHAR(9) DEFAULT 'y' FIRST", "z INT"):
         cursor.execute(f"ALTER TABLE altered ADD COLUMN {column}")
+
+
+def load_references(cursor: Any, engine: str) -> None:
+    """Makes `parent`, and `child`, which references it."""
+    cursor.execute(
+        f"CREATE TABLE parent (id INT NOT NULL PRIMARY KEY, pad CHAR(60)) ENGINE={engine}"
+    )
+    cursor.execute(
+        "CREATE TABLE child (id INT NOT NULL AUTO_INCREMENT PRIMARY KEY, parent INT NOT NULL, "
+        "pad CHAR(60), KEY (parent), "
+        f"FOREIGN KEY (parent) REFERENCES parent (id) ON DELETE CASCADE) ENGINE={engine}"
+    )
+    # One that restricts, so that `guarded` has no child.
+    cursor.execute(
+        f"CREATE TABLE guarded (id INT NOT NULL PRIMARY KEY, pad CHAR(60)) ENGINE={engine}"
+    )
+    cursor.execute(
+        "CREATE TABLE guard (id INT NOT NULL PRIMARY KEY, guarded INT, KEY (guarded), "
+        f"FOREIGN KEY (guarded) REFERENCES guarded (id)) ENGINE={engine}"
+    )
+    last = FIRST_LARGE + LARGE_PARENTS - 1
+    for table in ("parent", "guarded"):
+        cursor.execute(f"INSERT INTO {table} SELECT seq, 'p' FROM seq_1_to_{last}")
+    for parent in range(FIRST_LARGE, last + 1):
+        cursor.execute(
+            f"INSERT INTO child (parent, pad) SELECT {parent}, 'c' FROM seq_1_to_{CHILDREN_OF_LARGE}"
+        )
 
 
 def bring_into_files(cursor: Any, engine: str) -> None:
@@ -159,9 +192,48 @@ CASES = (
         lambda _, position: f"DELETE FROM t WHERE id = {ROWS - position}",
         writes=True,
     ),
+    Case(
+        "insert-child",
+        "a row whose foreign key has one of many values",
+        lambda chance, _: (
+            f"INSERT INTO child (parent, pad) VALUES ({chance.randrange(1, FIRST_ALONE)}, 'c')"
+        ),
+        writes=True,
+        references=True,
+    ),
+    Case(
+        "update-child",
+        "another column of such a row",
+        lambda chance, _: (
+            f"UPDATE child SET pad = 'd{chance.random()}' "
+            f"WHERE id = {chance.randint(1, LARGE_PARENTS * CHILDREN_OF_LARGE)}"
+        ),
+        writes=True,
+        references=True,
+    ),
+    Case(
+        "delete-parent",
+        "a row that a foreign key might reference, and does not",
+        lambda _, position: f"DELETE FROM guarded WHERE id = {FIRST_ALONE + position}",
+        writes=True,
+        references=True,
+    ),
+    Case(
+        "delete-cascade",
+        f"a row with {CHILDREN_OF_LARGE} rows that go with it, for each of them",
+        lambda _, position: f"DELETE FROM parent WHERE id = {FIRST_LARGE + position}",
+        statements=LARGE_PARENTS // 2,
+        per=CHILDREN_OF_LARGE,
+        writes=True,
+        references=True,
+    ),
 )
 
 
-def chosen(names: tuple[str, ...]) -> Iterator[Case]:
-    """The cases of these names, all for none."""
-    return (case for case in CASES if not names or case.name in names)
+def chosen(names: tuple[str, ...], *, references: bool = True) -> Iterator[Case]:
+    """The cases of these names, all for none; without `references` those without foreign keys."""
+    return (
+        case
+        for case in CASES
+        if (not names or case.name in names) and (references or not case.references)
+    )

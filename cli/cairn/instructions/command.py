@@ -78,8 +78,12 @@ def table(counts: list[Count]) -> list[str]:
         "| --- |" + " ---: |" * (len(engines) + len(_plugins(engines))),
     ]
     for case in dict.fromkeys(count.case for count in counts):
-        cells = [f"{by_place[case, engine].total:,.0f}" for engine in engines]
-        cells += [f"{by_place[case, engine].in_plugin:,.0f}" for engine in _plugins(engines)]
+        counted = {engine: by_place.get((case, engine)) for engine in engines}
+        cells = [f"{one.total:,.0f}" if one else "" for one in counted.values()]
+        cells += [
+            f"{one.in_plugin:,.0f}" if (one := counted[engine]) else ""
+            for engine in _plugins(engines)
+        ]
         lines.append(f"| {case} | {' | '.join(cells)} |")
     return lines
 
@@ -96,7 +100,8 @@ def _count(phase: Phase, mariadb: Server, engine: str, names: tuple[str, ...]) -
             server.library = mariadb.stock_plugin
         phase.progress("loading")
         server.start()
-        _load(server, _table_engine(engine))
+        references = engine != "stock"
+        _load(server, _table_engine(engine), references=references)
         server.stop()
         phase.progress("starting under callgrind")
         results = files.fresh_directory(directory / "counts")
@@ -109,7 +114,8 @@ def _count(phase: Phase, mariadb: Server, engine: str, names: tuple[str, ...]) -
             with connection.cursor() as cursor:
                 cases.warm_up(cursor)
             return [
-                _measure(phase, server, connection, engine, case) for case in cases.chosen(names)
+                _measure(phase, server, connection, engine, case)
+                for case in cases.chosen(names, references=references)
             ]
 
 
@@ -117,11 +123,13 @@ def _table_engine(engine: str) -> str:
     return "InnoDB" if engine == "innodb" else "ROCKSDB"
 
 
-def _load(server: ScratchServer, engine: str) -> None:
+def _load(server: ScratchServer, engine: str, *, references: bool) -> None:
     server.query(f"CREATE DATABASE {_DATABASE}")
     with server.connect(database=_DATABASE) as connection, connection.cursor() as cursor:
         cursor.execute("SET SESSION autocommit = 1")
         cases.load(cursor, engine)
+        if references:
+            cases.load_references(cursor, engine)
         cases.bring_into_files(cursor, engine)
 
 
