@@ -301,6 +301,8 @@ class Transaction {
   ClaimedTables::Cover NoteClaimed(std::string_view key, LockMode mode);
   Status GetOwnWrite(const ColumnFamily& family, std::string_view key,
                      rocksdb::PinnableSlice* value);
+  rocksdb::Status GetMerged(const ColumnFamily& family, const rocksdb::ReadOptions& options,
+                            const rocksdb::Slice& key, rocksdb::PinnableSlice* value);
   void EndClaims();
   bool GiveWay(const ColumnFamily& family, std::string_view key, uint64_t claims_ended);
   Status LockInTable(const KeySpan& range, LockMode mode, LockWait wait);

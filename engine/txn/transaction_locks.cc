@@ -84,8 +84,7 @@ Status Transaction::LockAndReadOne(const ColumnFamily& family, std::string_view 
     locked = rocksdb_->GetForUpdate(options, family.handle, key, kNoValue,
                                     /*exclusive=*/mode == LockMode::kExclusive, validates);
     if (locked.ok() && value != nullptr) {
-      locked = has_writes() ? rocksdb_->Get(options, family.handle, key, value)
-                            : database_->Get(family, options, key, value, verifier());
+      locked = GetMerged(family, options, key, value);
     }
   } while (MayBeLocked(locked) && GiveWay(family, key, claims_ended));
   if (wait == LockWait::kRefuse) rocksdb_->SetLockTimeout(settings_.lock_wait_timeout_ms);

@@ -114,6 +114,23 @@ Status Transaction::SetView(View view, rocksdb::ReadOptions* options, bool* merg
   return Status();
 }
 
+// With the transaction's own changes. RocksDB merges both for the keys that it has written; of all
+// others our own reader, which takes a third of the time, tells what is committed.
+rocksdb::Status Transaction::GetMerged(const ColumnFamily& family,
+                                       const rocksdb::ReadOptions& options,
+                                       const rocksdb::Slice& key, rocksdb::PinnableSlice* value) {
+  if (has_writes()) {
+    const std::unique_ptr<rocksdb::WBWIIterator> written(
+        rocksdb_->GetWriteBatch()->NewIterator(family.handle));
+    written->Seek(key);
+    if (!written->status().ok()) return written->status();
+    if (written->Valid() && written->Entry().key == key) {
+      return rocksdb_->Get(options, family.handle, key, value);
+    }
+  }
+  return database_->Get(family, options, key, value, verifier());
+}
+
 Status Transaction::Get(const ColumnFamily& family, std::string_view key, View view,
                         rocksdb::PinnableSlice* value) {
   database_->work().Count(Work::kPointReads);
@@ -121,7 +138,7 @@ Status Transaction::Get(const ColumnFamily& family, std::string_view key, View v
   bool merges_writes;
   CAIRN_RETURN_IF_ERROR(SetView(view, &options, &merges_writes));
   return FromRead(database_, family, key,
-                  merges_writes ? rocksdb_->Get(options, family.handle, key, value)
+                  merges_writes ? GetMerged(family, options, key, value)
                                 : database_->Get(family, options, key, value, verifier()));
 }
 
@@ -165,7 +182,7 @@ void Transaction::GetMany(const ColumnFamily& family, size_t count, const rocksd
   }
   for (size_t i = 0; i < count; ++i) {
     values[i].Reset();
-    outcomes[i] = rocksdb_->Get(options, family.handle, keys[i], &values[i]);
+    outcomes[i] = GetMerged(family, options, keys[i], &values[i]);
   }
 }
 
