@@ -54,7 +54,7 @@ LOAD = ("--mysqld=--plugin-load-add=ha_rocksdb.so", "--mysqld=--loose-rocksdb-lo
 # Tests in one run of the framework; see conformance.BATCH.
 BATCH = 25
 
-_TEXT_FILES = {".test", ".inc", ".pre", ".opt", ".cnf", ".combinations", ".result", ".rdiff"}
+TEXT_FILES = {".test", ".inc", ".pre", ".opt", ".cnf", ".combinations", ".result", ".rdiff"}
 _ENGINE_NAME = re.compile(
     r"""((?:engine\w*'?\s*[=,]?|replace_result)\s*['"`]?)innodb\b|^([-+ ]?)innodb$""",
     re.IGNORECASE | re.MULTILINE,
@@ -150,7 +150,7 @@ def lay_out_suites(suites: Path, packaged: Path, engine: str) -> None:
                 continue
             if path.suffix == ".combinations":
                 _change(path, keep_innodb)
-            if path.suffix in _TEXT_FILES:
+            if path.suffix in TEXT_FILES:
                 _change(path, lambda text: translate(text, engine))
 
 

@@ -15,6 +15,7 @@ SQL_SUITE = ROOT / "tests" / "sql"
 CLI_TESTS = ROOT / "tests" / "cli"
 LEDGER = ROOT / "tests" / "conformance" / "ledger.tsv"
 ENGINE_SUITES_LEDGER = ROOT / "tests" / "conformance" / "engine_suites.tsv"
+FOREIGN_KEYS_LEDGER = ROOT / "tests" / "conformance" / "foreign_keys.tsv"
 
 
 def cache() -> Path:

@@ -139,7 +139,14 @@ def format_code() -> None:
 @click.option(
     "--engine-suites", is_flag=True, help="The server's suites for any engine, against InnoDB."
 )
-def conformance(tests: tuple[str, ...], engine_suites: bool, **options: Any) -> None:
+@click.option(
+    "--foreign-keys",
+    is_flag=True,
+    help="The server's tests of InnoDB's foreign keys, with ROCKSDB.",
+)
+def conformance(
+    tests: tuple[str, ...], engine_suites: bool, foreign_keys: bool, **options: Any
+) -> None:
     """Run packaged test suites of the server and of the stock plug-in.
 
     Without arguments: the suites of the stock plug-in. The outcome is compared with
@@ -147,7 +154,21 @@ def conformance(tests: tuple[str, ...], engine_suites: bool, **options: Any) -> 
 
     With --engine-suites each test runs with InnoDB and with ROCKSDB, which must give as much as
     InnoDB unless tests/conformance/engine_suites.tsv says why not.
+
+    With --foreign-keys the packaged tests of foreign keys run with ROCKSDB in place of InnoDB. Each
+    difference from InnoDB's result is in tests/conformance/foreign_keys.tsv, with its reason; one
+    that is not there makes the exit status 1.
     """
+    if engine_suites and foreign_keys:
+        raise click.UsageError("--engine-suites and --foreign-keys are two runs.")
+    if foreign_keys:
+        from cairn import foreign_key_suites
+
+        sys.exit(
+            foreign_key_suites.run(
+                tests, options["parallel"], update_ledger=options["update_ledger"]
+            )
+        )
     if engine_suites:
         from cairn import engine_suites as suites
 
