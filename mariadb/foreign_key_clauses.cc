@@ -44,6 +44,9 @@ const char* StatementWord(THD* thd) {
 int Refuse(THD* thd, std::string_view table, const std::string& named, const std::string& why) {
   // InnoDB's words, which tools look for.
   const bool is_column = why.starts_with("Column ") && why.ends_with(" was not found.");
+  RunningEngine()->foreign_key_errors().Note(
+      thd, "A foreign key cannot be made (1005, 1215)\nTable " + QuotedTable(thd, table) +
+               ", foreign key " + named + "\n" + why);
   push_warning_printf(thd, Sql_condition::WARN_LEVEL_WARN, HA_ERR_CANNOT_ADD_FOREIGN,
                       "%s  table %s%s foreign key %s constraint failed. %s", StatementWord(thd),
                       QuotedTable(thd, table).c_str(), is_column ? "" : " with", named.c_str(),

@@ -378,6 +378,8 @@ class ha_rocksdb final : public handler {
   int BindForeignKeys(THD* thd);
   cairn::Result<std::shared_ptr<const cairn::BoundForeignKeys>> CurrentForeignKeys(THD* thd);
   cairn::Status DescribeRefusal(cairn::StatusCode code);
+  std::string DescribeRefusedRow(cairn::StatusCode code, const cairn::ForeignKeyChecks& checks);
+  int WarnOfOrphans(THD* thd);
   void PrepareActions();
   int CheckCopiedReferences();
   void NoteActions();

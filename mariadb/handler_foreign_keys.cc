@@ -9,6 +9,7 @@
 #include "mariadb/error.h"
 #include "mariadb/foreign_key_binding.h"
 #include "mariadb/foreign_key_copy.h"
+#include "mariadb/foreign_key_errors.h"
 #include "mariadb/foreign_key_texts.h"
 #include "mariadb/ha_rocksdb.h"
 #include "mariadb/table_name.h"
@@ -21,6 +22,17 @@ using cairn::Status;
 using cairn::StatusCode;
 
 namespace {
+
+const char* WhyRefused(StatusCode code) {
+  switch (code) {
+    case StatusCode::kNoReferencedRow:
+      return "A row has no parent (1452)";
+    case StatusCode::kRowIsReferenced:
+      return "A row is referenced, or what follows from it cannot be done (1451)";
+    default:
+      return "Too many actions would follow from one another (1296)";
+  }
+}
 
 // What a statement may do to rows of a table that it writes to, where foreign keys are checked.
 // Functions and triggers may do anything; so may what a replica applies.
@@ -132,13 +144,59 @@ cairn::Result<std::shared_ptr<const BoundForeignKeys>> ha_rocksdb::CurrentForeig
 
 // The error of a row that a foreign key has refused, with its words.
 Status ha_rocksdb::DescribeRefusal(StatusCode code) {
-  const ForeignKey& key = writer_->foreign_keys().failed();
+  const ForeignKeyChecks& checks = writer_->foreign_keys();
+  const ForeignKey& key = checks.failed();
   if (code == StatusCode::kForeignKeyDepth) {
     push_warning(ha_thd(), Sql_condition::WARN_LEVEL_WARN, HA_ERR_ROW_IS_REFERENCED,
                  "Cannot delete or update rows: more than 15 actions of foreign keys would follow "
                  "from one another.");
   }
-  return Status(code, cairn::DescribeForeignKeyOfTable(ha_thd(), key.record));
+  std::string text = cairn::DescribeForeignKeyOfTable(ha_thd(), key.record);
+  cairn::RunningEngine()->foreign_key_errors().Note(
+      ha_thd(), WhyRefused(code) + ("\n" + text) + DescribeRefusedRow(code, checks));
+  return Status(code, std::move(text));
+}
+
+// A line with the values of the row, where it is one of this table's.
+std::string ha_rocksdb::DescribeRefusedRow(StatusCode code, const ForeignKeyChecks& checks) {
+  if (checks.failed_record() == nullptr) return "\nThe row is one that an action came to.";
+  const auto side = code == StatusCode::kNoReferencedRow
+                        ? &cairn::ForeignKeyRecord::ColumnPair::child
+                        : &cairn::ForeignKeyRecord::ColumnPair::parent;
+  return "\nValues: " +
+         cairn::DescribeValues(table, checks.failed().record, side, checks.failed_record());
+}
+
+// CHECK TABLE ... EXTENDED: rows without their parent, which statements with foreign_key_checks=0
+// leave behind.
+int ha_rocksdb::WarnOfOrphans(THD* thd) {
+  if (!TakesPartInForeignKeys()) return 0;
+  const auto bound = CurrentForeignKeys(thd);
+  if (!bound.ok()) return cairn::AdminError(thd, bound.status());
+  const auto warn = [&](const std::string& text) {
+    push_warning(thd, Sql_condition::WARN_LEVEL_WARN, ER_GET_ERRMSG, text.c_str());
+  };
+  for (const BoundForeignKey& key : (*bound)->as_child) {
+    const cairn::ForeignKeyRecord& record = key.key->record;
+    const std::string named = "foreign key " + cairn::QuotedName(thd, record.name);
+    if (key.other == nullptr) {
+      warn("The parent " + cairn::QuotedTable(thd, record.parent) + " of " + named +
+           " is not there");
+      continue;
+    }
+    const auto orphans = cairn::FindOrphans(&transaction(), *engine_table_, key, table->record[0]);
+    if (orphans.status().code() == StatusCode::kDefinitionTooNew) {
+      warn("The parent of " + named + " has been changed: check the table again");
+      continue;
+    }
+    if (!orphans.ok()) return cairn::AdminError(thd, orphans.status());
+    if (orphans->count == 0) continue;
+    warn(std::to_string(orphans->count) + " rows lack their parent by " + named +
+         ", the first of them with " +
+         cairn::DescribeValues(table, record, &cairn::ForeignKeyRecord::ColumnPair::child,
+                               orphans->first.data()));
+  }
+  return 0;
 }
 
 // The rows of a copy are there, and it is about to get new foreign keys with its name.

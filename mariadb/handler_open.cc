@@ -476,7 +476,7 @@ void LogCheck(const TABLE& table, const cairn::TableCheckReport& report) {
 
 }  // namespace
 
-int ha_rocksdb::check(THD* thd, HA_CHECK_OPT*) {
+int ha_rocksdb::check(THD* thd, HA_CHECK_OPT* options) {
   cairn::Session& session = cairn::Session::Of(thd);
   cairn::ScopedWaitObserver observer(&session);
   VirtualColumns virtual_columns(this, engine_table_.get());
@@ -496,7 +496,8 @@ int ha_rocksdb::check(THD* thd, HA_CHECK_OPT*) {
                       dictionary_name_.c_str(), warning.c_str());
     push_warning(thd, Sql_condition::WARN_LEVEL_WARN, ER_GET_ERRMSG, warning.c_str());
   }
-  return report->problems.empty() ? HA_ADMIN_OK : HA_ADMIN_CORRUPT;
+  if (!report->problems.empty()) return HA_ADMIN_CORRUPT;
+  return (options->flags & T_EXTEND) != 0 ? WarnOfOrphans(thd) : HA_ADMIN_OK;
 }
 
 // --- Errors -------------------------------------------------------------------------------------

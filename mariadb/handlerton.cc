@@ -215,7 +215,7 @@ bool ShowStatus(handlerton*, THD* thd, stat_print_fn* print, enum ha_stat_type t
   for (const StatusSection& section : DescribeEngineStatus(engine->database())) {
     if (row(section.type, section.name, section.text)) return true;
   }
-  return false;
+  return row("FOREIGN KEYS", "", engine->foreign_key_errors().Describe());
 }
 
 handler* CreateHandler(handlerton* hton, TABLE_SHARE* share, MEM_ROOT* mem_root) {

@@ -58,8 +58,14 @@ std::shared_ptr<const ForeignKeys::State> ForeignKeys::Get() const {
 void ForeignKeys::Publish(ForeignKeyRecords records) {
   auto state = std::make_shared<State>();
   std::map<std::pair<std::string, uint32_t>, Pointer> by_folded_name;
+  std::map<uint32_t, std::shared_ptr<ForeignKeyCounters>> counters;
+  for (const Pointer& known : Get()->all) counters.emplace(known->number, known->counters);
   for (const auto& [number, record] : records) {
-    auto foreign_key = std::make_shared<const ForeignKey>(ForeignKey{number, record});
+    ForeignKey made{number, record};
+    if (const auto found = counters.find(number); found != counters.end()) {
+      made.counters = found->second;
+    }
+    auto foreign_key = std::make_shared<const ForeignKey>(std::move(made));
     state->all.push_back(foreign_key);
     if (record.state != ForeignKeyState::kActive) {
       state->intents[record.child].push_back(std::move(foreign_key));

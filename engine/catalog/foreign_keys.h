@@ -19,9 +19,24 @@
 
 namespace cairn {
 
+// What a foreign key has cost since the start.
+struct ForeignKeyCounters {
+  std::atomic<uint64_t> parent_checks{0};   // Rows of the child that needed their parent.
+  std::atomic<uint64_t> parent_lookups{0};  // Of them those for which it was looked for.
+  std::atomic<uint64_t> child_lookups{0};   // Rows of the parent for which children were.
+  std::atomic<uint64_t> rows_followed{0};   // Rows of the child that were changed with a parent.
+  std::atomic<uint64_t> refusals{0};        // Rows of either that were refused.
+
+  static void Count(std::atomic<uint64_t>* counter) {
+    counter->fetch_add(1, std::memory_order_relaxed);
+  }
+};
+
 struct ForeignKey {
   uint32_t number = 0;
-  ForeignKeyRecord record;
+  ForeignKeyRecord record{};
+  // Shared by all states of the foreign key. Never null.
+  std::shared_ptr<ForeignKeyCounters> counters = std::make_shared<ForeignKeyCounters>();
 };
 
 using ForeignKeyRecords = std::map<uint32_t, ForeignKeyRecord>;  // By number.

@@ -132,7 +132,8 @@ Status ForeignKeyActions::FollowKeys(Transaction* transaction, ForeignKeyChecks*
 
 // A row of the child is in the way.
 Status ForeignKeyActions::Refuse(const Action& action) {
-  action.checks->SetFailed(action.key.key);
+  ForeignKeyCounters::Count(&action.key.key->counters->refusals);
+  action.checks->SetFailed(action.key.key, action.old_record);
   return Status(StatusCode::kRowIsReferenced);
 }
 
@@ -142,6 +143,7 @@ Status ForeignKeyActions::Run(const Action& action) {
   CAIRN_RETURN_IF_ERROR(
       action.checks->LockParentValue(action.transaction, action.key, action.old_record));
   CAIRN_RETURN_IF_ERROR(ForeignKeyChecks::RequireOther(action.key));
+  ForeignKeyCounters::Count(&action.key.key->counters->child_lookups);
   CAIRN_ASSIGN_OR_RETURN(Child* const child, ChildOf(action.key.other));
   if (!action.key.search->EncodePrefix(action.old_record, &child->prefix)) return Status();
   bool changed;
@@ -219,7 +221,10 @@ Status ForeignKeyActions::ChangeChild(const Action& action, Child* child, std::s
     CAIRN_ASSIGN_OR_RETURN(hidden_key, child->table->primary().codec->HiddenKey(key));
   }
   Status written = WriteChild(action, child, hidden_key);
-  if (written.ok()) NoteChanged(child->table);
+  if (written.ok()) {
+    NoteChanged(child->table);
+    ForeignKeyCounters::Count(&action.key.key->counters->rows_followed);
+  }
   if (written.code() == StatusCode::kUnchanged) return Status();
   if (written.code() == StatusCode::kDuplicateKey) {
     duplicate_table_ = child->table;

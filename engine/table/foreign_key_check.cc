@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/base/bytes.h"
+#include "engine/locks/interruptible_mutex.h"
 #include "engine/table/ordered_iterator.h"
 #include "engine/table/row_scan.h"
 
@@ -60,6 +61,13 @@ void ForeignKeyChecks::NoteWrite(Transaction* transaction, const TableIndex& pri
   if (may_take_away) transaction->found_parents().Forget();
 }
 
+Status ForeignKeyChecks::Refuse(StatusCode code, const BoundForeignKey& key,
+                                const uint8_t* record) {
+  ForeignKeyCounters::Count(&key.key->counters->refusals);
+  SetFailed(key.key, record);
+  return Status(code);
+}
+
 Status ForeignKeyChecks::LockValue(Transaction* transaction, const BoundForeignKey& key,
                                    const uint8_t* record, LockMode mode) {
   // Sessions that lock no rows lock those of foreign keys all the same.
@@ -77,7 +85,7 @@ Result<bool> ForeignKeyChecks::HasValue(Transaction* transaction, const BoundFor
   const TableIndex& primary = table.primary();
   CAIRN_RETURN_IF_ERROR(RowKeyOf(table, table.index(key.other_index), entry, &row_key_));
   rocksdb::PinnableSlice value;
-  const Status read = transaction->Get(primary.family(), row_key_, kForeignKeyView, &value);
+  const Status read = transaction->Get(primary.family(), row_key_, view_, &value);
   if (read.code() == StatusCode::kNotFound) return false;
   CAIRN_RETURN_IF_ERROR(read);
   if (row_.table != key.other) {
@@ -101,12 +109,12 @@ Result<bool> ForeignKeyChecks::ParentExists(Transaction* transaction, const Boun
   if (key.search->is_whole_key()) {
     if (prefix_ == leaving) return false;
     rocksdb::PinnableSlice row;
-    const Status read = transaction->Get(index.family(), prefix_, kForeignKeyView, &row);
+    const Status read = transaction->Get(index.family(), prefix_, view_, &row);
     if (read.code() == StatusCode::kNotFound) return false;
     CAIRN_RETURN_IF_ERROR(read);
     return true;
   }
-  OrderedIterator iterator(index.definition, transaction, kForeignKeyView, {prefix_, prefix_});
+  OrderedIterator iterator(index.definition, transaction, view_, {prefix_, prefix_});
   for (iterator.SeekAtOrAfter(prefix_); iterator.Valid() && iterator.key().starts_with(prefix_);
        iterator.Next()) {
     if (!leaving.empty()) {
@@ -163,10 +171,13 @@ Result<bool> ForeignKeyChecks::CheckParent(Transaction* transaction, const Bound
                                            const uint8_t* record, std::string_view leaving) {
   const bool may_be_known = leaving.empty() && key.other != nullptr && key.search->is_exact() &&
                             known_ != nullptr && known_->generation() == keys_->generation;
+  ForeignKeyCounters& counters = *key.key->counters;
+  ForeignKeyCounters::Count(&counters.parent_checks);
   if (may_be_known && key.search->EncodePrefix(record, &prefix_)) {
     CAIRN_ASSIGN_OR_RETURN(const bool is_known, IsKnown(transaction, key));
     if (is_known) return true;
   }
+  ForeignKeyCounters::Count(&counters.parent_lookups);
   CAIRN_RETURN_IF_ERROR(LockValue(transaction, key, record, LockMode::kShared));
   CAIRN_ASSIGN_OR_RETURN(const bool was_old, Rebind());
   if (was_old) return false;
@@ -179,8 +190,7 @@ Result<bool> ForeignKeyChecks::CheckParent(Transaction* transaction, const Bound
   }
   CAIRN_ASSIGN_OR_RETURN(const bool is_old, Rebind());
   if (is_old) return false;
-  failed_ = key.key;
-  return Status(StatusCode::kNoReferencedRow);
+  return Refuse(StatusCode::kNoReferencedRow, key, record);
 }
 
 Result<bool> ForeignKeyChecks::HasParent(Transaction* transaction, const BoundForeignKey& key,
@@ -276,14 +286,14 @@ Status ForeignKeyChecks::CheckChildrenBy(Transaction* transaction, const BoundFo
                                          const uint8_t* record) {
   CAIRN_RETURN_IF_ERROR(LockParentValue(transaction, key, record));
   CAIRN_RETURN_IF_ERROR(RequireOther(key));
+  ForeignKeyCounters::Count(&key.key->counters->child_lookups);
   if (!key.search->EncodePrefix(record, &prefix_)) return Status();
   bool changed;
   do {
     changed = false;
     CAIRN_ASSIGN_OR_RETURN(const bool found, FindChild(transaction, key, record, &changed));
     if (!found) continue;
-    failed_ = key.key;
-    return Status(StatusCode::kRowIsReferenced);
+    return Refuse(StatusCode::kRowIsReferenced, key, record);
   } while (changed);
   return Status();
 }
@@ -297,6 +307,31 @@ Status ForeignKeyChecks::CheckChildren(Transaction* transaction, const uint8_t* 
     CAIRN_RETURN_IF_ERROR(CheckChildrenBy(transaction, key, record));
   }
   return Status();
+}
+
+Result<Orphans> FindOrphans(Transaction* transaction, const Table& child,
+                            const BoundForeignKey& key, uint8_t* record) {
+  Orphans orphans;
+  transaction->EnsureSnapshot();
+  CAIRN_RETURN_IF_ERROR(key.other->CheckDefinition(*transaction, key.other_index));
+  const TableIndex& primary = child.primary();
+  CAIRN_ASSIGN_OR_RETURN(const auto plan,
+                         primary.codec->MakePlan(ColumnSet(child.layout().columns.size(), true),
+                                                 IndexCodec::Checksums::kIgnore));
+  constexpr auto kView = Transaction::View::kSnapshot;
+  ForeignKeyChecks checks;
+  checks.ReadAt(kView);
+  OrderedIterator rows(primary.definition, transaction, kView);
+  for (rows.SeekToFirst(); rows.Valid(); rows.Next()) {
+    if (WaitInterrupted()) return Status(StatusCode::kInterrupted);
+    if (transaction->HidesExpired(rows.value(), child.ttl_seconds(), kView)) continue;
+    CAIRN_RETURN_IF_ERROR(primary.codec->Decode(*plan, rows.key(), rows.value(), record));
+    CAIRN_ASSIGN_OR_RETURN(const bool has_parent, checks.HasParent(transaction, key, record));
+    if (has_parent) continue;
+    if (orphans.count++ == 0) orphans.first.assign(record, record + child.layout().record_bytes);
+  }
+  CAIRN_RETURN_IF_ERROR(rows.status());
+  return orphans;
 }
 
 Result<bool> HasOrphan(Database* database, const Table& child, const BoundForeignKey& key,

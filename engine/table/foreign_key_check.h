@@ -121,12 +121,22 @@ class ForeignKeyChecks {
   Result<bool> HasParent(Transaction* transaction, const BoundForeignKey& key,
                          const uint8_t* record);
 
+  // Reads see what the view shows, from now on, and not what is committed last.
+  void ReadAt(Transaction::View view) { view_ = view; }
+
   // Valid after kNoReferencedRow and kRowIsReferenced.
   const ForeignKey& failed() const { return *failed_; }
+  // The record of the handler's table that was refused; null: it was a row of another table, or
+  // SetFailed said so.
+  const uint8_t* failed_record() const { return failed_record_; }
   const std::shared_ptr<const ForeignKey>& failed_key() const { return failed_; }
-  void SetFailed(std::shared_ptr<const ForeignKey> key) { failed_ = std::move(key); }
+  void SetFailed(std::shared_ptr<const ForeignKey> key, const uint8_t* record = nullptr) {
+    failed_ = std::move(key);
+    failed_record_ = record;
+  }
 
  private:
+  Status Refuse(StatusCode code, const BoundForeignKey& key, const uint8_t* record);
   Status LockValue(Transaction* transaction, const BoundForeignKey& key, const uint8_t* record,
                    LockMode mode);
   Result<bool> CheckParent(Transaction* transaction, const BoundForeignKey& key,
@@ -161,7 +171,9 @@ class ForeignKeyChecks {
   bool acts_on_delete_ = false;
   bool acts_on_update_ = false;
   uint32_t excepted_ = 0;  // No foreign key has this number.
+  Transaction::View view_ = kForeignKeyView;
   std::shared_ptr<const ForeignKey> failed_;
+  const uint8_t* failed_record_ = nullptr;
   // Reused from row to row.
   std::string lock_key_;
   std::string prefix_;
@@ -179,5 +191,15 @@ Status RowKeyOf(const Table& table, const TableIndex& index, std::string_view en
 // the two tables. `record` has room for a row. Errors: kInterrupted, kCorruption, kIoError.
 Result<bool> HasOrphan(Database* database, const Table& child, const BoundForeignKey& key,
                        uint8_t* record);
+
+// The rows of a child that lack their parent.
+struct Orphans {
+  uint64_t count = 0;
+  std::vector<uint8_t> first;  // A record of the child; empty: there are none.
+};
+// Those that the transaction's snapshot shows. `record` has room for a row. Errors:
+// kDefinitionTooNew (the parent has another definition since), kInterrupted, kCorruption, kIoError.
+Result<Orphans> FindOrphans(Transaction* transaction, const Table& child,
+                            const BoundForeignKey& key, uint8_t* record);
 
 }  // namespace cairn
