@@ -136,13 +136,7 @@ bool KeepsForeignKeys(const TABLE& table, const TABLE& altered_table, const Alte
   const ForeignKeys& keys = RunningEngine()->dictionary().foreign_keys();
   for (const auto& key : keys.OfChild(name)) {
     if (IsDropped(info, key->record.name)) continue;
-    const bool acts = ActsOn(key->record.on_delete) || ActsOn(key->record.on_update);
     if (!KeepsNulls(altered_table, info, table, key->record)) return false;
-    if (acts && HasVirtualIndex(altered_table)) {
-      my_error(ER_NOT_SUPPORTED_YET, MYF(0),
-               "CASCADE or SET NULL of a foreign key together with an index on a virtual column");
-      return false;
-    }
     if (!KeepsSide(table, altered_table, *altered, info, drops_index, key->record, &Pair::child)) {
       return false;
     }

@@ -116,13 +116,7 @@ constexpr const char* kExpires = "Rows of the referenced table expire.";
 // Whether what CASCADE and SET NULL do to the rows of the child can be done. Of stored columns that
 // are made of those that would change the server has taken care.
 int CheckActions(THD* thd, const TABLE& form, const ForeignKeyRecord& key) {
-  if (!ActsOn(key.on_delete) && !ActsOn(key.on_update)) return 0;
   const std::string name = NameOf(thd, key);
-  if (HasVirtualIndex(form)) {
-    return Refuse(thd, key.child, name,
-                  "CASCADE and SET NULL are not supported where a virtual column, or a long unique "
-                  "value, is indexed.");
-  }
   if (key.on_delete != ForeignKeyAction::kSetNull && key.on_update != ForeignKeyAction::kSetNull) {
     return 0;
   }
@@ -336,18 +330,6 @@ const Field* FindField(const TABLE& table, std::string_view name) {
 std::string WhyNeverParent(const TABLE& table, uint64_t ttl_seconds) {
   if (table.versioned()) return kVersioned;
   return ttl_seconds != 0 ? kExpires : "";
-}
-
-bool HasVirtualIndex(const TABLE& table) {
-  for (uint i = 0; i < table.s->keys; ++i) {
-    const KEY& key = table.key_info[i];
-    const auto is_virtual = [](const KEY_PART_INFO& part) { return !part.field->stored_in_db(); };
-    if (key.algorithm == HA_KEY_ALG_LONG_HASH ||
-        std::any_of(key.key_part, key.key_part + key.usable_key_parts, is_virtual)) {
-      return true;
-    }
-  }
-  return false;
 }
 
 ForeignKeyBinding FindSide(const TableDescription& table, const std::vector<std::string>& names) {

@@ -31,9 +31,6 @@ ForeignKeyBinding FindSide(const TableDescription& table, const std::vector<std:
 // The column of that name, without regard to case; null: none.
 const Field* FindField(const TABLE& table, std::string_view name);
 
-// Whether a key has a column that is virtual, as a long unique value has.
-bool HasVirtualIndex(const TABLE& table);
-
 // Whether the types of two columns are equal but for the length of strings: what their layouts do
 // not tell of that, such as the digits of a DECIMAL.
 bool HaveEqualTypes(const Field& child, const Field& parent);

@@ -5,6 +5,7 @@
 
 #include "engine/table/foreign_key_actions.h"
 #include "engine/table/foreign_key_check.h"
+#include "mariadb/child_columns.h"
 #include "mariadb/engine.h"
 #include "mariadb/error.h"
 #include "mariadb/foreign_key_binding.h"
@@ -105,9 +106,11 @@ void ha_rocksdb::PrepareActions() {
   cairn::Engine* const engine = cairn::RunningEngine();
   const cairn::ForeignKeys* const known = &engine->dictionary().foreign_keys();
   writer_->OwnActions(std::make_unique<cairn::ForeignKeyActions>(
-      &engine->database(), known, [this, known](const std::shared_ptr<const cairn::Table>& of) {
+      &engine->database(), known,
+      [this, known](const std::shared_ptr<const cairn::Table>& of) {
         return cairn::BindForeignKeys(ha_thd(), of, known->generation());
-      }));
+      },
+      [this](const cairn::Table& of) { return cairn::OpenChildColumns(ha_thd(), of); }));
   writer_->actions()->BeginStatement();
 }
 

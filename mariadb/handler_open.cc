@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "engine/codec/index_codec.h"
+#include "engine/table/foreign_key_actions.h"
 #include "engine/table/sorted_indexes.h"
 #include "engine/table/table_check.h"
 #include "mariadb/cairn_format.h"
@@ -283,6 +284,8 @@ int ha_rocksdb::reset() {
   cursor_->ReleaseIterators();
   multi_range_.End();
   writer_->SetUpdatesReplaceRows(false);
+  if (writer_->actions() != nullptr) [[unlikely]]
+    writer_->actions()->EndStatement();
   statement_ = cairn::StatementPlan();
   conflict_.meets_duplicate = false;
   ForgetCopy();

@@ -29,6 +29,7 @@ class OtherTable {
   // Valid until this object goes; its records have the columns' default values. Null before Open()
   // and after one that failed.
   const TABLE* table() const { return table_.get(); }
+  TABLE* table() { return table_.get(); }
 
  private:
   void Close();

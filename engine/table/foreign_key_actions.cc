@@ -4,6 +4,7 @@
 
 #include "engine/locks/interruptible_mutex.h"
 #include "engine/table/foreign_key_binding.h"
+#include "engine/table/long_unique_check.h"
 #include "engine/table/ordered_iterator.h"
 #include "engine/table/table_writer.h"
 
@@ -21,10 +22,19 @@ constexpr size_t kMostAbove = 15;
 // written meanwhile.
 constexpr size_t kBatchRows = 256;
 
+bool HasVirtualIndex(const Table& table) {
+  return std::any_of(table.indexes().begin(), table.indexes().end(),
+                     [](const TableIndex& index) { return index.has_virtual_part; });
+}
+
 }  // namespace
 
 struct ForeignKeyActions::Child {
-  std::shared_ptr<const Table> table;
+  explicit Child(std::shared_ptr<const Table> of)
+      : table(std::move(of)), has_virtual_index(HasVirtualIndex(*table)), uniques(table.get()) {}
+
+  const std::shared_ptr<const Table> table;
+  const bool has_virtual_index;
   std::unique_ptr<TableWriter> writer;
   std::unique_ptr<const DecodePlan> plan;  // Of whole rows.
   std::vector<uint8_t> record;
@@ -43,6 +53,15 @@ struct ForeignKeyActions::Child {
   };
   uint32_t columns_of = 0;
   std::vector<Column> columns;
+  // Where an index has a virtual column, else null and empty.
+  ChildColumns* made = nullptr;
+  std::vector<std::string> blobs;
+  std::vector<std::string> new_blobs;
+  // Of the foreign key of this number: its columns, and the long unique keys that have one.
+  uint32_t uniques_of = 0;
+  std::vector<uint32_t> assigned;
+  std::vector<uint32_t> long_uniques;
+  LongUniqueCheck uniques;
 };
 
 struct ForeignKeyActions::Action {
@@ -61,25 +80,59 @@ struct ForeignKeyActions::Action {
   }
 };
 
-ForeignKeyActions::ForeignKeyActions(Database* database, const ForeignKeys* known, Bind bind)
-    : database_(database), known_(known), bind_(std::move(bind)) {}
+ForeignKeyActions::ForeignKeyActions(Database* database, const ForeignKeys* known, Bind bind,
+                                     OpenColumns open_columns)
+    : database_(database),
+      known_(known),
+      bind_(std::move(bind)),
+      open_columns_(std::move(open_columns)) {}
 
 ForeignKeyActions::~ForeignKeyActions() = default;
 
 void ForeignKeyActions::BeginStatement() {
+  EndStatement();
   changed_.clear();
   if (known_->generation() == generation_) return;
   children_.clear();
   generation_ = known_->generation();
 }
 
+void ForeignKeyActions::EndStatement() {
+  if (columns_.empty()) return;
+  for (const auto& [place, child] : children_) {
+    if (child != nullptr) child->made = nullptr;
+  }
+  columns_.clear();
+}
+
+Result<ChildColumns*> ForeignKeyActions::ColumnsOf(const Table& table) {
+  const std::string& name = table.definition().name;
+  auto found = columns_.find(name);
+  if (found == columns_.end()) {
+    CAIRN_ASSIGN_OR_RETURN(std::unique_ptr<ChildColumns> columns, open_columns_(table));
+    found = columns_.emplace(name, std::move(columns)).first;
+  }
+  return found->second.get();
+}
+
 Result<ForeignKeyActions::Child*> ForeignKeyActions::ChildOf(
     const std::shared_ptr<const Table>& table) {
   std::unique_ptr<Child>& place = children_[{chain_.size(), table->definition().name}];
   // Others may have opened the same table for themselves.
-  if (place != nullptr && &place->table->definition() == &table->definition()) return place.get();
-  auto child = std::make_unique<Child>();
-  child->table = table;
+  if (place == nullptr || &place->table->definition() != &table->definition()) {
+    CAIRN_ASSIGN_OR_RETURN(place, MakeChild(table));
+  }
+  Child* const child = place.get();
+  if (child->has_virtual_index && child->made == nullptr) {
+    CAIRN_ASSIGN_OR_RETURN(child->made, ColumnsOf(*table));
+    child->writer->SetVirtualColumns(child->made);
+  }
+  return child;
+}
+
+Result<std::unique_ptr<ForeignKeyActions::Child>> ForeignKeyActions::MakeChild(
+    const std::shared_ptr<const Table>& table) {
+  auto child = std::make_unique<Child>(table);
   child->writer = std::make_unique<TableWriter>(database_, table.get());
   CAIRN_ASSIGN_OR_RETURN(
       child->plan, table->primary().codec->MakePlan(ColumnSet(table->layout().columns.size(), true),
@@ -89,8 +142,7 @@ Result<ForeignKeyActions::Child*> ForeignKeyActions::ChildOf(
   child->writer->foreign_keys().Bind(std::move(keys));
   child->writer->foreign_keys().RebindWith(known_, [this, table] { return bind_(table); });
   child->writer->SetActions(this);
-  place = std::move(child);
-  return place.get();
+  return child;
 }
 
 void ForeignKeyActions::NoteChanged(const std::shared_ptr<const Table>& table) {
@@ -128,6 +180,13 @@ Status ForeignKeyActions::FollowKeys(Transaction* transaction, ForeignKeyChecks*
                               : checks->CheckChildrenBy(transaction, key, old_record));
   }
   return Status();
+}
+
+// Another row of the child has a value that is unique in this index.
+Status ForeignKeyActions::RefuseDuplicate(const Child& child, uint32_t index) {
+  duplicate_table_ = child.table;
+  duplicate_index_ = index;
+  return Status(StatusCode::kForeignDuplicateKey);
 }
 
 // A row of the child is in the way.
@@ -216,20 +275,14 @@ Status ForeignKeyActions::ChangeChild(const Action& action, Child* child, std::s
     action.checks->SetFailed(action.key.key);
     return Status(StatusCode::kForeignKeyDepth);
   }
-  uint64_t hidden_key = 0;
-  if (child->table->has_hidden_key()) {
-    CAIRN_ASSIGN_OR_RETURN(hidden_key, child->table->primary().codec->HiddenKey(key));
-  }
-  Status written = WriteChild(action, child, hidden_key);
+  Status written = WriteChild(action, child, key);
   if (written.ok()) {
     NoteChanged(child->table);
     ForeignKeyCounters::Count(&action.key.key->counters->rows_followed);
   }
   if (written.code() == StatusCode::kUnchanged) return Status();
   if (written.code() == StatusCode::kDuplicateKey) {
-    duplicate_table_ = child->table;
-    duplicate_index_ = child->writer->duplicate_index();
-    return Status(StatusCode::kForeignDuplicateKey);
+    return RefuseDuplicate(*child, child->writer->duplicate_index());
   }
   const ForeignKeyChecks& checks = child->writer->foreign_keys();
   if (IsRefusal(written.code()) && checks.failed_key() != nullptr) {
@@ -264,7 +317,37 @@ Result<bool> ForeignKeyActions::AssignChanged(const Action& action, Child* child
                      });
 }
 
-Status ForeignKeyActions::WriteChild(const Action& action, Child* child, uint64_t hidden_key) {
+// Makes the virtual columns of child->new_record, whose stored ones are complete, and sees whether
+// it may have its long unique values.
+Status ForeignKeyActions::MakeNewColumns(const Action& action, Child* child, std::string_view key) {
+  const ForeignKey& foreign_key = *action.key.key;
+  if (child->uniques_of != foreign_key.number) {
+    std::vector<std::string> names;
+    for (const auto& pair : foreign_key.record.columns) names.push_back(pair.child);
+    child->assigned = BindForeignKeyColumns(*child->table, names).columns;
+    child->long_uniques = child->made->LongUniques(child->assigned);
+    child->uniques_of = foreign_key.number;
+  }
+  CAIRN_RETURN_IF_ERROR(
+      child->made->MakeChanged(child->assigned, child->new_record.data(), &child->new_blobs));
+  for (const uint32_t index : child->long_uniques) {
+    const Status unique = child->uniques.Check(action.transaction, child->made, index,
+                                               child->new_record.data(), key);
+    if (unique.code() == StatusCode::kDuplicateKey) return RefuseDuplicate(*child, index);
+    CAIRN_RETURN_IF_ERROR(unique);
+  }
+  return Status();
+}
+
+// `key`: the row's primary key, index number first.
+Status ForeignKeyActions::WriteChild(const Action& action, Child* child, std::string_view key) {
+  uint64_t hidden_key = 0;
+  if (child->table->has_hidden_key()) {
+    CAIRN_ASSIGN_OR_RETURN(hidden_key, child->table->primary().codec->HiddenKey(key));
+  }
+  if (child->made != nullptr) {
+    CAIRN_RETURN_IF_ERROR(child->made->MakeAll(child->record.data(), &child->blobs));
+  }
   TableWriter& writer = *child->writer;
   writer.foreign_keys().Except(action.key.key->number);
   writer.foreign_keys().SetFailed(nullptr);
@@ -284,6 +367,7 @@ Status ForeignKeyActions::WriteChild(const Action& action, Child* child, uint64_
     CAIRN_ASSIGN_OR_RETURN(fits, AssignChanged(action, child));
   }
   if (!fits) return Refuse(action);
+  if (child->made != nullptr) CAIRN_RETURN_IF_ERROR(MakeNewColumns(action, child, key));
   const IndexCodec& primary = *child->table->primary().codec;
   if (!child->table->has_hidden_key()) {
     primary.EncodeKey(child->record.data(), 0, &child->row_key, &child->unpack_info);

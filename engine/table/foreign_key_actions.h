@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "engine/base/status.h"
+#include "engine/table/child_columns.h"
 #include "engine/table/foreign_key_check.h"
 #include "engine/table/table.h"
 #include "engine/txn/transaction.h"
@@ -38,15 +39,20 @@ class ForeignKeyActions {
   using Keys = ForeignKeyChecks::Keys;
   // Gives the foreign keys of a table that actions have come to.
   using Bind = std::function<Result<Keys>(const std::shared_ptr<const Table>& table)>;
+  // Gives what makes the virtual columns of a table, one of whose indexes has such a column.
+  using OpenColumns = std::function<Result<std::unique_ptr<ChildColumns>>(const Table& table)>;
 
   // `database` and `known` outlive this.
-  ForeignKeyActions(Database* database, const ForeignKeys* known, Bind bind);
+  ForeignKeyActions(Database* database, const ForeignKeys* known, Bind bind,
+                    OpenColumns open_columns);
   ~ForeignKeyActions();
   ForeignKeyActions(const ForeignKeyActions&) = delete;
   ForeignKeyActions& operator=(const ForeignKeyActions&) = delete;
 
   // A statement begins: tables that have changed are opened anew, and none is noted as changed.
   void BeginStatement();
+  // It has ended: what it has opened is closed.
+  void EndStatement();
 
   // A row of `table`, whose foreign keys are those of `checks`, is gone, or has been replaced by
   // `new_record` (else null): the actions of its children, and what RESTRICT has to say. The
@@ -80,17 +86,24 @@ class ForeignKeyActions {
   Status RunBatch(const Action& action, Child* child, bool* changed);
   Result<bool> CollectRows(const Action& action, Child* child);
   Status ChangeChild(const Action& action, Child* child, std::string_view key);
-  Status WriteChild(const Action& action, Child* child, uint64_t hidden_key);
+  Status WriteChild(const Action& action, Child* child, std::string_view key);
   Result<bool> AssignChanged(const Action& action, Child* child);
+  Status MakeNewColumns(const Action& action, Child* child, std::string_view key);
   Status Refuse(const Action& action);
+  Status RefuseDuplicate(const Child& child, uint32_t index);
   Result<Child*> ChildOf(const std::shared_ptr<const Table>& table);
+  Result<std::unique_ptr<Child>> MakeChild(const std::shared_ptr<const Table>& table);
+  Result<ChildColumns*> ColumnsOf(const Table& table);
   void NoteChanged(const std::shared_ptr<const Table>& table);
 
   Database* const database_;
   const ForeignKeys* const known_;
   const Bind bind_;
+  const OpenColumns open_columns_;
   uint64_t generation_ = 0;  // Of the children.
   std::map<std::pair<size_t, std::string>, std::unique_ptr<Child>> children_;
+  // Of tables, by name; of this statement.
+  std::map<std::string, std::unique_ptr<ChildColumns>> columns_;
   std::vector<Link> chain_;
   std::vector<std::shared_ptr<const Table>> changed_;
   std::shared_ptr<const Table> duplicate_table_;
