@@ -127,7 +127,10 @@ int CheckNewForeignKeys(THD* thd, const std::vector<ForeignKeyRecord>& added,
                                 : Result<bool>(key.status());
     if (!found.ok()) return HandlerError(found.status());
     if (!*found) continue;
-    return HandlerError(Status(StatusCode::kNoReferencedRow, DescribeForeignKeyOfTable(thd, each)));
+    std::string text = DescribeForeignKeyOfTable(thd, each);
+    RunningEngine()->foreign_key_errors().Note(
+        thd, "A foreign key cannot be made, as a row has no parent (1452)\n" + text);
+    return HandlerError(Status(StatusCode::kNoReferencedRow, std::move(text)));
   }
   return 0;
 }

@@ -2,8 +2,8 @@
 
 #include "mariadb/foreign_key_clauses.h"
 // The server's headers last.
-#include "mariadb/server_headers.h"
 #include "key.h"
+#include "mariadb/server_headers.h"
 #include "tztime.h"
 
 namespace cairn {

@@ -174,7 +174,9 @@ std::string ha_rocksdb::DescribeRefusedRow(StatusCode code, const ForeignKeyChec
 // leave behind.
 int ha_rocksdb::WarnOfOrphans(THD* thd) {
   if (!TakesPartInForeignKeys()) return 0;
-  const auto bound = CurrentForeignKeys(thd);
+  // Bound anew, which holds the definitions of the parents to the end of the statement.
+  const cairn::ForeignKeys& known = cairn::RunningEngine()->dictionary().foreign_keys();
+  const auto bound = cairn::BindForeignKeys(thd, engine_table_, known.generation());
   if (!bound.ok()) return cairn::AdminError(thd, bound.status());
   const auto warn = [&](const std::string& text) {
     push_warning(thd, Sql_condition::WARN_LEVEL_WARN, ER_GET_ERRMSG, text.c_str());

@@ -272,6 +272,7 @@ Status ForeignKeyActions::RunBatch(const Action& action, Child* child, bool* cha
 // The row is locked, and decoded into child->record.
 Status ForeignKeyActions::ChangeChild(const Action& action, Child* child, std::string_view key) {
   if (chain_.size() >= kMostAbove) {
+    ForeignKeyCounters::Count(&action.key.key->counters->refusals);
     action.checks->SetFailed(action.key.key);
     return Status(StatusCode::kForeignKeyDepth);
   }
@@ -331,8 +332,8 @@ Status ForeignKeyActions::MakeNewColumns(const Action& action, Child* child, std
   CAIRN_RETURN_IF_ERROR(
       child->made->MakeChanged(child->assigned, child->new_record.data(), &child->new_blobs));
   for (const uint32_t index : child->long_uniques) {
-    const Status unique = child->uniques.Check(action.transaction, child->made, index,
-                                               child->new_record.data(), key);
+    const Status unique =
+        child->uniques.Check(action.transaction, child->made, index, child->new_record.data(), key);
     if (unique.code() == StatusCode::kDuplicateKey) return RefuseDuplicate(*child, index);
     CAIRN_RETURN_IF_ERROR(unique);
   }
