@@ -169,7 +169,11 @@ def test_the_schema_is_read_without_the_letter_of_the_engine():
     session = FakeSession(
         {
             "schema.columns": Answer(
-                ("i_here|t1|id|int(11)||NO|NEVER|", "i_elsewhere|t2|p|int(11)||YES|ALWAYS|`q`")
+                (
+                    "i_here|t1|id|int(11)||NO|NEVER||",
+                    "i_elsewhere|t2|p|int(11)||YES|ALWAYS|STORED GENERATED|`q`",
+                    "i_elsewhere|t2|h|int(11)||YES|ALWAYS|VIRTUAL GENERATED|`p`",
+                )
             ),
             "statistics": Answer(("i_here|t1|PRIMARY|0|id|0", "i_here|t1|PRIMARY|0|a|3")),
             "key_column_usage": Answer(("i_elsewhere|t2|f|p|i_here|t1|id",)),
@@ -182,3 +186,17 @@ def test_the_schema_is_read_without_the_letter_of_the_engine():
     assert found.parents_of(found.tables[0]) == found.foreign_keys()
     assert found.tables[1].given() == []
     assert found.tables[1].feeds("q")
+    assert not found.tables[1].feeds("p")
+    assert [column.virtual for column in found.tables[1].columns] == [False, True]
+
+
+def test_virtual_columns_and_long_unique_keys_are_drawn_with_their_indexes():
+    texts = [Tables(Random(seed)).create("t1") for seed in range(200)]
+    assert any(" VIRTUAL" in text and "KEY v0 (" in text for text in texts)
+    assert any("UNIQUE KEY l0 (" in text for text in texts)
+    for seed in range(50):
+        tables = Tables(Random(seed))
+        tables.create("t1")
+        key = tables.foreign_key(Schema((PARENT, tables.drawn())), tables.drawn()) or ""
+        virtual = [column.name for column in tables.drawn().columns if column.virtual]
+        assert not any(f"FOREIGN KEY ({name}" in key for name in virtual)

@@ -206,7 +206,7 @@ class Definitions:
     def _another_primary_key(self, table: Table) -> str:
         """PRIMARY KEY anew; `id` stays unique, if not by this key."""
         has = {index.name for index in table.indexes}
-        parts = self._tables.parts([column.name for column in table.of_keys()])
+        parts = self._tables.parts([each.name for each in table.of_keys() if not each.virtual])
         if "id" not in has:
             parts = self._chance.choice(["id", "id DESC"])
         drop = "DROP PRIMARY KEY, " if "PRIMARY" in has else ""
@@ -256,6 +256,10 @@ class Definitions:
         if pick < 0.4 and others and not computes:
             column = chance.choice(others)
             return f"RENAME COLUMN {column.name} TO {chance.choice(free)}"
+        if pick < 0.5 and len(table.columns) < MOST_COLUMNS:
+            text, column = self._tables.virtual_column(chance.choice(free), list(table.columns))
+            key = self._tables.key_of(f"w{column.name}", column, list(table.columns))
+            return f"ADD COLUMN {text}, ADD {key}"
         if pick < 0.8 and len(table.columns) < MOST_COLUMNS:
             kind = chance.choice(self._tables.kinds)
             null = chance.choice(["", "", " NOT NULL"])

@@ -15,13 +15,14 @@ _BAR = "|"
 
 @dataclass(frozen=True)
 class Column:
-    """A column; `kind` is its class, see values.py, `source` what it is generated from."""
+    """A column; `kind` is its class, see values.py, `source` what it is stored a copy of."""
 
     name: str
     kind: str
     nullable: bool
     generated: bool
     source: str = ""
+    virtual: bool = False
 
 
 @dataclass(frozen=True)
@@ -75,11 +76,11 @@ class Table:
         return next((column for column in self.columns if column.name == name), None)
 
     def of_keys(self) -> list[Column]:
-        """The columns that an index may have."""
+        """The columns that an index may have whole."""
         return [column for column in self.columns if column.kind != BLOB]
 
     def feeds(self, name: str) -> bool:
-        """Whether a generated column is made of this one."""
+        """Whether a stored column is made of this one."""
         return any(column.source == name for column in self.columns)
 
     def given(self) -> list[Column]:
@@ -119,17 +120,26 @@ def read(session: Session, letter: str) -> Schema:
         collation,
         nullable,
         generated,
+        extra,
         source,
     ) in _rows(
         session,
         letter,
         "columns",
         ("table_name", "column_name", "column_type", "COALESCE(collation_name, '')"),
-        ("is_nullable", "is_generated", "COALESCE(generation_expression, '')"),
+        ("is_nullable", "is_generated", "extra", "COALESCE(generation_expression, '')"),
         "ordinal_position",
     ):
         kind = class_of(column_type, collation)
-        column = Column(name, kind, nullable == "YES", generated == "ALWAYS", source.strip("`"))
+        virtual = "VIRTUAL" in extra
+        column = Column(
+            name,
+            kind,
+            nullable == "YES",
+            generated == "ALWAYS",
+            "" if virtual else source.strip("`"),
+            virtual,
+        )
         columns.setdefault((schema, table), []).append(column)
     return Schema(
         tuple(
@@ -173,6 +183,8 @@ def _indexes(session: Session, letter: str) -> dict[tuple[str, str], dict[str, I
         ("table_name", "index_name", "non_unique", "column_name"),
         ("COALESCE(sub_part, 0)",),
         "index_name, seq_in_index",
+        # A long unique key, which nothing can be read by.
+        "index_type <> 'HASH'",
     ):
         of_table = found.setdefault((schema, table), {})
         before = of_table.get(name, Index(name, other == "0"))

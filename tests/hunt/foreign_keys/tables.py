@@ -7,7 +7,7 @@ from dataclasses import replace
 from random import Random
 
 from tests.hunt.foreign_keys.schema import HERE, Column, Index, Schema, Table
-from tests.hunt.foreign_keys.values import BLOB, OF_KEYS, fit, random_type
+from tests.hunt.foreign_keys.values import BLOB, OF_KEYS, fit, random_type, virtual
 
 # RESTRICT is for CREATE TABLE: InnoDB shows it as NO ACTION if ALTER TABLE has added it in place.
 RULES = ("", "", " ON DELETE NO ACTION", " ON UPDATE NO ACTION")
@@ -19,6 +19,7 @@ RULES_OF_CREATE = (
 )
 ACTIONS = ("CASCADE", "CASCADE", "SET NULL", "NO ACTION")
 NAMES = "abcde"
+VIRTUAL = "hij"
 
 
 class Tables:
@@ -63,6 +64,9 @@ class Tables:
             lines.append(f"z {random_type(chance, BLOB)}")
             columns.append(Column("z", BLOB, True, False))
         keys = self._keys(kinds)
+        for column in self._virtual(columns):
+            lines.append(column)
+        keys += self._keys_of_the_server(columns)
         by_id = keys[0].startswith("PRIMARY")
         # The index that a reference to itself may use.
         indexes = (Index("PRIMARY", True, ("id",), (True,)),) if by_id else ()
@@ -72,6 +76,59 @@ class Tables:
         ]
         self._last = Table(HERE, name, tuple(columns), indexes, ())
         return f"CREATE TABLE {name} ({', '.join([*lines, *keys])})"
+
+    def _virtual(self, columns: list[Column]) -> list[str]:
+        """Virtual columns of those that there are, or of one another."""
+        chance = self._chance
+        if chance.random() < 0.6:
+            return []
+        lines = []
+        for name in VIRTUAL[: chance.choice([1, 1, 2, 3])]:
+            text, column = self.virtual_column(name, columns)
+            lines.append(text)
+            columns.append(column)
+        return lines
+
+    def virtual_column(self, name: str, columns: list[Column]) -> tuple[str, Column]:
+        """The definition of a virtual column of one of these."""
+        source = self._chance.choice([each for each in columns if each.name != "id"])
+        sql, kind, expression = virtual(self._chance, source.name, source.kind)
+        text = f"{name} {sql} AS ({expression}) VIRTUAL"
+        return text, Column(name, kind, True, True, virtual=True)
+
+    def _keys_of_the_server(self, columns: list[Column]) -> list[str]:
+        """Indexes whose entries are made of what the server computes."""
+        chance = self._chance
+        keys = []
+        for column in columns:
+            if column.virtual and chance.random() < 0.85:
+                keys.append(self.key_of(f"v{len(keys)}", column, columns))
+            if column.kind == BLOB and chance.random() < 0.4:
+                keys.append(self.long_unique(f"l{len(keys)}", column, columns))
+        return keys
+
+    def key_of(self, name: str, column: Column, columns: list[Column]) -> str:
+        """An index of a column, and of others perhaps."""
+        chance = self._chance
+        if column.kind == BLOB:
+            return f"KEY {name} ({column.name}({chance.choice([1, 4, 30])}))"
+        parts = [column.name]
+        others = [each.name for each in columns if each.kind != BLOB and each != column]
+        parts += chance.sample(others, min(len(others), chance.choice([0, 0, 1])))
+        chance.shuffle(parts)
+        prefix = "_" in column.kind and chance.random() < 0.2
+        parts = [f"{part}(2)" if prefix and part == column.name else part for part in parts]
+        unique = "UNIQUE " if chance.random() < 0.15 else ""
+        return f"{unique}KEY {name} ({', '.join(parts)})"
+
+    def long_unique(self, name: str, column: Column, columns: list[Column]) -> str:
+        """A UNIQUE key of a BLOB: its whole, or the begin; with other columns mostly."""
+        chance = self._chance
+        others = [each.name for each in columns if each != column and not each.virtual]
+        parts = [f"{column.name}{chance.choice(['', '', '(2)'])}"]
+        parts += chance.sample(others, min(len(others), chance.choice([0, 1, 1, 2])))
+        chance.shuffle(parts)
+        return f"UNIQUE KEY {name} ({', '.join(parts)})"
 
     def _keys(self, kinds: dict[str, str]) -> list[str]:
         chance = self._chance
@@ -111,6 +168,13 @@ class Tables:
         self._number += 1
         chance = self._chance
         name = f"n{self._number}"
+        odd = [each for each in table.columns if each.virtual or each.kind == BLOB]
+        if odd and chance.random() < 0.4:
+            column = chance.choice(odd)
+            draw = chance.choice(
+                [self.key_of, self.long_unique] if column.kind == BLOB else [self.key_of]
+            )
+            return draw(name, column, list(table.columns))
         strings = [column.name for column in table.columns if "_" in column.kind]
         if strings and chance.random() < 0.15:
             return f"KEY {name} ({chance.choice(strings)}(2))"
@@ -199,6 +263,7 @@ class Tables:
                     for each in child.columns
                     if column
                     and each.kind == column.kind
+                    and not (column.virtual or each.virtual)
                     and each.name not in mine
                     and (parent.full != child.full or each.name != theirs[0])
                     and (each.name != "id" or chance.random() < 0.3)
@@ -223,10 +288,12 @@ class Tables:
         parent = chance.choice(schema.tables)
         if parent.full == child.full:
             return None
-        most = min(len(parent.columns), len(child.columns))
-        count = min(most, chance.choice([1, 1, 2]))
-        theirs = chance.sample(parent.columns, count)
-        mine = chance.sample(child.columns, count)
+        of_parent, of_child = (
+            [column for column in table.columns if not column.virtual] for table in (parent, child)
+        )
+        count = min(len(of_parent), len(of_child), chance.choice([1, 1, 2]))
+        theirs = chance.sample(of_parent, count)
+        mine = chance.sample(of_child, count)
         if not all(fit(a.kind, b.kind) for a, b in zip(mine, theirs, strict=True)):
             return None
         return [each.name for each in mine], parent, [each.name for each in theirs]
@@ -242,7 +309,7 @@ class Tables:
         fits = [
             column.name
             for column in child.columns
-            if column.kind == "int(11)" and column.name != "id"
+            if column.kind == "int(11)" and column.name != "id" and not column.virtual
         ]
         if not fits:
             return None

@@ -95,3 +95,26 @@ def fit(child: str, parent: str) -> bool:
     if BLOB in (child, parent):
         return False
     return child == parent or not (child in BYTES and parent in BYTES)
+
+
+def virtual(chance: Random, name: str, kind: str) -> tuple[str, str, str]:
+    """A virtual column of another one: its type, its class, its expression.
+
+    Expressions never fail: with InnoDB they do so also for the value that a row has had before.
+    """
+    whether = ("INT", "int(11)", f"{name} IS NULL")
+    if kind == BLOB:
+        longer = ("BLOB", BLOB, f"CONCAT({name}, '!')")
+        return chance.choice([("INT", "int(11)", f"LENGTH({name})"), longer, whether])
+    if "int(" in kind:
+        shifted = ("BIGINT", "bigint(20)", f"COALESCE({name}, 1) + 1")
+        return chance.choice([("INT", "int(11)", f"{name} % 3"), shifted, whether])
+    if "_" in kind:
+        sql = f"VARCHAR(30) CHARACTER SET {kind.partition('_')[0]} COLLATE {kind}"
+        longer = (sql, kind, f"CONCAT({name}, 'q')")
+        return chance.choice([(sql, kind, f"LEFT({name}, 1)"), longer, whether])
+    if kind == "date":
+        return "INT", "int(11)", f"TO_DAYS({name})"
+    if kind in ("varbinary", "datetime(3)"):
+        return "INT", "int(11)", f"LENGTH({name})"
+    return chance.choice([("INT", "int(11)", f"{name} > 1"), whether])
