@@ -97,8 +97,9 @@ void ServerChildColumns::AddMade(Field* field) {
 }
 
 Status ServerChildColumns::Open(THD* thd, const Table& child) {
-  if (!other_.Open(thd, child.definition().name) ||
-      other_.table()->s->fields != child.layout().columns.size() ||
+  const bool opened = other_.Open(thd, child.definition().name);
+  if (!opened && thd->killed) return Status(StatusCode::kInterrupted);
+  if (!opened || other_.table()->s->fields != child.layout().columns.size() ||
       other_.table()->s->reclength != child.layout().record_bytes) {
     return Status(StatusCode::kMetadataMismatch, "the server cannot make the virtual columns of " +
                                                      child.definition().name +

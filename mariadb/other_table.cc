@@ -68,7 +68,10 @@ Result<std::shared_ptr<const Table>> OpenOther(THD* thd, std::string_view dictio
   if (!LockDefinition(thd, dictionary_name, DefinitionLock::kHold)) return RefusedLock(thd);
   const auto definition = RunningEngine()->dictionary().Find(dictionary_name);
   OtherTable other;
-  if (definition == nullptr || definition->temporary || !other.Open(thd, dictionary_name)) {
+  if (definition == nullptr || definition->temporary) return none;
+  if (!other.Open(thd, dictionary_name)) {
+    // The server reads no definition for a session that is being killed.
+    if (thd->killed) return Status(StatusCode::kInterrupted);
     return none;
   }
   CAIRN_ASSIGN_OR_RETURN(TableDescription description,
