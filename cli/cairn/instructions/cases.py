@@ -82,7 +82,8 @@ def load_references(cursor: Any, engine: str) -> None:
         cursor.execute(f"INSERT INTO {table} SELECT seq, 'p' FROM seq_1_to_{last}")
     for parent in range(FIRST_LARGE, last + 1):
         cursor.execute(
-            f"INSERT INTO child (parent, pad) SELECT {parent}, 'c' FROM seq_1_to_{CHILDREN_OF_LARGE}"
+            "INSERT INTO child (parent, pad) "
+            f"SELECT {parent}, 'c' FROM seq_1_to_{CHILDREN_OF_LARGE}"
         )
 
 
