@@ -56,6 +56,11 @@ bool SortsBefore(const BoundForeignKey& a, const BoundForeignKey& b) {
 
 }  // namespace
 
+Result<BoundForeignKey> BindToParent(const ForeignKeys::Pointer& key, const Table& child,
+                                     std::shared_ptr<const Table> parent) {
+  return Bind(key, child, &Pair::child, std::move(parent), &Pair::parent);
+}
+
 Result<BoundForeignKey> BindNewForeignKey(THD* thd, const ForeignKeyRecord& key,
                                           const std::shared_ptr<const Table>& child) {
   std::shared_ptr<const Table> parent = child;

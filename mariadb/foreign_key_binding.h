@@ -25,6 +25,10 @@ Result<std::shared_ptr<const BoundForeignKeys>> BindForeignKeys(
 Result<BoundForeignKey> BindNewForeignKey(THD* thd, const ForeignKeyRecord& key,
                                           const std::shared_ptr<const Table>& child);
 
+// As `child` sees it, with `parent` for its parent, which may be null. Errors: kMetadataMismatch.
+Result<BoundForeignKey> BindToParent(const ForeignKeys::Pointer& key, const Table& child,
+                                     std::shared_ptr<const Table> parent);
+
 // What a statement does to rows of a table.
 struct RowChanges {
   bool deletes = false;

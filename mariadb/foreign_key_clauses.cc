@@ -40,13 +40,17 @@ const char* StatementWord(THD* thd) {
   return thd_sql_command(thd) == SQLCOM_CREATE_TABLE ? "Create" : "Alter";
 }
 
+// Has SHOW ENGINE ROCKSDB STATUS show it.
+void NoteRefused(THD* thd, const std::string& what) {
+  RunningEngine()->foreign_key_errors().Note(thd,
+                                             "A foreign key cannot be made (1005, 1215)\n" + what);
+}
+
 // Says why a foreign key cannot be; `named` is how it calls itself.
 int Refuse(THD* thd, std::string_view table, const std::string& named, const std::string& why) {
   // InnoDB's words, which tools look for.
   const bool is_column = why.starts_with("Column ") && why.ends_with(" was not found.");
-  RunningEngine()->foreign_key_errors().Note(
-      thd, "A foreign key cannot be made (1005, 1215)\nTable " + QuotedTable(thd, table) +
-               ", foreign key " + named + "\n" + why);
+  NoteRefused(thd, "Table " + QuotedTable(thd, table) + ", foreign key " + named + "\n" + why);
   push_warning_printf(thd, Sql_condition::WARN_LEVEL_WARN, HA_ERR_CANNOT_ADD_FOREIGN,
                       "%s  table %s%s foreign key %s constraint failed. %s", StatementWord(thd),
                       QuotedTable(thd, table).c_str(), is_column ? "" : " with", named.c_str(),
@@ -55,6 +59,7 @@ int Refuse(THD* thd, std::string_view table, const std::string& named, const std
 }
 
 int RefuseName(THD* thd, const ForeignKeyRecord& key) {
+  NoteRefused(thd, DescribeForeignKeyOfTable(thd, key) + "\nThe name is in use.");
   if (thd_sql_command(thd) != SQLCOM_CREATE_TABLE) {
     my_error(ER_DUP_CONSTRAINT_NAME, MYF(0), "FOREIGN KEY", key.name.c_str());
     return HA_ERR_FOUND_DUPP_KEY;
@@ -349,6 +354,7 @@ int ReadForeignKeys(THD* thd, const TABLE& form, const TableDescription& descrip
   while (const Key* const clause = clauses++) {
     if (clause->type != Key::FOREIGN_KEY || clause->old) continue;
     if (lifetime == TableLifetime::kTemporary) {
+      NoteRefused(thd, "Temporary tables can't have foreign key constraints.");
       push_warning_printf(thd, Sql_condition::WARN_LEVEL_WARN, HA_ERR_CANNOT_ADD_FOREIGN,
                           "%s  table %s.%s with foreign key constraint failed. Temporary tables "
                           "can't have foreign key constraints.",
@@ -383,6 +389,8 @@ int CheckWaitingChildren(THD* thd, const TABLE& form, const TableDescription& de
       why = WhyNotParent(key->record, *child.table(), *child_description, form, description);
     }
     if (why.empty()) continue;
+    NoteRefused(thd, DescribeForeignKeyOfTable(thd, key->record) + "\nTable " +
+                         QuotedTable(thd, name) + " would be its parent. " + why);
     push_warning_printf(thd, Sql_condition::WARN_LEVEL_WARN, HA_ERR_CANNOT_ADD_FOREIGN,
                         "Table %s is referenced by %s. %s", QuotedTable(thd, name).c_str(),
                         DescribeForeignKeyOfTable(thd, key->record).c_str(), why.c_str());

@@ -29,8 +29,8 @@ class ForeignKeyErrors {
   std::string what_;
 };
 
-// "(1, 'a', NULL)" for the columns `side` of the foreign key in a record of the table, as the
-// server prints them in errors; each value is cut.
+// "(1, 'a', NULL)" for the columns `side` of the foreign key in a record of the table, numbers
+// as they are, bytes in hexadecimal, all else in quotes; long values are cut.
 std::string DescribeValues(TABLE* table, const ForeignKeyRecord& key,
                            std::string ForeignKeyRecord::ColumnPair::*side, const uint8_t* record);
 

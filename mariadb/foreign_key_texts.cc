@@ -97,6 +97,22 @@ std::string DescribeForeignKeyOfTable(THD* thd, const ForeignKeyRecord& key) {
   return QuotedTable(thd, key.child) + ", " + DescribeForeignKey(thd, key);
 }
 
+std::string OrphanQuery(THD* thd, const ForeignKeyRecord& key) {
+  const auto column = [thd](const char* table, const std::string& name) {
+    return table + ("." + QuotedName(thd, name));
+  };
+  std::string equal;
+  std::string not_null;
+  for (const ForeignKeyRecord::ColumnPair& pair : key.columns) {
+    equal +=
+        (equal.empty() ? "" : " AND ") + column("p", pair.parent) + " = " + column("c", pair.child);
+    not_null += " AND " + column("c", pair.child) + " IS NOT NULL";
+  }
+  return "SELECT c.* FROM " + QuotedTable(thd, key.child) + " c LEFT JOIN " +
+         QuotedTable(thd, key.parent) + " p ON " + equal + " WHERE " +
+         column("p", key.columns.front().parent) + " IS NULL" + not_null;
+}
+
 st_foreign_key_info* MakeForeignKeyInfo(THD* thd, const ForeignKeyRecord& key,
                                         std::string_view parent_index) {
   void* const memory = thd->alloc(sizeof(FOREIGN_KEY_INFO));

@@ -28,6 +28,9 @@ std::string DescribeForeignKey(THD* thd, const ForeignKeyRecord& key);
 // "`db`.`child`, CONSTRAINT ...": what errors 1451 and 1452 have in brackets.
 std::string DescribeForeignKeyOfTable(THD* thd, const ForeignKeyRecord& key);
 
+// "SELECT ... LEFT JOIN ...": gives the rows of the child that lack their parent.
+std::string OrphanQuery(THD* thd, const ForeignKeyRecord& key);
+
 // What information_schema and the server's checks of ALTER TABLE are told; `parent_index` is the
 // name of the index of the parent that it is bound to, empty for none. Lives as long as the
 // statement's memory; null: there was none left.

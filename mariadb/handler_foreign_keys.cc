@@ -13,6 +13,7 @@
 #include "mariadb/foreign_key_errors.h"
 #include "mariadb/foreign_key_texts.h"
 #include "mariadb/ha_rocksdb.h"
+#include "mariadb/other_table.h"
 #include "mariadb/table_name.h"
 
 using cairn::BoundForeignKey;
@@ -30,6 +31,8 @@ const char* WhyRefused(StatusCode code) {
       return "A row has no parent (1452)";
     case StatusCode::kRowIsReferenced:
       return "A row is referenced, or what follows from it cannot be done (1451)";
+    case StatusCode::kForeignDuplicateKey:
+      return "An action would give a child a value that is taken in a unique key (1761)";
     default:
       return "Too many actions would follow from one another (1296)";
   }
@@ -157,17 +160,27 @@ Status ha_rocksdb::DescribeRefusal(StatusCode code) {
   std::string text = cairn::DescribeForeignKeyOfTable(ha_thd(), key.record);
   cairn::RunningEngine()->foreign_key_errors().Note(
       ha_thd(), WhyRefused(code) + ("\n" + text) + DescribeRefusedRow(code, checks));
+  // The server has words of its own for the table and the key of that.
+  if (code == StatusCode::kForeignDuplicateKey) return Status(code);
   return Status(code, std::move(text));
 }
 
-// A line with the values of the row, where it is one of this table's.
+// A line with the values of the row, in the columns of the foreign key.
 std::string ha_rocksdb::DescribeRefusedRow(StatusCode code, const ForeignKeyChecks& checks) {
-  if (checks.failed_record() == nullptr) return "\nThe row is one that an action came to.";
-  const auto side = code == StatusCode::kNoReferencedRow
-                        ? &cairn::ForeignKeyRecord::ColumnPair::child
-                        : &cairn::ForeignKeyRecord::ColumnPair::parent;
-  return "\nValues: " +
-         cairn::DescribeValues(table, checks.failed().record, side, checks.failed_record());
+  using Record = cairn::ForeignKeyRecord;
+  const Record& key = checks.failed().record;
+  const bool is_child = code == StatusCode::kNoReferencedRow;
+  const auto side = is_child ? &Record::ColumnPair::child : &Record::ColumnPair::parent;
+  const auto describe = [&](TABLE* of) {
+    return std::string(is_child ? "\nValues of the child: " : "\nValues of the parent: ") +
+           cairn::DescribeValues(of, key, side, checks.failed_record());
+  };
+  if (checks.failed_record() == nullptr) return std::string();
+  if (!checks.failed_elsewhere()) return describe(table);
+  // The statement has a metadata lock on the table, as it has written to it.
+  cairn::OtherTable other;
+  if (!other.Open(ha_thd(), is_child ? key.child : key.parent)) return std::string();
+  return describe(other.table());
 }
 
 // CHECK TABLE ... EXTENDED: rows without their parent, which statements with foreign_key_checks=0
@@ -199,7 +212,8 @@ int ha_rocksdb::WarnOfOrphans(THD* thd) {
     warn(std::to_string(orphans->count) + " rows lack their parent by " + named +
          ", the first of them with " +
          cairn::DescribeValues(table, record, &cairn::ForeignKeyRecord::ColumnPair::child,
-                               orphans->first.data()));
+                               orphans->first.data()) +
+         ": " + cairn::OrphanQuery(thd, record));
   }
   return 0;
 }

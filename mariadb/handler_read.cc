@@ -200,6 +200,7 @@ int ha_rocksdb::OperationError(const Status& status) {
   }
   if (status.code() == StatusCode::kNoReferencedRow ||
       status.code() == StatusCode::kRowIsReferenced ||
+      status.code() == StatusCode::kForeignDuplicateKey ||
       status.code() == StatusCode::kForeignKeyDepth) {
     return cairn::HandlerError(DescribeRefusal(status.code()));
   }

@@ -64,8 +64,12 @@ Status RefusedLock(THD* thd) {
 }
 
 Result<std::shared_ptr<const Table>> OpenOther(THD* thd, std::string_view dictionary_name) {
-  std::shared_ptr<const Table> none;
   if (!LockDefinition(thd, dictionary_name, DefinitionLock::kHold)) return RefusedLock(thd);
+  return OpenLocked(thd, dictionary_name);
+}
+
+Result<std::shared_ptr<const Table>> OpenLocked(THD* thd, std::string_view dictionary_name) {
+  std::shared_ptr<const Table> none;
   const auto definition = RunningEngine()->dictionary().Find(dictionary_name);
   OtherTable other;
   if (definition == nullptr || definition->temporary) return none;

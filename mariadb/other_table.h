@@ -55,4 +55,7 @@ Status RefusedLock(THD* thd);
 // Errors: kDeadlock, kInterrupted, those of Table::Open.
 Result<std::shared_ptr<const Table>> OpenOther(THD* thd, std::string_view dictionary_name);
 
+// The same for a caller that has a metadata lock on it.
+Result<std::shared_ptr<const Table>> OpenLocked(THD* thd, std::string_view dictionary_name);
+
 }  // namespace cairn

@@ -26,6 +26,7 @@ struct ForeignKeyCounters {
   std::atomic<uint64_t> child_lookups{0};   // Rows of the parent for which children were.
   std::atomic<uint64_t> rows_followed{0};   // Rows of the child that were changed with a parent.
   std::atomic<uint64_t> refusals{0};        // Rows of either that were refused.
+  std::atomic<uint64_t> lock_waits{0};      // Locks on values and on rows of either, waited for.
 
   static void Count(std::atomic<uint64_t>* counter) {
     counter->fetch_add(1, std::memory_order_relaxed);

@@ -20,6 +20,7 @@ using Clock = std::chrono::steady_clock;
 constexpr milliseconds kInterruptCheckInterval(50);
 
 thread_local WaitObserver* current_observer = nullptr;
+thread_local uint64_t lock_waits = 0;
 
 class Mutex final : public rocksdb::TransactionDBMutex {
  public:
@@ -56,6 +57,7 @@ class InterruptibleCondition final : public rocksdb::TransactionDBCondVar {
   rocksdb::Status WaitFor(std::shared_ptr<rocksdb::TransactionDBMutex> mutex,
                           int64_t timeout_us) override {
     auto& timed_mutex = static_cast<Mutex&>(*mutex).mutex_;
+    ++lock_waits;
     WaitObserver* const observer = current_observer;
     const bool endless = timeout_us < 0;
     const Clock::time_point deadline = Clock::now() + microseconds(endless ? 0 : timeout_us);
@@ -136,6 +138,8 @@ ScopedWaitObserver::ScopedWaitObserver(WaitObserver* observer) : previous_(curre
 ScopedWaitObserver::~ScopedWaitObserver() { current_observer = previous_; }
 
 bool WaitInterrupted() { return current_observer != nullptr && current_observer->Interrupted(); }
+
+uint64_t LockWaitsOfThread() { return lock_waits; }
 
 std::shared_ptr<rocksdb::TransactionDBMutexFactory> MakeInterruptibleMutexFactory() {
   return std::make_shared<Factory>();

@@ -2,6 +2,7 @@
 // killed.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <mutex>
 
@@ -43,6 +44,9 @@ class ScopedWaitObserver {
 
 // Whether the calling thread's observer wants it to stop waiting.
 bool WaitInterrupted();
+
+// How often the calling thread has begun to wait for a row lock.
+uint64_t LockWaitsOfThread();
 
 // For TransactionDBOptions::custom_mutex_factory. An interrupted wait answers TimedOut.
 std::shared_ptr<rocksdb::TransactionDBMutexFactory> MakeInterruptibleMutexFactory();

@@ -14,7 +14,7 @@ namespace {
 // Of a foreign key that has a name.
 bool IsRefusal(StatusCode code) {
   return code == StatusCode::kNoReferencedRow || code == StatusCode::kRowIsReferenced ||
-         code == StatusCode::kForeignKeyDepth;
+         code == StatusCode::kForeignKeyDepth || code == StatusCode::kForeignDuplicateKey;
 }
 
 constexpr size_t kMostAbove = 15;
@@ -182,8 +182,15 @@ Status ForeignKeyActions::FollowKeys(Transaction* transaction, ForeignKeyChecks*
   return Status();
 }
 
+void ForeignKeyActions::NoteRefusal(const Action& action) {
+  ForeignKeyCounters::Count(&action.key.key->counters->refusals);
+  action.checks->SetFailed(action.key.key, action.old_record);
+}
+
 // Another row of the child has a value that is unique in this index.
-Status ForeignKeyActions::RefuseDuplicate(const Child& child, uint32_t index) {
+Status ForeignKeyActions::RefuseDuplicate(const Action& action, const Child& child,
+                                          uint32_t index) {
+  NoteRefusal(action);
   duplicate_table_ = child.table;
   duplicate_index_ = index;
   return Status(StatusCode::kForeignDuplicateKey);
@@ -191,8 +198,7 @@ Status ForeignKeyActions::RefuseDuplicate(const Child& child, uint32_t index) {
 
 // A row of the child is in the way.
 Status ForeignKeyActions::Refuse(const Action& action) {
-  ForeignKeyCounters::Count(&action.key.key->counters->refusals);
-  action.checks->SetFailed(action.key.key, action.old_record);
+  NoteRefusal(action);
   return Status(StatusCode::kRowIsReferenced);
 }
 
@@ -251,8 +257,11 @@ Status ForeignKeyActions::RunBatch(const Action& action, Child* child, bool* cha
   for (const std::string& row_key : child->keys) {
     if (WaitInterrupted()) return Status(StatusCode::kInterrupted);
     rocksdb::PinnableSlice value;
-    const Status read =
-        action.transaction->GetForUpdate(rows, row_key, LockMode::kExclusive, &value);
+    Status read;
+    {
+      const CountedWait wait(*key.key);
+      read = action.transaction->GetForUpdate(rows, row_key, LockMode::kExclusive, &value);
+    }
     if (read.code() == StatusCode::kNotFound) {
       *changed = true;
       continue;
@@ -272,8 +281,7 @@ Status ForeignKeyActions::RunBatch(const Action& action, Child* child, bool* cha
 // The row is locked, and decoded into child->record.
 Status ForeignKeyActions::ChangeChild(const Action& action, Child* child, std::string_view key) {
   if (chain_.size() >= kMostAbove) {
-    ForeignKeyCounters::Count(&action.key.key->counters->refusals);
-    action.checks->SetFailed(action.key.key);
+    NoteRefusal(action);
     return Status(StatusCode::kForeignKeyDepth);
   }
   Status written = WriteChild(action, child, key);
@@ -283,11 +291,11 @@ Status ForeignKeyActions::ChangeChild(const Action& action, Child* child, std::s
   }
   if (written.code() == StatusCode::kUnchanged) return Status();
   if (written.code() == StatusCode::kDuplicateKey) {
-    return RefuseDuplicate(*child, child->writer->duplicate_index());
+    return RefuseDuplicate(action, *child, child->writer->duplicate_index());
   }
   const ForeignKeyChecks& checks = child->writer->foreign_keys();
   if (IsRefusal(written.code()) && checks.failed_key() != nullptr) {
-    action.checks->SetFailed(checks.failed_key());
+    action.checks->SetFailedAs(checks);
   }
   return written;
 }
@@ -334,7 +342,9 @@ Status ForeignKeyActions::MakeNewColumns(const Action& action, Child* child, std
   for (const uint32_t index : child->long_uniques) {
     const Status unique =
         child->uniques.Check(action.transaction, child->made, index, child->new_record.data(), key);
-    if (unique.code() == StatusCode::kDuplicateKey) return RefuseDuplicate(*child, index);
+    if (unique.code() == StatusCode::kDuplicateKey) {
+      return RefuseDuplicate(action, *child, index);
+    }
     CAIRN_RETURN_IF_ERROR(unique);
   }
   return Status();

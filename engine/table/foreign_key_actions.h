@@ -89,8 +89,9 @@ class ForeignKeyActions {
   Status WriteChild(const Action& action, Child* child, std::string_view key);
   Result<bool> AssignChanged(const Action& action, Child* child);
   Status MakeNewColumns(const Action& action, Child* child, std::string_view key);
-  Status Refuse(const Action& action);
-  Status RefuseDuplicate(const Child& child, uint32_t index);
+  static void NoteRefusal(const Action& action);
+  static Status Refuse(const Action& action);
+  Status RefuseDuplicate(const Action& action, const Child& child, uint32_t index);
   Result<Child*> ChildOf(const std::shared_ptr<const Table>& table);
   Result<std::unique_ptr<Child>> MakeChild(const std::shared_ptr<const Table>& table);
   Result<ChildColumns*> ColumnsOf(const Table& table);

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "engine/base/bytes.h"
-#include "engine/locks/interruptible_mutex.h"
 #include "engine/table/ordered_iterator.h"
 #include "engine/table/row_scan.h"
 
@@ -74,6 +73,7 @@ Status ForeignKeyChecks::LockValue(Transaction* transaction, const BoundForeignK
   transaction->LockRows();
   lock_key_ = ForeignKeyKey(key.key->number);
   AppendBigEndian(key.columns.Hash(record), &lock_key_);
+  const CountedWait wait(*key.key);
   return transaction->Lock(transaction->database().system_family(), lock_key_, mode);
 }
 
@@ -148,6 +148,7 @@ Result<bool> ForeignKeyChecks::FindParent(Transaction* transaction, const BoundF
   CAIRN_ASSIGN_OR_RETURN(const bool is_there, ParentExists(transaction, key, record, leaving));
   if (is_there || !key.search->is_unique_value()) return is_there;
   const ColumnFamily& family = key.other->index(key.other_index).family();
+  const CountedWait wait(*key.key);
   const Status locked = transaction->Lock(family, prefix_, LockMode::kShared);
   if (!HasWaited(locked)) return locked;
   CAIRN_ASSIGN_OR_RETURN(const bool has_come, ParentExists(transaction, key, record, leaving));
@@ -240,6 +241,7 @@ Result<bool> ForeignKeyChecks::ChildStays(Transaction* transaction, const BoundF
   const TableIndex& index = child.index(key.other_index);
   CAIRN_RETURN_IF_ERROR(RowKeyOf(child, index, entry, &row_key_));
   const ColumnFamily& rows = child.primary().family();
+  const CountedWait wait(*key.key);
   const Status locked = transaction->Lock(rows, row_key_, LockMode::kShared);
   if (!HasWaited(locked)) return locked;
   rocksdb::PinnableSlice value;

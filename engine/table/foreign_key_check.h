@@ -20,6 +20,7 @@
 #include "engine/catalog/foreign_keys.h"
 #include "engine/codec/foreign_key_search.h"
 #include "engine/codec/foreign_key_value.h"
+#include "engine/locks/interruptible_mutex.h"
 #include "engine/table/table.h"
 #include "engine/txn/transaction.h"
 
@@ -49,6 +50,22 @@ struct BoundForeignKeys {
   uint64_t generation = 0;  // ForeignKeys::generation() from before they were bound.
   std::vector<BoundForeignKey> as_child;
   std::vector<BoundForeignKey> as_parent;
+};
+
+// Counts one for the foreign key, which outlives it, if the thread waits for a lock while it lives.
+class CountedWait {
+ public:
+  explicit CountedWait(const ForeignKey& key)
+      : counters_(*key.counters), waits_before_(LockWaitsOfThread()) {}
+  ~CountedWait() {
+    if (LockWaitsOfThread() != waits_before_) ForeignKeyCounters::Count(&counters_.lock_waits);
+  }
+  CountedWait(const CountedWait&) = delete;
+  CountedWait& operator=(const CountedWait&) = delete;
+
+ private:
+  ForeignKeyCounters& counters_;
+  const uint64_t waits_before_;
 };
 
 // Used by one handler. Errors of all checks: kNoReferencedRow, kRowIsReferenced (failed() says of
@@ -124,15 +141,24 @@ class ForeignKeyChecks {
   // Reads see what the view shows, from now on, and not what is committed last.
   void ReadAt(Transaction::View view) { view_ = view; }
 
-  // Valid after kNoReferencedRow and kRowIsReferenced.
+  // Valid after kNoReferencedRow, kRowIsReferenced, kForeignKeyDepth and kForeignDuplicateKey.
   const ForeignKey& failed() const { return *failed_; }
-  // The record of the handler's table that was refused; null: it was a row of another table, or
-  // SetFailed said so.
+  // The record that was refused, of the child for want of a parent, else of the parent; null: none
+  // is known. Valid until the next row is written.
   const uint8_t* failed_record() const { return failed_record_; }
+  // Whether it is a row that actions have come to, in whatever table, and not one of the handler's.
+  bool failed_elsewhere() const { return failed_elsewhere_; }
   const std::shared_ptr<const ForeignKey>& failed_key() const { return failed_; }
   void SetFailed(std::shared_ptr<const ForeignKey> key, const uint8_t* record = nullptr) {
     failed_ = std::move(key);
     failed_record_ = record;
+    failed_elsewhere_ = false;
+  }
+  // A row that actions have come to was refused, of which `other` tells.
+  void SetFailedAs(const ForeignKeyChecks& other) {
+    failed_ = other.failed_;
+    failed_record_ = other.failed_record_;
+    failed_elsewhere_ = true;
   }
 
  private:
@@ -174,6 +200,7 @@ class ForeignKeyChecks {
   Transaction::View view_ = kForeignKeyView;
   std::shared_ptr<const ForeignKey> failed_;
   const uint8_t* failed_record_ = nullptr;
+  bool failed_elsewhere_ = false;
   // Reused from row to row.
   std::string lock_key_;
   std::string prefix_;
