@@ -54,6 +54,25 @@ bool SortsBefore(const BoundForeignKey& a, const BoundForeignKey& b) {
   return std::tie(a.index, a.key->record.name) < std::tie(b.index, b.key->record.name);
 }
 
+// About as much as the foreign keys of a table take, and what was opened for them.
+uint64_t EstimateBytes(const BoundForeignKeys& bound,
+                       const std::map<std::string, std::shared_ptr<const Table>>& opened) {
+  // How a column is compared, on both sides, and searched for.
+  constexpr uint64_t kColumnBytes = 4 * sizeof(KeyPart);
+  uint64_t bytes = sizeof(BoundForeignKeys);
+  for (const auto* const side : {&bound.as_child, &bound.as_parent}) {
+    for (const BoundForeignKey& key : *side) {
+      bytes += sizeof(BoundForeignKey) + key.columns.size() * kColumnBytes;
+    }
+  }
+  for (const auto& [name, table] : opened) {
+    if (table == nullptr) continue;
+    bytes += sizeof(Table) + table->layout().columns.size() * sizeof(ColumnLayout);
+    bytes += table->indexes().size() * (sizeof(TableIndex) + sizeof(IndexLayout));
+  }
+  return bytes;
+}
+
 }  // namespace
 
 Result<BoundForeignKey> BindToParent(const ForeignKeys::Pointer& key, const Table& child,
@@ -96,6 +115,10 @@ Result<std::shared_ptr<const BoundForeignKeys>> BindForeignKeys(
                            Bind(key, *table, &Pair::parent, std::move(child), &Pair::child));
     bound->as_parent.push_back(std::move(parent_side));
   }
+  opened.erase(name);  // It is open anyway.
+  bound->memory =
+      std::make_unique<const MemoryHeld>(&RunningEngine()->database().memory_accounts(),
+                                         MemoryPart::kForeignKeys, EstimateBytes(*bound, opened));
   std::sort(bound->as_child.begin(), bound->as_child.end(), SortsBefore);
   std::sort(bound->as_parent.begin(), bound->as_parent.end(), SortsBefore);
   return std::shared_ptr<const BoundForeignKeys>(std::move(bound));

@@ -12,8 +12,9 @@ enum class MemoryPart : uint8_t {
   kWriteBatches,  // What open transactions will write.
   kRowLocks,      // Held by open transactions.
   kBulkLoad,      // Buffers of bulk loads.
+  kForeignKeys,   // Of open tables, with what is kept of the tables on their other sides.
 };
-inline constexpr size_t kMemoryParts = 3;
+inline constexpr size_t kMemoryParts = 4;
 
 // Thread-safe.
 class MemoryAccounts {
@@ -54,6 +55,24 @@ class MemoryCharge {
   MemoryAccounts* const accounts_;
   const MemoryPart part_;
   int64_t told_ = 0;
+};
+
+// The same of an object whose size does not change, however small it is.
+class MemoryHeld {
+ public:
+  // The accounts outlive it.
+  MemoryHeld(MemoryAccounts* accounts, MemoryPart part, uint64_t bytes)
+      : accounts_(accounts), part_(part), bytes_(static_cast<int64_t>(bytes)) {
+    accounts_->Add(part_, bytes_);
+  }
+  ~MemoryHeld() { accounts_->Add(part_, -bytes_); }
+  MemoryHeld(const MemoryHeld&) = delete;
+  MemoryHeld& operator=(const MemoryHeld&) = delete;
+
+ private:
+  MemoryAccounts* const accounts_;
+  const MemoryPart part_;
+  const int64_t bytes_;
 };
 
 }  // namespace cairn

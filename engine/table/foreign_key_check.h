@@ -21,6 +21,7 @@
 #include "engine/codec/foreign_key_search.h"
 #include "engine/codec/foreign_key_value.h"
 #include "engine/locks/interruptible_mutex.h"
+#include "engine/metrics/memory_account.h"
 #include "engine/table/table.h"
 #include "engine/txn/transaction.h"
 
@@ -50,6 +51,7 @@ struct BoundForeignKeys {
   uint64_t generation = 0;  // ForeignKeys::generation() from before they were bound.
   std::vector<BoundForeignKey> as_child;
   std::vector<BoundForeignKey> as_parent;
+  std::unique_ptr<const MemoryHeld> memory;  // What they take, told to the accounts; may be null.
 };
 
 // Counts one for the foreign key, which outlives it, if the thread waits for a lock while it lives.

@@ -87,10 +87,29 @@ MemoryFigure DictionaryMemory(const Dictionary& dictionary) {
   return {"data dictionary", bytes, std::to_string(tables) + " tables and partitions; estimated"};
 }
 
+// Definitions of foreign keys, which the dictionary has in several maps, and what open tables keep
+// of theirs.
+MemoryFigure ForeignKeyMemory(Engine* engine) {
+  constexpr uint64_t kMaps = 4;
+  constexpr uint64_t kNodeBytes = 64;
+  uint64_t bytes = engine->database().memory_accounts().Bytes(MemoryPart::kForeignKeys);
+  const auto all = engine->dictionary().foreign_keys().All();
+  for (const auto& key : all) {
+    const ForeignKeyRecord& record = key->record;
+    uint64_t names = record.name.size() + record.child.size() + record.parent.size();
+    for (const auto& [child, parent] : record.columns) names += child.size() + parent.size();
+    bytes += sizeof(ForeignKey) + sizeof(ForeignKeyCounters) + sizeof(ForeignKeyRecord) +
+             kMaps * kNodeBytes + 2 * names +
+             2 * record.columns.size() * sizeof(ForeignKeyRecord::ColumnPair);
+  }
+  return {"foreign keys", bytes, std::to_string(all.size()) + " definitions; estimated"};
+}
+
 bool Fill(Engine* engine, SchemaTableWriter* writer) {
   if (check_global_access(writer->thd(), PROCESS_ACL, /*no_errors=*/true)) return true;
   std::vector<MemoryFigure> parts = ListMemory(engine->database());
   parts.push_back(DictionaryMemory(engine->dictionary()));
+  parts.push_back(ForeignKeyMemory(engine));
   const auto send = [writer](const char* kind, const MemoryFigure& figure) {
     writer->Text(kind).Text(figure.role).Unsigned(figure.bytes).TextOrNull(figure.detail);
     return writer->Send();
