@@ -189,8 +189,13 @@ int ha_rocksdb::WarnOfOrphans(THD* thd) {
   if (!TakesPartInForeignKeys()) return 0;
   // Bound anew, which holds the definitions of the parents to the end of the statement.
   const cairn::ForeignKeys& known = cairn::RunningEngine()->dictionary().foreign_keys();
-  const auto bound = cairn::BindForeignKeys(thd, engine_table_, known.generation());
+  auto bound = cairn::BindForeignKeys(thd, engine_table_, known.generation());
+  // A parent may have got another name while it was waited for.
+  while (bound.ok() && (*bound)->generation != known.generation()) {
+    bound = cairn::BindForeignKeys(thd, engine_table_, known.generation());
+  }
   if (!bound.ok()) return cairn::AdminError(thd, bound.status());
+  transaction().RenewSnapshot();  // The definitions may be newer than what the check has seen.
   const auto warn = [&](const std::string& text) {
     push_warning(thd, Sql_condition::WARN_LEVEL_WARN, ER_GET_ERRMSG, text.c_str());
   };
