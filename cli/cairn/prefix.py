@@ -40,6 +40,9 @@ SYSBENCH_PACKAGES = ("sysbench", "libluajit2-5.1-2", "libpq5")
 # The series that packaging/monitoring is written for; its tests need prometheus and promtool too.
 MONITORING_PACKAGES = ("prometheus-mysqld-exporter=0.14.*", "prometheus=2.42.*")
 
+# What drivers in other languages are compiled with: the library, and its headers.
+CLIENT_PACKAGES = ("libmariadb3", "libmariadb-dev")
+
 # What the headers' consumers cannot do without; a package that lost one of them is reported.
 GENERATED_HEADERS = ("my_config.h", "mysql_version.h", "mysqld_ername.h", "mysqld_error.h")
 
@@ -72,6 +75,11 @@ class Server:
     def monitoring(self) -> Path:
         """Where the Prometheus exporter is unpacked, once something has asked for it."""
         return self.root / "monitoring"
+
+    @property
+    def client(self) -> Path:
+        """Where the client library's headers are unpacked, once something has asked for them."""
+        return self.root / "client"
 
     @property
     def daemon(self) -> Path:
@@ -150,6 +158,11 @@ def ensure_sysbench(phase: Phase, server: Server) -> None:
 def ensure_monitoring(phase: Phase, server: Server) -> None:
     """The Prometheus exporter of the distribution, and Prometheus, unpacked beside the server."""
     _ensure_unpacked(phase, server.monitoring, MONITORING_PACKAGES, "the Prometheus exporter")
+
+
+def ensure_client(phase: Phase, server: Server) -> None:
+    """The client library of the distribution and its headers, unpacked beside the server."""
+    _ensure_unpacked(phase, server.client, CLIENT_PACKAGES, "the client library")
 
 
 def _ensure_unpacked(phase: Phase, directory: Path, packages: tuple[str, ...], what: str) -> None:
