@@ -214,3 +214,55 @@ def acceptance_disk_full() -> None:
     from tests.acceptance import bad_input as command
 
     sys.exit(command.run(("disk-full",), list_cases=False))
+
+
+def _framework(name: str, help_text: str, parts: str, *, from_git: bool = False) -> None:
+    """Adds the command that runs the suite of a framework on both engines."""
+
+    @acceptance.command(name, help=help_text)
+    @click.option("--only", multiple=True, metavar="PART", help=f"Run a part: {parts}. Repeatable.")
+    @click.option(
+        "--data",
+        type=click.Path(file_okay=False, path_type=Path),
+        metavar="DIRECTORY",
+        help="Where the servers have their data; in memory, such as /dev/shm, it is faster.",
+    )
+    @click.option("--latest", is_flag=True, help="With cairn_snapshot_conflicts=LATEST.")
+    def command(
+        only: tuple[str, ...], data: Path | None, *, latest: bool, source: Path | None = None
+    ) -> None:
+        from tests.acceptance.frameworks import command as frameworks
+
+        sys.exit(frameworks.run(name, only, source=source, data=data, latest=latest))
+
+    if from_git:
+        click.option(
+            "--source",
+            type=click.Path(file_okay=False, exists=True, path_type=Path),
+            metavar="DIRECTORY",
+            help="A clone of its repository, to take the tests from.",
+        )(command)
+
+
+_framework(
+    "django",
+    "Run Django's own tests on ROCKSDB and InnoDB; compare.",
+    "a label, such as schema or schema.tests.SchemaTests",
+)
+_framework(
+    "alembic",
+    "Run Alembic's own tests on ROCKSDB and InnoDB; compare.",
+    "an argument of pytest, such as tests/test_mysql.py",
+)
+_framework(
+    "knex",
+    "Run knex's integration tests on ROCKSDB and InnoDB; compare.",
+    "a pattern of the titles of tests",
+    from_git=True,
+)
+_framework(
+    "gorm",
+    "Run gorm's own tests on ROCKSDB and InnoDB; compare.",
+    "a pattern of go test -run",
+    from_git=True,
+)

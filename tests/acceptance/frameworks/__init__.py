@@ -1,0 +1,1 @@
+"""./cairn acceptance django, alembic, knex, gorm: suites of others on InnoDB and on ROCKSDB."""
