@@ -33,9 +33,14 @@ bool OtherTable::Open(THD* thd, std::string_view dictionary_name) {
   share_ = tdc_acquire_share(thd, &reference, GTS_TABLE);
   if (share_ != nullptr) {
     table_ = std::make_unique<TABLE>();
+    // Divisions in virtual columns get their digits here, as those of the tables did by whose
+    // statements entries of indexes were made: hardly ever those of this session.
+    const auto own_digits = thd->variables.div_precincrement;
+    thd->variables.div_precincrement = global_system_variables.div_precincrement;
     const open_frm_error error = open_table_from_share(
         thd, share_, &table_name, /*db_stat=*/0, EXTRA_RECORD | OPEN_FRM_FILE_ONLY,
         /*ha_open_flags=*/0, table_.get(), /*is_create_table=*/false);
+    thd->variables.div_precincrement = own_digits;
     // What it has allocated by then, it frees itself.
     if (error != OPEN_FRM_OK) table_.reset();
   }

@@ -59,6 +59,14 @@ Status CheckDroppedForeignKeys(const std::vector<ForeignKeyRecord>& records,
   return Status();
 }
 
+// Whether SetGuards would change nothing.
+bool HasGuards(uint32_t guards, const TableDefinition& table) {
+  return std::all_of(table.indexes.begin(), table.indexes.end(), [&](const IndexDefinition& index) {
+    const bool is_row = index.info.kind != IndexKind::kSecondary;
+    return (index.info.features & kForeignKeyGuards) == (is_row ? guards : uint32_t{0});
+  });
+}
+
 }  // namespace
 
 ForeignKeyPlan Dictionary::PlanForeignKeys() const {
@@ -140,6 +148,8 @@ Result<std::vector<std::shared_ptr<TableDefinition>>> Dictionary::PutForeignKeys
     if (plan.touched().contains(name)) continue;
     const auto table = Find(name);
     if (table == nullptr || table->temporary) continue;
+    // All tables with foreign keys come by here: those that stay as they are need no copy.
+    if (HasGuards(plan.Guards(name), *table)) continue;
     auto changed = std::make_shared<TableDefinition>(*table);
     if (!SetGuards(plan.Guards(name), changed.get())) continue;
     CAIRN_RETURN_IF_ERROR(PutTable(*changed, batch));
