@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from cairn.errors import CairnError
 from tests.crash.ddl_case import SCHEMA_LIST, Case
 
 # No row has this number.
@@ -192,6 +193,38 @@ def unbound(cursor: Any) -> list[str]:
         "AND (unique_constraint_name IS NULL) <> (t.table_name IS NULL)"
     )
     return [text for (text,) in cursor.fetchall()]
+
+
+def check(cursor: Any, table: str) -> str:
+    """What CHECK TABLE says of rows without their parent; raises for anything else.
+
+    It warns of each parent that is missing, and of no other.
+    """
+    missing = {
+        f"The parent {_quoted(key.parent)} of foreign key `{key.name}` is not there"
+        for key in foreign_keys(cursor)
+        if key.child == table and not _exists(cursor, key.parent)
+    }
+    cursor.execute(f"CHECK TABLE {_quoted(table)} EXTENDED")
+    *warnings, status = [(kind, text) for *_, kind, text in cursor.fetchall()]
+    said = {text for kind, text in warnings if kind == "Warning"}
+    orphans = {text for text in said if " rows lack their parent by " in text}
+    if status != ("status", "OK") or len(said) != len(warnings) or said - orphans != missing:
+        raise CairnError(f"CHECK TABLE {table}: {[*warnings, status]}, missing: {missing}")
+    return "\n".join(sorted(orphans))
+
+
+def _exists(cursor: Any, table: str) -> bool:
+    schema, name = table.split(".")
+    cursor.execute(
+        "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = %s AND table_name = %s",
+        (schema, name),
+    )
+    return bool(cursor.fetchone()[0])
+
+
+def _quoted(table: str) -> str:
+    return ".".join(f"`{part}`" for part in table.split("."))
 
 
 def guards(cursor: Any, known: list[ForeignKey]) -> list[str]:

@@ -33,10 +33,8 @@ def snapshot(cursor: Any) -> dict[str, str]:
         name = f"{schema}.{table}"
         cursor.execute(f"SHOW CREATE TABLE `{schema}`.`{table}`")
         state[name] = _definition(cursor.fetchone()[1])
-        cursor.execute(f"CHECK TABLE `{schema}`.`{table}` EXTENDED")
-        for *_, kind, text in cursor.fetchall():
-            if (kind, text) != ("status", "OK"):
-                raise CairnError(f"CHECK TABLE {name}: {kind}: {text}")
+        if orphans := ddl_keys.check(cursor, name):
+            state[f"{name}/orphans"] = orphans
         for partition in _partitions(cursor, schema, table):
             chosen = f"PARTITION ({partition})" if partition else ""
             cursor.execute(f"SELECT * FROM `{schema}`.`{table}` {chosen} ORDER BY 1")
