@@ -78,6 +78,9 @@ struct ForeignKeyActions::Action {
   bool deletes_children() const {
     return new_record == nullptr && what() == ForeignKeyAction::kCascade;
   }
+  bool gives_new_values() const {
+    return new_record != nullptr && what() == ForeignKeyAction::kCascade;
+  }
 };
 
 ForeignKeyActions::ForeignKeyActions(Database* database, const ForeignKeys* known, Bind bind,
@@ -207,6 +210,10 @@ Status ForeignKeyActions::Refuse(const Action& action) {
 Status ForeignKeyActions::Run(const Action& action) {
   CAIRN_RETURN_IF_ERROR(
       action.checks->LockParentValue(action.transaction, action.key, action.old_record));
+  if (action.gives_new_values() && !action.key.columns.HasNull(action.new_record)) {
+    CAIRN_RETURN_IF_ERROR(
+        action.checks->LockNewParentValue(action.transaction, action.key, action.new_record));
+  }
   CAIRN_RETURN_IF_ERROR(ForeignKeyChecks::RequireOther(action.key));
   ForeignKeyCounters::Count(&action.key.key->counters->child_lookups);
   CAIRN_ASSIGN_OR_RETURN(Child* const child, ChildOf(action.key.other));

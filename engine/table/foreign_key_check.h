@@ -51,6 +51,8 @@ struct BoundForeignKeys {
   uint64_t generation = 0;  // ForeignKeys::generation() from before they were bound.
   std::vector<BoundForeignKey> as_child;
   std::vector<BoundForeignKey> as_parent;
+  // Whether all tables could be opened that there are. What is missing may be found next time.
+  bool is_complete = true;
   std::unique_ptr<const MemoryHeld> memory;  // What they take, told to the accounts; may be null.
 };
 
@@ -131,6 +133,12 @@ class ForeignKeyChecks {
   Status LockParentValue(Transaction* transaction, const BoundForeignKey& key,
                          const uint8_t* record) {
     return LockValue(transaction, key, record, LockMode::kExclusive);
+  }
+  // They are about to get the value of this record of the parent, which has no NULL: whoever takes
+  // it away from another parent that has it too waits, and meets them.
+  Status LockNewParentValue(Transaction* transaction, const BoundForeignKey& key,
+                            const uint8_t* record) {
+    return LockValue(transaction, key, record, LockMode::kShared);
   }
   // Whether the child can be looked at. Errors: kMetadataMismatch.
   static Status RequireOther(const BoundForeignKey& key);
