@@ -56,6 +56,10 @@ Result<bool> LongUniqueCheck::HasValue(const Wanted& wanted, std::string_view en
   CAIRN_RETURN_IF_ERROR(
       primary.codec->Decode(*plan_, other_key_, value.ToStringView(), other_record_.data()));
   CAIRN_RETURN_IF_ERROR(wanted.columns->MakeAll(other_record_.data(), &other_blobs_));
+  // It may have changed since the entry was read, to a NULL perhaps.
+  const IndexCodec& hashes = *table_->index(wanted.index).codec;
+  if (!hashes.EncodeUniquePrefix(other_record_.data(), &other_hash_key_)) return false;
+  if (other_hash_key_ != hash_key_) return false;
   return wanted.columns->HaveEqualValues(wanted.index, wanted.record, other_record_.data());
 }
 

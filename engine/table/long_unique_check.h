@@ -46,7 +46,9 @@ class LongUniqueCheck {
   std::vector<uint8_t> other_record_;
   std::vector<std::string> other_blobs_;
   std::string hash_key_;
-  std::string other_key_;  // The primary key of the row that was found.
+  // Of the row that was found.
+  std::string other_key_;  // The primary key.
+  std::string other_hash_key_;
 };
 
 }  // namespace cairn
