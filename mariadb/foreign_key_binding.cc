@@ -98,7 +98,12 @@ Result<std::shared_ptr<const BoundForeignKeys>> BindForeignKeys(
   std::map<std::string, std::shared_ptr<const Table>> opened{{table->definition().name, table}};
   const auto open = [&](const std::string& other) -> Result<std::shared_ptr<const Table>> {
     if (const auto found = opened.find(other); found != opened.end()) return found->second;
-    CAIRN_ASSIGN_OR_RETURN(opened[other], OpenOther(thd, other));
+    auto table = OpenOther(thd, other);
+    if (table.status().code() == StatusCode::kNotFound) {
+      bound->is_complete = false;
+      return opened[other];
+    }
+    CAIRN_ASSIGN_OR_RETURN(opened[other], std::move(table));
     return opened[other];
   };
   const ForeignKeys& keys = RunningEngine()->dictionary().foreign_keys();

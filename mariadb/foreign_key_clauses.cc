@@ -121,14 +121,13 @@ constexpr const char* kExpires = "Rows of the referenced table expire.";
 // Whether what CASCADE and SET NULL do to the rows of the child can be done. Of stored columns that
 // are made of those that would change the server has taken care.
 int CheckActions(THD* thd, const TABLE& form, const ForeignKeyRecord& key) {
-  const std::string name = NameOf(thd, key);
   if (key.on_delete != ForeignKeyAction::kSetNull && key.on_update != ForeignKeyAction::kSetNull) {
     return 0;
   }
   for (const Pair& pair : key.columns) {
     const Field* const field = FindField(form, pair.child);
     if (field == nullptr || field->real_maybe_null()) continue;
-    return Refuse(thd, key.child, name,
+    return Refuse(thd, key.child, NameOf(thd, key),
                   "You have defined a SET NULL condition but column '" + pair.child +
                       "' is defined as NOT NULL.");
   }
@@ -261,6 +260,8 @@ int CheckParent(THD* thd, const TABLE& form, const TableDescription& description
   const auto definition = RunningEngine()->dictionary().Find(key.parent);
   OtherTable parent;
   if (definition == nullptr || definition->temporary || !parent.Open(thd, key.parent)) {
+    // The server reads no definition for a session that is being killed.
+    if (thd->killed) return HandlerError(Status(StatusCode::kInterrupted));
     if (definition == nullptr && thd_test_options(thd, OPTION_NO_FOREIGN_KEY_CHECKS)) return 0;
     return Refuse(
         thd, key.child, NameOf(thd, key),

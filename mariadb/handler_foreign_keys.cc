@@ -142,6 +142,7 @@ cairn::Result<std::shared_ptr<const BoundForeignKeys>> ha_rocksdb::CurrentForeig
   unlock_shared_ha_data();
   if (bound != nullptr && bound->generation == generation) return bound;
   CAIRN_ASSIGN_OR_RETURN(bound, cairn::BindForeignKeys(thd, engine_table_, generation));
+  if (!bound->is_complete) return bound;
   lock_shared_ha_data();
   shared_->foreign_keys = bound;
   unlock_shared_ha_data();

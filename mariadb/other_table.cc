@@ -81,7 +81,8 @@ Result<std::shared_ptr<const Table>> OpenLocked(THD* thd, std::string_view dicti
   if (!other.Open(thd, dictionary_name)) {
     // The server reads no definition for a session that is being killed.
     if (thd->killed) return Status(StatusCode::kInterrupted);
-    return none;
+    return Status(StatusCode::kNotFound,
+                  "the server cannot open the definition of table " + std::string(dictionary_name));
   }
   CAIRN_ASSIGN_OR_RETURN(TableDescription description,
                          DescribeTable(*other.table(), dictionary_name));

@@ -51,8 +51,8 @@ bool LockDefinition(THD* thd, std::string_view dictionary_name, DefinitionLock l
 // Why LockDefinition was refused: kDeadlock, kInterrupted.
 Status RefusedLock(THD* thd);
 
-// The table, with its definition held (kHold). Null: there is none, or the server cannot read it.
-// Errors: kDeadlock, kInterrupted, those of Table::Open.
+// The table, with its definition held (kHold). Null: there is none. Errors: kDeadlock,
+// kInterrupted, kNotFound (the server cannot read its definition), those of Table::Open.
 Result<std::shared_ptr<const Table>> OpenOther(THD* thd, std::string_view dictionary_name);
 
 // The same for a caller that has a metadata lock on it.
