@@ -8,21 +8,6 @@
 namespace cairn {
 namespace {
 
-// RESTRICT is what a foreign key does without a clause, and is not shown.
-const char* TextOf(ForeignKeyAction action) {
-  switch (action) {
-    case ForeignKeyAction::kRestrict:
-      return "";
-    case ForeignKeyAction::kNoAction:
-      return "NO ACTION";
-    case ForeignKeyAction::kCascade:
-      return "CASCADE";
-    case ForeignKeyAction::kSetNull:
-      return "SET NULL";
-  }
-  return "";
-}
-
 enum_fk_option OptionOf(ForeignKeyAction action) {
   switch (action) {
     case ForeignKeyAction::kRestrict:
@@ -62,6 +47,20 @@ LEX_CSTRING* Copy(THD* thd, std::string_view text) {
 }
 
 }  // namespace
+
+const char* TextOf(ForeignKeyAction action) {
+  switch (action) {
+    case ForeignKeyAction::kRestrict:
+      return "RESTRICT";
+    case ForeignKeyAction::kNoAction:
+      return "NO ACTION";
+    case ForeignKeyAction::kCascade:
+      return "CASCADE";
+    case ForeignKeyAction::kSetNull:
+      return "SET NULL";
+  }
+  return "";
+}
 
 ForeignKeyNames ServerNames() { return {.fold = Fold, .table_text = TableText}; }
 

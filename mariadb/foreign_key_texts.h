@@ -21,6 +21,9 @@ std::string QuotedName(THD* thd, std::string_view name);
 // "`db`.`table`" of a name in the dictionary.
 std::string QuotedTable(THD* thd, std::string_view dictionary_name);
 
+// "CASCADE", "SET NULL", "NO ACTION" or "RESTRICT".
+const char* TextOf(ForeignKeyAction action);
+
 // "CONSTRAINT `name` FOREIGN KEY (`a`) REFERENCES `t` (`b`) ON DELETE CASCADE", as SHOW CREATE
 // TABLE has it; a parent in another database than the child comes with its database.
 std::string DescribeForeignKey(THD* thd, const ForeignKeyRecord& key);

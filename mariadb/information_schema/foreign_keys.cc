@@ -6,6 +6,7 @@
 
 #include "engine/table/table.h"
 #include "mariadb/foreign_key_binding.h"
+#include "mariadb/foreign_key_texts.h"
 #include "mariadb/information_schema/schema_table.h"
 #include "mariadb/other_table.h"
 #include "mariadb/table_name.h"
@@ -35,20 +36,6 @@ ST_FIELD_INFO columns[] = {
     Show::Column("REFUSALS", Show::ULonglong(), NOT_NULL),
     Show::Column("LOCK_WAITS", Show::ULonglong(), NOT_NULL),
     Show::CEnd()};
-
-const char* NameOf(ForeignKeyAction action) {
-  switch (action) {
-    case ForeignKeyAction::kRestrict:
-      return "RESTRICT";
-    case ForeignKeyAction::kNoAction:
-      return "NO ACTION";
-    case ForeignKeyAction::kCascade:
-      return "CASCADE";
-    case ForeignKeyAction::kSetNull:
-      return "SET NULL";
-  }
-  return "";
-}
 
 // Tables as the server has them now.
 class OpenedTables {
@@ -136,7 +123,7 @@ bool Fill(Engine* engine, SchemaTableWriter* writer) {
     writer->Text(child.schema).Text(child.table).Text(key.name);
     writer->Text(parent.schema).Text(parent.table).Unsigned(foreign_key->number);
     AddBinding(engine->dictionary(), foreign_key, &tables, writer);
-    writer->Text(NameOf(key.on_update)).Text(NameOf(key.on_delete));
+    writer->Text(TextOf(key.on_update)).Text(TextOf(key.on_delete));
     writer->Unsigned(read(counters.parent_checks)).Unsigned(read(counters.parent_lookups));
     writer->Unsigned(read(counters.child_lookups)).Unsigned(read(counters.rows_followed));
     writer->Unsigned(read(counters.refusals)).Unsigned(read(counters.lock_waits));
