@@ -243,7 +243,9 @@ Result<std::shared_ptr<const TableDefinition>> Dictionary::CreateTable(
   table->counters = std::make_shared<TableCounters>();
   table->counters->next_hidden_key = 1;
   CAIRN_ASSIGN_OR_RETURN(table->indexes, MakeIndexes(indexes, sync));
-  ForeignKeyPlan plan = PlanForeignKeys();
+  std::set<std::string> concerned{table->name};
+  AddReplaced(foreign_keys, &concerned);
+  ForeignKeyPlan plan = PlanForeignKeys(concerned);
   if (!temporary) {
     plan.Create(table->name);
     CAIRN_RETURN_IF_ERROR(AddForeignKeys(table->name, foreign_keys, &plan));
@@ -322,7 +324,7 @@ Status Dictionary::DropTables(const std::vector<std::string>& names) {
   }
   rocksdb::ColumnFamilyHandle* const system = database_->system_family().handle;
   rocksdb::WriteBatch batch;
-  ForeignKeyPlan plan = PlanForeignKeys();
+  ForeignKeyPlan plan = PlanForeignKeys({names.begin(), names.end()});
   std::vector<std::shared_ptr<const TableDefinition>> dropped;
   for (const std::string& name : names) {
     plan.Drop(name);
@@ -382,7 +384,7 @@ Status Dictionary::DropQuarantined(const QuarantinedTable& table) {
   CAIRN_RETURN_IF_ERROR(FromRocksDb(batch.Delete(system, TableKey(table.name))));
   CAIRN_RETURN_IF_ERROR(
       FromRocksDb(batch.Delete(system, TableVersionKey(TableVersionPath(table.name)))));
-  ForeignKeyPlan plan = PlanForeignKeys();
+  ForeignKeyPlan plan = PlanForeignKeys({table.name});
   plan.Drop(table.name);
   CAIRN_RETURN_IF_ERROR(plan.Finish());
   CAIRN_ASSIGN_OR_RETURN(auto guarded, PutForeignKeys(plan, &batch));
@@ -433,7 +435,8 @@ Status Dictionary::TruncateTables(const std::vector<std::string>& names) {
   }
   CAIRN_ASSIGN_OR_RETURN(uint32_t index_number, AllocateIndexNumbers(index_count, sync));
   rocksdb::WriteBatch batch;
-  ForeignKeyPlan plan = PlanForeignKeys();  // Only definitions change.
+  // Only definitions change.
+  ForeignKeyPlan plan = PlanForeignKeys({names.begin(), names.end()});
   std::vector<std::shared_ptr<TableDefinition>> emptied;
   for (const auto& table : tables) {
     const auto& empty = emptied.emplace_back(std::make_shared<TableDefinition>(*table));

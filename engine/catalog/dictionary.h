@@ -338,7 +338,7 @@ class Dictionary {
     std::string child;  // Empty if that cannot be told.
   };
   // Foreign keys as they are, for a change; change_mutex_ is held until it is applied.
-  ForeignKeyPlan PlanForeignKeys() const;
+  ForeignKeyPlan PlanForeignKeys(const std::set<std::string>& tables) const;
   // Checks new ones of a child, gives them numbers and adds them. Errors: as CreateTable.
   Status AddForeignKeys(const std::string& child, const std::vector<ForeignKeyRecord>& records,
                         ForeignKeyPlan* plan);

@@ -1,5 +1,6 @@
 // What changes of tables make of foreign keys and their guards, in the batch of the change.
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "engine/catalog/dictionary.h"
@@ -69,8 +70,8 @@ bool HasGuards(uint32_t guards, const TableDefinition& table) {
 
 }  // namespace
 
-ForeignKeyPlan Dictionary::PlanForeignKeys() const {
-  return ForeignKeyPlan(foreign_keys_.Get()->records, foreign_keys_.names(),
+ForeignKeyPlan Dictionary::PlanForeignKeys(const std::set<std::string>& tables) const {
+  return ForeignKeyPlan(*foreign_keys_.index_, tables, foreign_keys_.names(),
                         [this](std::string_view name) {
                           const std::shared_lock lock(map_mutex_);
                           return tables_.contains(name) || quarantined_.contains(name);
@@ -100,7 +101,12 @@ Status Dictionary::AddForeignKeys(const std::string& child,
 }
 
 Result<ForeignKeyPlan> Dictionary::PlanForeignKeyChanges(const std::vector<TableChange>& changes) {
-  ForeignKeyPlan plan = PlanForeignKeys();
+  std::set<std::string> tables;
+  for (const TableChange& change : changes) {
+    tables.emplace(change.table_name);
+    AddReplaced(change.added_foreign_keys, &tables);
+  }
+  ForeignKeyPlan plan = PlanForeignKeys(tables);
   for (const TableChange& change : changes) {
     plan.Change(change.table_name);
     for (const uint32_t number : change.dropped_foreign_keys) {
@@ -148,10 +154,9 @@ Result<std::vector<std::shared_ptr<TableDefinition>>> Dictionary::PutForeignKeys
     if (plan.touched().contains(name)) continue;
     const auto table = Find(name);
     if (table == nullptr || table->temporary) continue;
-    // All tables with foreign keys come by here: those that stay as they are need no copy.
     if (HasGuards(plan.Guards(name), *table)) continue;
     auto changed = std::make_shared<TableDefinition>(*table);
-    if (!SetGuards(plan.Guards(name), changed.get())) continue;
+    SetGuards(plan.Guards(name), changed.get());
     CAIRN_RETURN_IF_ERROR(PutTable(*changed, batch));
     guarded.push_back(std::move(changed));
   }
@@ -170,16 +175,15 @@ void Dictionary::ApplyForeignKeys(const ForeignKeyPlan& plan,
     if (found == tables_.end()) continue;
     found->second->counters->foreign_key_guards.store(plan.Guards(name));
   }
-  if (plan.changes_records()) foreign_keys_.Publish(plan.after());
+  if (plan.changes_records()) foreign_keys_.Publish(plan.before(), plan.after());
   if (plan.concerns_foreign_keys()) foreign_keys_.RaiseGeneration();
 }
 
 std::shared_ptr<const TableDefinition> Dictionary::FindForForeignKeys(std::string_view name) const {
   const std::shared_lock lock(map_mutex_);
   if (const auto found = tables_.find(name); found != tables_.end()) return found->second;
-  for (const auto& [number, record] : foreign_keys_.Get()->records) {
-    if (record.state != ForeignKeyState::kPutAside || record.parent != name) continue;
-    const auto found = tables_.find(record.child);
+  for (const std::string& table : foreign_keys_.PutAsideFrom(name)) {
+    const auto found = tables_.find(table);
     if (found != tables_.end()) return found->second;
   }
   return nullptr;

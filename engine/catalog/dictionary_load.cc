@@ -417,7 +417,14 @@ class Dictionary::Loader {
     const auto exists = [this](std::string_view name) {
       return dictionary_.tables_.contains(name) || dictionary_.quarantined_.contains(name);
     };
-    ForeignKeyPlan plan(foreign_keys_, dictionary_.foreign_keys_.names(), exists);
+    const ForeignKeyNames& names = dictionary_.foreign_keys_.names();
+    ForeignKeyIndex all(&names);
+    std::set<std::string> tables;
+    for (const auto& [number, record] : foreign_keys_) {
+      all.Put(number, record);
+      tables.insert({record.child, record.parent});
+    }
+    ForeignKeyPlan plan(all, tables, names, exists);
     plan.FinishAtStart();
     for (const auto& [number, record] : plan.before()) {
       if (plan.after().contains(number)) continue;
@@ -515,7 +522,7 @@ class Dictionary::Loader {
     }
     CAIRN_RETURN_IF_ERROR(SettleForeignKeys(&batch));
     CAIRN_RETURN_IF_ERROR(dictionary_.Write(&batch));
-    dictionary_.foreign_keys_.Publish(std::move(foreign_keys_));
+    dictionary_.foreign_keys_.Publish({}, foreign_keys_);
     return Status();
   }
 

@@ -56,7 +56,9 @@ bool Dictionary::SharesVersion(std::string_view path,
 }
 
 Result<ForeignKeyPlan> Dictionary::PlanForeignKeyRenames(const std::vector<Renaming>& renamings) {
-  ForeignKeyPlan plan = PlanForeignKeys();
+  std::set<std::string> tables;
+  for (const auto& [from, to] : renamings) tables.insert({from, to});
+  ForeignKeyPlan plan = PlanForeignKeys(tables);
   for (const auto& [from, to] : renamings) {
     uint32_t number = 0;
     if (const uint32_t count = plan.NumbersToRename(from, to); count != 0) {

@@ -1,6 +1,7 @@
 #include "engine/catalog/foreign_key_plan.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "engine/codec/dictionary_record.h"
 
@@ -28,6 +29,12 @@ ForeignKeyRecord IntentToDrop(const std::string& table, uint32_t number) {
 }
 
 }  // namespace
+
+void AddReplaced(const std::vector<ForeignKeyRecord>& records, std::set<std::string>* tables) {
+  for (const ForeignKeyRecord& record : records) {
+    if (record.state == ForeignKeyState::kReplaces) tables->insert(record.parent);
+  }
+}
 
 void ForeignKeyPlan::Create(const std::string& name) {
   if (!IsPartitionEntry(name)) Evict(name, name);
@@ -102,50 +109,75 @@ void ForeignKeyPlan::RenameColumns(std::string_view table,
 
 void ForeignKeyPlan::FinishAtStart() {
   RemoveOrphans();
-  guards_before_ = GuardsBy(before_);
-  guards_after_ = GuardsBy(after_);
+  for (const auto& [number, record] : after_) {
+    if (IsClaim(record.state)) claims_.emplace(record.child, record.parent);
+    if (!record.is_constraint()) continue;
+    guards_[record.child] |= kFeatureForeignKeyChild;
+    guards_[record.parent] |= kFeatureForeignKeyParent;
+  }
 }
 
 Status ForeignKeyPlan::Finish() {
   FinishAtStart();
-  return changes_records() ? CheckNames() : Status();
+  return CheckNames();
 }
 
 bool ForeignKeyPlan::concerns_foreign_keys() const {
-  return changes_records() ||
-         std::any_of(touched_.begin(), touched_.end(), [this](const std::string& name) {
-           return guards_before_.contains(name) || guards_after_.contains(name);
-         });
+  if (changes_records()) return true;
+  // The records are as they were before.
+  return std::any_of(touched_.begin(), touched_.end(),
+                     [this](const std::string& name) { return Guards(name) != 0; });
+}
+
+// Without claims.
+uint32_t ForeignKeyPlan::OwnGuards(std::string_view table) const {
+  const auto found = guards_.find(table);
+  uint32_t guards = found == guards_.end() ? 0 : found->second;
+  const auto others = [this](const auto& entry) {
+    return entry.second->record.is_constraint() && !before_.contains(entry.second->number);
+  };
+  const auto& as_child = known_.OfChild(table);
+  if (std::any_of(as_child.begin(), as_child.end(), others)) guards |= kFeatureForeignKeyChild;
+  const auto& as_parent = known_.OfParent(table);
+  if (std::any_of(as_parent.begin(), as_parent.end(), others)) guards |= kFeatureForeignKeyParent;
+  return guards;
 }
 
 uint32_t ForeignKeyPlan::Guards(std::string_view table) const {
-  const auto found = guards_after_.find(table);
-  return found == guards_after_.end() ? 0 : found->second;
+  uint32_t guards = OwnGuards(table);
+  const auto [begin, end] = claims_.equal_range(table);
+  for (auto claim = begin; claim != end; ++claim) guards |= OwnGuards(claim->second);
+  return guards;
 }
 
-std::set<std::string> ForeignKeyPlan::Concerned() const {
-  std::set<std::string> names(touched_.begin(), touched_.end());
-  for (const Guarded* guarded : {&guards_before_, &guards_after_}) {
-    for (const auto& [name, guards] : *guarded) names.insert(name);
+// What they named before, and what they name.
+std::set<std::string> ForeignKeyPlan::NamesOfChanged() const {
+  std::set<std::string> names;
+  for (const auto& [number, record] : before_) {
+    const auto after = after_.find(number);
+    if (after == after_.end() || after->second != record) {
+      names.insert({record.child, record.parent});
+    }
   }
+  for (const auto& [number, record] : after_) {
+    const auto before = before_.find(number);
+    if (before == before_.end() || before->second != record) {
+      names.insert({record.child, record.parent});
+    }
+  }
+  names.erase(std::string());
   return names;
 }
 
-ForeignKeyPlan::Guarded ForeignKeyPlan::GuardsBy(const ForeignKeyRecords& records) {
-  Guarded guarded;
-  for (const auto& [number, record] : records) {
-    if (!record.is_constraint()) continue;
-    guarded[record.child] |= kFeatureForeignKeyChild;
-    guarded[record.parent] |= kFeatureForeignKeyParent;
+std::set<std::string> ForeignKeyPlan::Concerned() const {
+  std::set<std::string> names = NamesOfChanged();
+  names.insert(touched_.begin(), touched_.end());
+  std::set<std::string> claimants;
+  for (const auto& [claimant, place] : claims_) {
+    if (names.contains(place)) claimants.insert(claimant);
   }
-  Guarded claimed;
-  for (const auto& [number, record] : records) {
-    if (!IsClaim(record.state)) continue;
-    const auto place = guarded.find(record.parent);
-    if (place != guarded.end()) claimed[record.child] |= place->second;
-  }
-  for (const auto& [name, guards] : claimed) guarded[name] |= guards;
-  return guarded;
+  names.merge(claimants);
+  return names;
 }
 
 bool ForeignKeyPlan::ExistsNow(std::string_view name) const {
@@ -301,29 +333,33 @@ bool ForeignKeyPlan::WillDrop(const ForeignKeyRecord& record, uint32_t other) co
   });
 }
 
-Status ForeignKeyPlan::CheckNames() const {
-  std::multimap<std::pair<std::string, std::string>, uint32_t> numbers;
-  for (const auto& [number, record] : after_) {
-    if (!record.is_constraint()) continue;
-    numbers.emplace(std::pair(std::string(DatabaseOfTable(record.child)), names_.fold(record.name)),
-                    number);
+// Whether `record` may have its name. Names that were equal before may stay: nothing else would
+// change any more.
+Status ForeignKeyPlan::CheckName(uint32_t number, const ForeignKeyRecord& record) const {
+  const std::string database(DatabaseOfTable(record.child));
+  const std::string folded = names_.fold(record.name);
+  const Status taken(StatusCode::kAlreadyExists,
+                     "constraint " + record.name + " of database " + database);
+  for (const auto& [other_number, other] : after_) {
+    if (other_number == number || !other.is_constraint()) continue;
+    if (DatabaseOfTable(other.child) != database || names_.fold(other.name) != folded) continue;
+    if (!WillDrop(record, other_number) && !WillDrop(other, number)) return taken;
   }
-  for (auto one = numbers.begin(); one != numbers.end(); ++one) {
-    for (auto other = std::next(one); other != numbers.end() && other->first == one->first;
-         ++other) {
-      const ForeignKeyRecord& first = after_.at(one->second);
-      const ForeignKeyRecord& second = after_.at(other->second);
-      if (WillDrop(first, other->second) || WillDrop(second, one->second)) continue;
-      // Not if they were so before: nothing else would change any more.
-      const auto first_before = before_.find(one->second);
-      const auto second_before = before_.find(other->second);
-      if (first_before != before_.end() && first_before->second == first &&
-          second_before != before_.end() && second_before->second == second) {
-        continue;
-      }
-      return Status(StatusCode::kAlreadyExists,
-                    "constraint " + first.name + " of database " + one->first.first);
-    }
+  for (const uint32_t other_number : known_.OfName(database, folded)) {
+    if (before_.contains(other_number)) continue;
+    if (!WillDrop(record, other_number)) return taken;
+  }
+  return Status();
+}
+
+Status ForeignKeyPlan::CheckNames() const {
+  for (const auto& [number, record] : after_) {
+    const auto before = before_.find(number);
+    const bool had_name = before != before_.end() && before->second.name == record.name &&
+                          before->second.child == record.child &&
+                          before->second.state == record.state;
+    if (!record.is_constraint() || had_name) continue;
+    CAIRN_RETURN_IF_ERROR(CheckName(number, record));
   }
   return Status();
 }

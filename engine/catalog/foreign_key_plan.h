@@ -26,20 +26,31 @@
 #include <vector>
 
 #include "engine/base/status.h"
+#include "engine/catalog/foreign_key_index.h"
 #include "engine/catalog/foreign_keys.h"
 
 namespace cairn {
+
+// Adds the tables whose places copies with these intents are to take.
+void AddReplaced(const std::vector<ForeignKeyRecord>& records, std::set<std::string>* tables);
 
 // Not thread-safe.
 class ForeignKeyPlan {
  public:
   using Exists = std::function<bool(std::string_view)>;
 
-  // `exists` tells whether there is a table, a quarantined one counted, before the change.
-  ForeignKeyPlan(ForeignKeyRecords before, const ForeignKeyNames& names, Exists exists)
-      : before_(std::move(before)), after_(before_), names_(names), exists_(std::move(exists)) {}
+  // Of a change that names these tables, old names and new. `known`, which outlives this and stays
+  // as it is until the plan has been made, has all foreign keys; `exists` tells whether there is a
+  // table, a quarantined one counted, before the change.
+  ForeignKeyPlan(const ForeignKeyIndex& known, const std::set<std::string>& tables,
+                 const ForeignKeyNames& names, Exists exists)
+      : known_(known),
+        before_(known.Concerning(tables)),
+        after_(before_),
+        names_(names),
+        exists_(std::move(exists)) {}
 
-  // No foreign key exists or comes: all the rest does nothing then.
+  // No foreign key is concerned or comes: all the rest does nothing then.
   bool is_idle() const { return before_.empty() && after_.empty(); }
 
   // What happens, in order.
@@ -60,7 +71,7 @@ class ForeignKeyPlan {
   // The same of what a start has read, however it is.
   void FinishAtStart();
 
-  // Afterwards.
+  // Afterwards: those that may be concerned.
   const ForeignKeyRecords& before() const { return before_; }
   const ForeignKeyRecords& after() const { return after_; }
   bool changes_records() const { return before_ != after_; }
@@ -68,15 +79,15 @@ class ForeignKeyPlan {
   const std::set<std::string, std::less<>>& touched() const { return touched_; }
   // Whether a definition that a foreign key names has changed, or a foreign key has.
   bool concerns_foreign_keys() const;
-  // kForeignKeyGuards of a table.
+  // kForeignKeyGuards of a table; any may be asked for.
   uint32_t Guards(std::string_view table) const;
   // The names of tables whose guards may have changed, and those that the change was told of.
   std::set<std::string> Concerned() const;
 
  private:
-  using Guarded = std::map<std::string, uint32_t, std::less<>>;
-
-  static Guarded GuardsBy(const ForeignKeyRecords& records);
+  uint32_t OwnGuards(std::string_view table) const;
+  std::set<std::string> NamesOfChanged() const;
+  Status CheckName(uint32_t number, const ForeignKeyRecord& record) const;
   bool ExistsNow(std::string_view name) const;
   bool IsNamed(std::string_view name) const;
   // A table but `except` that had the name and was put aside.
@@ -94,6 +105,7 @@ class ForeignKeyPlan {
   Status CheckNames() const;
   bool WillDrop(const ForeignKeyRecord& record, uint32_t other) const;
 
+  const ForeignKeyIndex& known_;
   ForeignKeyRecords before_;
   ForeignKeyRecords after_;
   const ForeignKeyNames& names_;
@@ -101,8 +113,9 @@ class ForeignKeyPlan {
   std::map<std::string, bool, std::less<>> exists_after_;  // Where the change says so.
   std::set<std::string, std::less<>> touched_;
   uint32_t next_number_ = 0;
-  Guarded guards_before_;
-  Guarded guards_after_;
+  // Of after_: guards without claims, and the names to which tables have claims.
+  std::map<std::string, uint32_t, std::less<>> guards_;
+  std::multimap<std::string, std::string, std::less<>> claims_;
 };
 
 }  // namespace cairn

@@ -3,17 +3,21 @@
 #include <algorithm>
 #include <charconv>
 #include <mutex>
-#include <tuple>
+
+#include "engine/catalog/foreign_key_index.h"
 
 namespace cairn {
 namespace {
 
 constexpr std::string_view kGeneratedInfix = "_ibfk_";
 
-template <typename Map, typename Key>
-typename Map::mapped_type FindOrEmpty(const Map& map, const Key& key) {
-  const auto found = map.find(key);
-  return found == map.end() ? typename Map::mapped_type() : found->second;
+// The active ones.
+std::vector<ForeignKeys::Pointer> ActiveOf(const ForeignKeyIndex::OfTable& keys) {
+  std::vector<ForeignKeys::Pointer> active;
+  for (const auto& [place, key] : keys) {
+    if (key->record.state == ForeignKeyState::kActive) active.push_back(key);
+  }
+  return active;
 }
 
 }  // namespace
@@ -50,81 +54,92 @@ uint64_t GeneratedNumber(const ForeignKeyNames& names, std::string_view constrai
   return error == std::errc() && end == digits.data() + digits.size() ? number : 0;
 }
 
-std::shared_ptr<const ForeignKeys::State> ForeignKeys::Get() const {
-  const std::shared_lock lock(mutex_);
-  return state_;
-}
+ForeignKeys::ForeignKeys(const ForeignKeyNames& names)
+    : names_(names), index_(std::make_unique<ForeignKeyIndex>(&names_)) {}
 
-void ForeignKeys::Publish(ForeignKeyRecords records) {
-  auto state = std::make_shared<State>();
-  std::map<std::pair<std::string, uint32_t>, Pointer> by_folded_name;
-  std::map<uint32_t, std::shared_ptr<ForeignKeyCounters>> counters;
-  for (const Pointer& known : Get()->all) counters.emplace(known->number, known->counters);
-  for (const auto& [number, record] : records) {
-    ForeignKey made{number, record};
-    if (const auto found = counters.find(number); found != counters.end()) {
-      made.counters = found->second;
-    }
-    auto foreign_key = std::make_shared<const ForeignKey>(std::move(made));
-    state->all.push_back(foreign_key);
-    if (record.state != ForeignKeyState::kActive) {
-      state->intents[record.child].push_back(std::move(foreign_key));
-      continue;
-    }
-    const std::string folded = names_.fold(record.name);
-    state->by_name.emplace(std::pair(std::string(DatabaseOfTable(record.child)), folded),
-                           foreign_key);
-    by_folded_name.emplace(std::pair(folded, number), std::move(foreign_key));
-  }
-  for (const auto& [name, foreign_key] : by_folded_name) {
-    state->by_child[foreign_key->record.child].push_back(foreign_key);
-    state->by_parent[foreign_key->record.parent].push_back(foreign_key);
-  }
-  state->records = std::move(records);
+ForeignKeys::~ForeignKeys() = default;
+
+void ForeignKeys::Publish(const ForeignKeyRecords& before, const ForeignKeyRecords& after) {
   const std::unique_lock lock(mutex_);
-  state_ = std::move(state);
+  for (const auto& [number, record] : before) {
+    if (!after.contains(number)) index_->Remove(number);
+  }
+  for (const auto& [number, record] : after) {
+    const auto known = before.find(number);
+    if (known == before.end() || known->second != record) index_->Put(number, record);
+  }
 }
 
 std::vector<ForeignKeys::Pointer> ForeignKeys::OfChild(std::string_view table) const {
-  return FindOrEmpty(Get()->by_child, table);
+  const std::shared_lock lock(mutex_);
+  return ActiveOf(index_->OfChild(table));
 }
 
 std::vector<ForeignKeys::Pointer> ForeignKeys::OfParent(std::string_view table) const {
-  return FindOrEmpty(Get()->by_parent, table);
+  const std::shared_lock lock(mutex_);
+  return ActiveOf(index_->OfParent(table));
 }
 
 bool ForeignKeys::IsParent(std::string_view table) const noexcept {
-  const auto state = Get();
-  const auto found = state->by_parent.find(table);
-  return found != state->by_parent.end() && !found->second.empty();
+  const std::shared_lock lock(mutex_);
+  const auto& keys = index_->OfParent(table);
+  return std::any_of(keys.begin(), keys.end(), [](const auto& entry) {
+    return entry.second->record.state == ForeignKeyState::kActive;
+  });
 }
 
 std::vector<ForeignKeys::Pointer> ForeignKeys::IntentsOf(std::string_view table) const {
-  return FindOrEmpty(Get()->intents, table);
+  const std::shared_lock lock(mutex_);
+  std::vector<Pointer> intents;
+  for (const uint32_t number : index_->unsettled()) {
+    const Pointer& key = index_->all().at(number);
+    if (key->record.child == table) intents.push_back(key);
+  }
+  return intents;
 }
 
-std::vector<ForeignKeys::Pointer> ForeignKeys::All() const { return Get()->all; }
+std::vector<ForeignKeys::Pointer> ForeignKeys::All() const {
+  const std::shared_lock lock(mutex_);
+  std::vector<Pointer> all;
+  all.reserve(index_->all().size());
+  for (const auto& [number, key] : index_->all()) all.push_back(key);
+  return all;
+}
 
 ForeignKeys::Pointer ForeignKeys::FindByName(std::string_view database,
                                              std::string_view constraint) const {
-  return FindOrEmpty(Get()->by_name, std::pair(std::string(database), names_.fold(constraint)));
+  const std::shared_lock lock(mutex_);
+  for (const uint32_t number : index_->OfName(database, names_.fold(constraint))) {
+    const Pointer& key = index_->all().at(number);
+    if (key->record.state == ForeignKeyState::kActive) return key;
+  }
+  return nullptr;
 }
 
 uint64_t ForeignKeys::LargestGeneratedNumber(std::string_view child) const {
-  const std::shared_ptr<const State> state = Get();
+  const std::shared_lock lock(mutex_);
   uint64_t largest = 0;
-  const auto count = [&](const ForeignKeyRecord& record) {
-    largest = std::max(largest, GeneratedNumber(names_, record.name, child));
-  };
-  for (const auto& [number, record] : state->records) {
-    if (!record.is_constraint()) continue;
-    if (record.child == child) count(record);
-    // What a copy or a table that was put aside may bring to the name.
-    for (const Pointer& intent : FindOrEmpty(state->intents, record.child)) {
-      if (IsClaim(intent->record.state) && intent->record.parent == child) count(record);
+  const auto count = [&](const ForeignKeyIndex::OfTable& keys) {
+    for (const auto& [place, key] : keys) {
+      if (!key->record.is_constraint()) continue;
+      largest = std::max(largest, GeneratedNumber(names_, key->record.name, child));
     }
+  };
+  count(index_->OfChild(child));
+  // What a copy or a table that was put aside may bring to the name.
+  for (const auto& [place, key] : index_->OfParent(child)) {
+    if (IsClaim(key->record.state)) count(index_->OfChild(key->record.child));
   }
   return largest;
+}
+
+std::vector<std::string> ForeignKeys::PutAsideFrom(std::string_view table) const {
+  const std::shared_lock lock(mutex_);
+  std::vector<std::string> tables;
+  for (const auto& [place, key] : index_->OfParent(table)) {
+    if (key->record.state == ForeignKeyState::kPutAside) tables.push_back(key->record.child);
+  }
+  return tables;
 }
 
 }  // namespace cairn

@@ -66,10 +66,14 @@ bool IsServerMade(std::string_view dictionary_name);
 uint64_t GeneratedNumber(const ForeignKeyNames& names, std::string_view constraint,
                          std::string_view table);
 
-// Thread-safe: readers share a state that is replaced as a whole. What is returned stays valid.
+class ForeignKeyIndex;
+
+// Thread-safe. What is returned stays valid.
 class ForeignKeys {
  public:
   using Pointer = std::shared_ptr<const ForeignKey>;
+
+  ~ForeignKeys();
 
   // Active ones, in the order of their folded names. `table` is "db.table".
   std::vector<Pointer> OfChild(std::string_view table) const;
@@ -85,6 +89,8 @@ class ForeignKeys {
   // The largest n of constraints `<table>_ibfk_<n>` of a child, those that it is to get counted; 0:
   // none.
   uint64_t LargestGeneratedNumber(std::string_view child) const;
+  // The tables that had the name, and may come back to it.
+  std::vector<std::string> PutAsideFrom(std::string_view table) const;
 
   // Rises after a change of any definition that a foreign key names, and of foreign keys. Whoever
   // reads it first and definitions then sees by an equal number that they are the present ones.
@@ -95,25 +101,16 @@ class ForeignKeys {
  private:
   friend class Dictionary;
 
-  struct State {
-    ForeignKeyRecords records;
-    std::map<std::string, std::vector<Pointer>, std::less<>> by_child;   // Active.
-    std::map<std::string, std::vector<Pointer>, std::less<>> by_parent;  // Active.
-    std::map<std::string, std::vector<Pointer>, std::less<>> intents;    // By child.
-    std::map<std::pair<std::string, std::string>, Pointer> by_name;      // Database, folded name.
-    std::vector<Pointer> all;
-  };
+  explicit ForeignKeys(const ForeignKeyNames& names);
 
-  explicit ForeignKeys(const ForeignKeyNames& names)
-      : names_(names), state_(std::make_shared<const State>()) {}
-
-  std::shared_ptr<const State> Get() const;
-  void Publish(ForeignKeyRecords records);
+  // Those of the first become those of the second; others stay.
+  void Publish(const ForeignKeyRecords& before, const ForeignKeyRecords& after);
   void RaiseGeneration() { generation_.fetch_add(1, std::memory_order_acq_rel); }
 
   const ForeignKeyNames names_;
-  mutable std::shared_mutex mutex_;  // Of state_.
-  std::shared_ptr<const State> state_;
+  mutable std::shared_mutex mutex_;
+  // Guarded by mutex_, and changes with Dictionary's change_mutex_ held alone.
+  const std::unique_ptr<ForeignKeyIndex> index_;
   std::atomic<uint64_t> generation_{1};
 };
 
