@@ -102,6 +102,7 @@ int ha_rocksdb::multi_range_read_init(RANGE_SEQ_IF* sequence, void* parameter, u
 // Fetches the next rows of the ranges. HA_ERR_END_OF_FILE: there are none, unless a range is
 // pending.
 int ha_rocksdb::FetchRowsOfRanges() {
+  cairn::Session::Of(ha_thd()).NoteRead();
   if (const Status left = multi_range_.TakeError(); !left.ok()) return OperationError(left);
   if (active_index == engine_table_->primary_position()) {
     const Status known = engine_table_->CheckDefinition(transaction(), active_index);

@@ -140,7 +140,17 @@ int ha_rocksdb::ReadWith(uint32_t index, uchar* record, ReadFunction read) {
   if (session.Interrupted()) return OperationError(Status(StatusCode::kInterrupted));
   cairn::ScopedWaitObserver observer(&session);
   if (const int error = PrepareCursor(index)) return error;
-  return AfterRead(read(), record);
+  Status status = read();
+  while (status.code() == StatusCode::kSnapshotConflict && session.MayForgetSnapshot()) {
+    // The first row that the transaction meets has changed while it was waited for.
+    cursor_->Close();
+    transaction().ForgetSnapshot();
+    if (session.Interrupted()) return OperationError(Status(StatusCode::kInterrupted));
+    if (const int error = PrepareCursor(index)) return error;
+    status = read();
+  }
+  session.NoteRead();
+  return AfterRead(status, record);
 }
 
 // The next row of a scan that needs none of that: it takes no locks and passes over no expired

@@ -244,6 +244,7 @@ void Session::BeginStatement(const std::shared_ptr<OpenTable>& table) {
   transaction_.Start(settings);
   locks_rows_.store(transaction_.locks_rows(), std::memory_order_relaxed);
   transaction_.BeginStatement();
+  has_read_nothing_ = !transaction_.has_snapshot();
   trans_register_ha(thd_, /*all=*/false, rocksdb_hton, 0);
   if (!settings.autocommit) trans_register_ha(thd_, /*all=*/true, rocksdb_hton, 0);
 }

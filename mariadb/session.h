@@ -86,6 +86,11 @@ class Session final : public WaitObserver {
   void NoteReportedError(uint64_t query) { reported_in_query_ = query; }
   bool HasReportedError(uint64_t query) const { return reported_in_query_ == query; }
 
+  // The statement has read something, which its transaction is to see again. One that locks rows
+  // and has not may forget its snapshot.
+  void NoteRead() { has_read_nothing_ = false; }
+  bool MayForgetSnapshot() const { return has_read_nothing_ && !transaction_.has_writes(); }
+
   // Whether the server's current transaction spans statements.
   bool in_explicit_transaction() const;
 
@@ -101,6 +106,7 @@ class Session final : public WaitObserver {
   std::weak_ptr<SortMemory> copy_memory_;
   const char* state_before_wait_ = nullptr;
   uint64_t reported_in_query_ = UINT64_MAX;
+  bool has_read_nothing_ = false;  // Since the transaction began.
   PerfCollection perf_;
   std::shared_ptr<OpenTable> perf_table_;                       // Of the statement.
   std::vector<std::shared_ptr<TableCounters>> changed_tables_;  // By the transaction.

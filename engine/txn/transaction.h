@@ -163,6 +163,10 @@ class Transaction {
   uint64_t SnapshotNumber() const;
   // The statement goes on with a snapshot of what is committed now, if it has its own.
   void RenewSnapshot();
+  bool has_snapshot() const { return CurrentSnapshot() != nullptr; }
+  // The next read takes the snapshot, as if nothing had been read: what was, was not shown to
+  // anybody, and nothing was written.
+  void ForgetSnapshot();
   // The transaction's snapshot is taken now and kept (START TRANSACTION WITH CONSISTENT SNAPSHOT).
   void PinSnapshot();
 

@@ -58,7 +58,10 @@ const rocksdb::Snapshot* Transaction::SnapshotOfStatement() {
 }
 
 void Transaction::RenewSnapshot() {
-  if (RepeatsReads()) return;
+  if (!RepeatsReads()) ForgetSnapshot();
+}
+
+void Transaction::ForgetSnapshot() {
   ReleaseStatementSnapshots();
   rocksdb_->ClearSnapshot();  // Of statements before that repeated reads.
   ++epoch_;
