@@ -1,5 +1,6 @@
 #include "mariadb/other_table.h"
 
+#include <string>
 #include <utility>
 
 #include "mariadb/engine.h"
@@ -10,6 +11,24 @@
 
 namespace cairn {
 
+// Names that the server makes come again, with other tables: it keeps no definition by them, and so
+// must not be made to.
+struct OtherTable::OwnShare {
+  OwnShare(THD* thd, std::string_view dictionary_name)
+      : schema(dictionary_name.substr(0, dictionary_name.find('.'))),
+        name(dictionary_name.substr(schema.size() + 1)),
+        path("./" + schema + "/" + name) {
+    init_tmp_table_share(thd, &share, schema.c_str(), 0, name.c_str(), path.c_str());
+  }
+  ~OwnShare() { free_table_share(&share); }
+
+  // As files are called.
+  const std::string schema;
+  const std::string name;
+  const std::string path;
+  TABLE_SHARE share;
+};
+
 OtherTable::OtherTable() = default;
 
 OtherTable::~OtherTable() { Close(); }
@@ -17,20 +36,32 @@ OtherTable::~OtherTable() { Close(); }
 void OtherTable::Close() {
   if (table_ != nullptr) closefrm(table_.get());
   table_.reset();
-  if (share_ != nullptr) tdc_release_share(share_);
+  if (share_ != nullptr && own_share_ == nullptr) tdc_release_share(share_);
   share_ = nullptr;
+  own_share_.reset();
+}
+
+TABLE_SHARE* OtherTable::OpenShare(THD* thd, std::string_view dictionary_name) {
+  if (IsServerMade(dictionary_name)) {
+    own_share_ = std::make_unique<OwnShare>(thd, dictionary_name);
+    const bool opened = open_table_def(thd, &own_share_->share, GTS_TABLE) == OPEN_FRM_OK;
+    return opened ? &own_share_->share : nullptr;
+  }
+  const TableName name = DecodeTableName(dictionary_name);
+  const LEX_CSTRING database = {name.schema.c_str(), name.schema.size()};
+  const LEX_CSTRING table_name = {name.table.c_str(), name.table.size()};
+  TABLE_LIST reference;
+  reference.init_one_table(&database, &table_name, nullptr, TL_READ);
+  return tdc_acquire_share(thd, &reference, GTS_TABLE);
 }
 
 bool OtherTable::Open(THD* thd, std::string_view dictionary_name) {
   Close();
   const TableName name = DecodeTableName(dictionary_name);
-  const LEX_CSTRING database = {name.schema.c_str(), name.schema.size()};
   const LEX_CSTRING table_name = {name.table.c_str(), name.table.size()};
   Dummy_error_handler nobody_is_told;
   thd->push_internal_handler(&nobody_is_told);
-  TABLE_LIST reference;
-  reference.init_one_table(&database, &table_name, nullptr, TL_READ);
-  share_ = tdc_acquire_share(thd, &reference, GTS_TABLE);
+  share_ = OpenShare(thd, dictionary_name);
   if (share_ != nullptr) {
     table_ = std::make_unique<TABLE>();
     // Divisions in virtual columns get their digits here, as those of the tables did by whose

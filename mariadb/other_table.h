@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include "engine/base/status.h"
@@ -32,8 +33,13 @@ class OtherTable {
   TABLE* table() { return table_.get(); }
 
  private:
-  void Close();
+  // A share for this object alone.
+  struct OwnShare;
 
+  void Close();
+  TABLE_SHARE* OpenShare(THD* thd, std::string_view dictionary_name);
+
+  std::unique_ptr<OwnShare> own_share_;
   TABLE_SHARE* share_ = nullptr;
   std::unique_ptr<TABLE> table_;
 };

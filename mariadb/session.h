@@ -48,10 +48,12 @@ class Session final : public WaitObserver {
   // A row of this table was written; the table counts as changed once the transaction is committed.
   void NoteChange(const TableDefinition& table);
 
-  // The rows of a copy of ALTER TABLE, by its name in the dictionary, have the parents that its new
-  // foreign keys want.
-  void NoteCheckedCopy(std::string name) { checked_copy_ = std::move(name); }
-  bool HasCheckedCopy(std::string_view name) const { return checked_copy_ == name; }
+  // The rows of a copy of ALTER TABLE have the parents that its new foreign keys want. The next
+  // copy may have the same name.
+  void NoteCheckedCopy(const TableDefinition& copy) { checked_copy_ = FirstIndexOf(copy); }
+  bool HasCheckedCopy(const TableDefinition& copy) const {
+    return checked_copy_ == FirstIndexOf(copy);
+  }
 
   BulkLoads& bulk_loads() { return bulk_loads_; }
   // What the partitions of the table that ALTER TABLE copies to share. The first of them says how
@@ -96,6 +98,9 @@ class Session final : public WaitObserver {
 
  private:
   explicit Session(THD* thd);
+  static uint32_t FirstIndexOf(const TableDefinition& table) {
+    return table.indexes.front().id.index_number;
+  }
   void ReportWait();
   void ForgetBranch();
 
@@ -110,7 +115,7 @@ class Session final : public WaitObserver {
   PerfCollection perf_;
   std::shared_ptr<OpenTable> perf_table_;                       // Of the statement.
   std::vector<std::shared_ptr<TableCounters>> changed_tables_;  // By the transaction.
-  std::string checked_copy_;
+  uint32_t checked_copy_ = 0;                                   // No index has this number.
   std::optional<TransactionId> branch_;    // That the session has prepared last.
   mutable std::mutex shown_branch_mutex_;  // Guards shown_branch_.
   // The branch as it was prepared, for people; it may be decided by now.
