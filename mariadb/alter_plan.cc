@@ -166,8 +166,9 @@ bool AlterRequest::IsOutOfScope() const {
          info_.create_info->data_file_name != nullptr ||
          info_.create_info->index_file_name != nullptr || !SameText(table_.s->db, altered_.s->db) ||
          ((table_.versioned() || altered_.versioned()) &&
-          (info_.handler_flags & ~(kDropIndex | kAddIndex | ALTER_INDEX_ORDER | ALTER_RENAME_INDEX |
-                                   ALTER_PARTITIONED)) != 0);
+          (info_.handler_flags &
+           ~(kDropIndex | kAddIndex | ALTER_INDEX_ORDER | ALTER_RENAME_INDEX | ALTER_PARTITIONED |
+             ALTER_ADD_FOREIGN_KEY | ALTER_DROP_FOREIGN_KEY | ALTER_COLUMN_NAME)) != 0);
 }
 
 // Whether the rows stay under the same key: a UNIQUE key without NULL takes the place of a primary

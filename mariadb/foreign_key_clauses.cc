@@ -78,6 +78,10 @@ std::string NameOf(THD* thd, const ForeignKeyRecord& key) {
   return "(" + columns + ")";
 }
 
+std::string WhyNoTime(std::string_view column) {
+  return "Column '" + std::string(column) + "' says when a row is valid (SYSTEM VERSIONING).";
+}
+
 // Why `parent`, described, cannot be the parent of `child`; empty: it can.
 std::string WhyNotParent(const ForeignKeyRecord& key, const TABLE& child,
                          const TableDescription& child_description, const TABLE& parent,
@@ -89,6 +93,11 @@ std::string WhyNotParent(const ForeignKeyRecord& key, const TABLE& child,
   if (!wanted.ok()) {
     return "There is no index in the referenced table where the referenced columns appear as the "
            "first columns.";
+  }
+  for (const uint32_t column : wanted.columns) {
+    if (parent.field[column]->vers_sys_field()) {
+      return WhyNoTime(View(parent.field[column]->field_name));
+    }
   }
   const ForeignKeyBinding own = FindSide(child_description, ColumnsOf(key, &Pair::child));
   if (own.problem == ForeignKeyBinding::Problem::kVirtualColumn) {
@@ -113,9 +122,6 @@ std::string WhyNotParent(const ForeignKeyRecord& key, const TABLE& child,
   return std::string();
 }
 
-// History rows would be parents and children.
-constexpr const char* kVersioned =
-    "Foreign keys of tables with SYSTEM VERSIONING are not supported.";
 constexpr const char* kExpires = "Rows of the referenced table expire.";
 
 // Whether what CASCADE and SET NULL do to the rows of the child can be done. Of stored columns that
@@ -147,7 +153,12 @@ int CheckOptions(THD* thd, const TABLE& form, const Foreign_key& clause,
         "The directory is kept for the stock plug-in (cairn_format=stock), which knows no "
         "foreign keys.");
   }
-  if (form.versioned()) return Refuse(thd, key.child, name, kVersioned);
+  for (const Pair& pair : key.columns) {
+    const Field* const field = FindField(form, pair.child);
+    if (field != nullptr && field->vers_sys_field()) {
+      return Refuse(thd, key.child, name, WhyNoTime(pair.child));
+    }
+  }
   const bool matches_otherwise = clause.match_opt == Foreign_key::FK_MATCH_FULL ||
                                  clause.match_opt == Foreign_key::FK_MATCH_PARTIAL;
   if (matches_otherwise && key.columns.size() > 1) {
@@ -270,8 +281,7 @@ int CheckParent(THD* thd, const TABLE& form, const TableDescription& description
   SpellColumns(*parent.table(), &key);
   const auto parent_description = DescribeTable(*parent.table(), key.parent);
   if (!parent_description.ok()) return HandlerError(parent_description.status());
-  const std::string never =
-      WhyNeverParent(*parent.table(), definition->indexes.front().info.ttl_seconds);
+  const std::string never = WhyNeverParent(definition->indexes.front().info.ttl_seconds);
   if (!never.empty()) return Refuse(thd, key.child, NameOf(thd, key), never);
   if (HasPreparedChanges(*definition)) {
     my_error(ER_LOCK_WAIT_TIMEOUT, MYF(0));
@@ -333,10 +343,7 @@ const Field* FindField(const TABLE& table, std::string_view name) {
   return nullptr;
 }
 
-std::string WhyNeverParent(const TABLE& table, uint64_t ttl_seconds) {
-  if (table.versioned()) return kVersioned;
-  return ttl_seconds != 0 ? kExpires : "";
-}
+std::string WhyNeverParent(uint64_t ttl_seconds) { return ttl_seconds != 0 ? kExpires : ""; }
 
 ForeignKeyBinding FindSide(const TableDescription& table, const std::vector<std::string>& names) {
   std::vector<const IndexLayout*> indexes;
@@ -385,7 +392,7 @@ int CheckWaitingChildren(THD* thd, const TABLE& form, const TableDescription& de
     if (!child.Open(thd, key->record.child)) continue;  // It is damaged, and says so itself.
     const auto child_description = DescribeTable(*child.table(), key->record.child);
     if (!child_description.ok()) return HandlerError(child_description.status());
-    std::string why = WhyNeverParent(form, ttl_seconds);
+    std::string why = WhyNeverParent(ttl_seconds);
     if (why.empty()) {
       why = WhyNotParent(key->record, *child.table(), *child_description, form, description);
     }

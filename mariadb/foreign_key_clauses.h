@@ -53,7 +53,7 @@ int CheckWaitingChildren(THD* thd, const TABLE& form, const TableDescription& de
 
 // Why the table cannot be a parent, whatever the foreign keys are; empty: it can. `ttl_seconds`:
 // after which its rows expire.
-std::string WhyNeverParent(const TABLE& table, uint64_t ttl_seconds);
+std::string WhyNeverParent(uint64_t ttl_seconds);
 
 // The same of a table that gets another name.
 int CheckNewParent(THD* thd, std::string_view from, std::string_view to);

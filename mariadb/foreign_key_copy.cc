@@ -54,14 +54,9 @@ int CheckThoseThatStay(THD* thd, const TABLE& form, const Alter_info& info, uint
     return std::find(dropped.begin(), dropped.end(), key->number) != dropped.end();
   };
   auto of_parent = keys.OfParent(source);
-  auto of_child = keys.OfChild(source);
   std::erase_if(of_parent, is_dropped);
-  std::erase_if(of_child, is_dropped);
-  if (form.versioned() && !(of_parent.empty() && of_child.empty())) {
-    return Refuse("SYSTEM VERSIONING of a table with foreign keys");
-  }
   if (of_parent.empty()) return 0;
-  return WhyNeverParent(form, ttl_seconds).empty()
+  return WhyNeverParent(ttl_seconds).empty()
              ? 0
              : Refuse("ttl_duration for a table that foreign keys reference");
 }

@@ -14,6 +14,7 @@
 #include "mariadb/foreign_key_texts.h"
 #include "mariadb/ha_rocksdb.h"
 #include "mariadb/other_table.h"
+#include "mariadb/table_description.h"
 #include "mariadb/table_name.h"
 
 using cairn::BoundForeignKey;
@@ -113,7 +114,8 @@ void ha_rocksdb::PrepareActions() {
       [this, known](const std::shared_ptr<const cairn::Table>& of) {
         return cairn::BindForeignKeys(ha_thd(), of, known->generation());
       },
-      [this](const cairn::Table& of) { return cairn::OpenChildColumns(ha_thd(), of); }));
+      [this](const cairn::Table& of) { return cairn::OpenChildColumns(ha_thd(), of); },
+      [this] { return cairn::StatementTime(ha_thd()); }));
   writer_->actions()->BeginStatement();
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "engine/base/bytes.h"
 #include "engine/codec/format_choice.h"
 #include "engine/codec/image_length.h"
 #include "engine/lsm/comparator.h"
@@ -129,6 +130,29 @@ std::shared_ptr<const std::string> NullImageOf(const TABLE& table, const ColumnL
   return std::make_shared<const std::string>(reinterpret_cast<const char*>(image), bytes);
 }
 
+// The image of a TIMESTAMP(6).
+std::string TimestampImage(my_time_t seconds, ulong microseconds) {
+  std::string image;
+  AppendBigEndian(static_cast<uint32_t>(seconds), &image);
+  std::string fraction;
+  AppendBigEndian(static_cast<uint32_t>(microseconds), &fraction);
+  return image.append(fraction, 1, std::string::npos);
+}
+
+// Null: the rows of the table have no versions.
+std::shared_ptr<const ValidityColumns> DescribeValidity(const TABLE& table) {
+  if (!table.versioned(VERS_TIMESTAMP)) return nullptr;
+  auto validity = std::make_shared<ValidityColumns>();
+  validity->start = table.s->vers.start_fieldno;
+  validity->end = table.s->vers.end_fieldno;
+  // What the server has for the end of a row that is valid.
+  validity->never = TimestampImage(TIMESTAMP_MAX_VALUE, TIME_MAX_SECOND_PART);
+  for (Field* const* field = table.field; *field != nullptr; ++field) {
+    validity->unwatched.push_back(((*field)->flags & VERS_UPDATE_UNVERSIONED_FLAG) != 0);
+  }
+  return validity;
+}
+
 IndexLayout DescribeIndex(const KEY& key, bool is_primary) {
   IndexLayout index;
   index.name.assign(key.name.str, key.name.length);
@@ -225,6 +249,7 @@ Result<TableDescription> DescribeTable(const TABLE& table, std::string_view name
     ColumnLayout& column = description.layout.columns.back();
     column.null_image = NullImageOf(table, column);
   }
+  description.layout.validity = DescribeValidity(table);
   CAIRN_ASSIGN_OR_RETURN(description.layout.ttl_column, FindTtlColumn(table, name));
   for (uint i = 0; i < table.s->keys; ++i) {
     description.indexes.push_back(DescribeIndex(table.key_info[i], i == table.s->primary_key));
@@ -237,6 +262,10 @@ Result<TableDescription> DescribeTable(const TABLE& table, std::string_view name
     description.indexes.push_back(std::move(hidden));
   }
   return description;
+}
+
+std::string StatementTime(THD* thd) {
+  return TimestampImage(thd->query_start(), thd->query_start_sec_part());
 }
 
 std::string FamilyInComment(std::string_view comment, std::string_view dictionary_name) {

@@ -9,6 +9,7 @@
 #include "engine/catalog/dictionary.h"
 #include "engine/codec/table_layout.h"
 
+class THD;
 struct TABLE;
 struct st_key_part_info;
 
@@ -21,6 +22,9 @@ struct TableDescription {
 
 // Errors: kNotSupported for a column type that the engine cannot store.
 Result<TableDescription> DescribeTable(const TABLE& table, std::string_view name);
+
+// The time of the statement, as columns of ValidityColumns have it.
+std::string StatementTime(THD* thd);
 
 // The column family that an index with this comment is put into.
 std::string FamilyInComment(std::string_view comment, std::string_view dictionary_name);

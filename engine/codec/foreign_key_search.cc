@@ -163,7 +163,8 @@ Result<ForeignKeySearch> ForeignKeySearch::Make(const Side& from, const Side& to
   search.index_number_ = index.index_number;
   search.max_bytes_ = kIndexNumberBytes;
   size_t positions = 0;
-  for (size_t i = 0; i < stored.size() && positions < to.columns.size(); ++i) {
+  size_t i = 0;
+  for (; i < stored.size() && positions < to.columns.size(); ++i) {
     // The suffix may repeat a column.
     const auto begin = to.columns.begin();
     const auto end = begin + static_cast<ptrdiff_t>(positions);
@@ -184,10 +185,33 @@ Result<ForeignKeySearch> ForeignKeySearch::Make(const Side& from, const Side& to
     search.scratch_bytes_ = std::max<size_t>(search.scratch_bytes_, part.part.weight_capacity);
     search.parts_.push_back(std::move(part));
   }
+  if (to.table.validity != nullptr) search.LeavePastOut(to.table, index, i, stored);
+  const size_t end_parts = search.valid_end_.empty() ? 0 : 1;
   search.unique_ = (index.unique || index.kind == IndexKind::kPrimary) && search.covers_ &&
-                   index.parts.size() == to.columns.size();
+                   index.parts.size() == to.columns.size() + end_parts;
   search.whole_key_ = search.unique_ && index.kind == IndexKind::kPrimary;
   return search;
+}
+
+// Unique keys of a table with versions have the end of their rows behind what is unique: it is the
+// same for all that are valid. Without it, the rows tell.
+void ForeignKeySearch::LeavePastOut(const TableLayout& table, const IndexLayout& index,
+                                    size_t value_parts, const std::vector<KeyPart>& stored) {
+  const bool has_end = covers_ && value_parts < index.parts.size() &&
+                       index.parts[value_parts].column == table.validity->end;
+  if (!has_end) {
+    exact_ = false;
+    return;
+  }
+  const KeyPart& end = stored[value_parts];
+  std::vector<uint8_t> bytes(size_t{1} + end.max_key_bytes + end.weight_capacity);
+  uint8_t* to = bytes.data();
+  if (end.nullable()) *to++ = 1;
+  to = EncodePart(end, table.validity->never, to, bytes.data() + 1 + end.max_key_bytes, nullptr);
+  if (end.descending) ComplementBytes(bytes.data(), to);
+  valid_end_.assign(reinterpret_cast<const char*>(bytes.data()),
+                    static_cast<size_t>(to - bytes.data()));
+  max_bytes_ += valid_end_.size();
 }
 
 // Whether the value is equal to its first `kept` bytes.
@@ -250,7 +274,7 @@ uint8_t* ForeignKeySearch::WriteParts(const uint8_t* record, uint8_t* to, bool* 
     to = EncodePart(part.part, data, to, scratch, nullptr);
     if (part.part.descending) ComplementBytes(start, to);
   }
-  return to;
+  return std::copy(valid_end_.begin(), valid_end_.end(), to);
 }
 
 bool ForeignKeySearch::EncodePrefix(const uint8_t* record, std::string* prefix) const {

@@ -4,7 +4,8 @@
 // What is found are *candidates*: entries that start with a prefix. It is the same prefix for every
 // value that is equal by the collation (foreign_key_value.h says what that is), so that none is
 // missed, whatever the formats, directions, lengths and column types of the two sides. Where other
-// values share it, `is_exact()` is false and the caller compares candidates (HaveEqualValues).
+// values or rows of the past share it, `is_exact()` is false and the caller compares candidates
+// (HaveEqualValues).
 #pragma once
 
 #include <cstdint>
@@ -44,7 +45,7 @@ class ForeignKeySearch {
   // as it does not fit its columns; `*prefix` is then unspecified.
   bool EncodePrefix(const uint8_t* record, std::string* prefix) const;
 
-  // Whether every entry that starts with the prefix has the value.
+  // Whether every entry that starts with the prefix has the value, and is of no row of the past.
   bool is_exact() const { return exact_; }
   // Whether the prefix covers the value's every column. If not, it ends before a column whose index
   // entries differ for equal values, and candidates may be many: all of the index for a foreign key
@@ -88,9 +89,12 @@ class ForeignKeySearch {
                 std::string_view* fitted) const;
   bool RestWeighsAsSpaces(const Part& part, std::string_view data, size_t kept) const;
   uint8_t* WriteParts(const uint8_t* record, uint8_t* to, bool* fits) const;
+  void LeavePastOut(const TableLayout& table, const IndexLayout& index, size_t value_parts,
+                    const std::vector<KeyPart>& stored);
 
   ForeignKeyColumns from_;
   std::vector<Part> parts_;
+  std::string valid_end_;  // Behind them, what the entries of valid rows go on with; may be empty.
   uint32_t index_number_ = 0;
   size_t max_bytes_ = 0;
   size_t scratch_bytes_ = 0;

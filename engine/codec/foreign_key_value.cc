@@ -73,16 +73,20 @@ Result<ForeignKeyColumns> ForeignKeyColumns::Make(const TableLayout& table,
     }
     made.columns_.push_back(std::move(column));
   }
+  made.validity_ = table.validity;
+  if (table.validity != nullptr) made.end_offset_ = table.columns[table.validity->end].offset;
   return made;
 }
 
 bool ForeignKeyColumns::HasNull(const uint8_t* record) const {
-  return std::any_of(columns_.begin(), columns_.end(), [record](const Column& column) {
-    return column.part.nullable() && column.part.IsNull(record);
-  });
+  return IsPast(record) ||
+         std::any_of(columns_.begin(), columns_.end(), [record](const Column& column) {
+           return column.part.nullable() && column.part.IsNull(record);
+         });
 }
 
 bool ForeignKeyColumns::BytesDiffer(const uint8_t* old_record, const uint8_t* new_record) const {
+  if (IsPast(old_record) != IsPast(new_record)) return true;
   return std::any_of(columns_.begin(), columns_.end(), [&](const Column& column) {
     return DataDiffer(column.part, old_record, new_record);
   });

@@ -16,6 +16,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,14 +37,16 @@ class ForeignKeyColumns {
                                         const std::vector<uint32_t>& columns);
 
   size_t size() const { return columns_.size(); }
+  // Whether rows of the table have versions.
+  bool has_versions() const { return validity_ != nullptr; }
 
-  // Whether any of the columns is NULL: such a row refers to nothing (MATCH SIMPLE), and nothing
-  // refers to it.
+  // Whether a row refers to nothing, and nothing to it: a column is NULL (MATCH SIMPLE), or the row
+  // is one of the past (ValidityColumns).
   bool HasNull(const uint8_t* record) const;
 
   // Whether a column is NULL in one record only or has other bytes, even if these are an equal
-  // value: what decides if an update concerns the foreign key. What lies behind a NULL, or behind
-  // the end of a VARCHAR, does not count.
+  // value, or one record alone is of the past: what decides if an update concerns the foreign key.
+  // What lies behind a NULL, or behind the end of a VARCHAR, does not count.
   bool BytesDiffer(const uint8_t* old_record, const uint8_t* new_record) const;
 
   // Replaces `*bytes` by the canonical bytes of all columns, each behind its length (4 bytes,
@@ -81,7 +85,14 @@ class ForeignKeyColumns {
   template <typename Use>
   static auto WithCanonical(const Column& column, std::string_view data, Use use);
 
+  bool IsPast(const uint8_t* record) const {
+    return validity_ != nullptr &&
+           std::memcmp(record + end_offset_, validity_->never.data(), validity_->never.size()) != 0;
+  }
+
   std::vector<Column> columns_;
+  std::shared_ptr<const ValidityColumns> validity_;
+  uint32_t end_offset_ = 0;  // Of the image of its end.
 };
 
 // Whether two records have equal values in the columns of a foreign key, of which one side may be

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <string>
@@ -88,6 +89,15 @@ struct IndexLayout {
   std::vector<KeyPartLayout> parts;  // Own parts only: no primary key suffix. Empty when hidden.
 };
 
+// The columns that say when a row was valid, in a table WITH SYSTEM VERSIONING. Both are
+// kFixedImage, so that later times have larger images.
+struct ValidityColumns {
+  uint32_t start = 0;  // Positions in TableLayout::columns.
+  uint32_t end = 0;
+  std::string never;            // The image of the end of a row that is valid now.
+  std::vector<bool> unwatched;  // By column: changes of it alone leave no row of the past.
+};
+
 struct TableLayout {
   std::string name;  // "db.table", for messages.
   std::vector<ColumnLayout> columns;
@@ -95,6 +105,14 @@ struct TableLayout {
   uint32_t null_bytes = 0;  // The record starts with this many bytes of NULL bits.
   // The BIGINT UNSIGNED NOT NULL column that holds a row's TTL stamp; none: the time of its insert.
   std::optional<uint32_t> ttl_column;
+  // Null: rows have no versions.
+  std::shared_ptr<const ValidityColumns> validity;
+
+  // Whether the record is that of a row which is no longer valid, and stands for what was.
+  bool IsPast(const uint8_t* record) const {
+    return validity != nullptr && std::memcmp(record + columns[validity->end].offset,
+                                              validity->never.data(), validity->never.size()) != 0;
+  }
 };
 
 }  // namespace cairn

@@ -1,6 +1,7 @@
 #include "engine/table/foreign_key_actions.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "engine/locks/interruptible_mutex.h"
 #include "engine/table/foreign_key_binding.h"
@@ -21,6 +22,35 @@ constexpr size_t kMostAbove = 15;
 // Rows that are found before the first of them is changed, so that no iterator stands over what is
 // written meanwhile.
 constexpr size_t kBatchRows = 256;
+
+std::string_view ImageOf(const ColumnLayout& column, const uint8_t* record) {
+  return {reinterpret_cast<const char*>(record) + column.offset, column.image_bytes};
+}
+
+// When a row of a table with versions was replaced by the new record; empty: there is no telling.
+std::string_view TimeOfChange(const TableLayout& layout, const uint8_t* old_record,
+                              const uint8_t* new_record) {
+  if (layout.validity == nullptr || new_record == nullptr) return {};
+  const bool ends = layout.IsPast(new_record);
+  const ColumnLayout& column = layout.columns[ends ? layout.validity->end : layout.validity->start];
+  const std::string_view time = ImageOf(column, new_record);
+  return time == ImageOf(column, old_record) ? std::string_view() : time;
+}
+
+// Gives a column of fixed size another image.
+void SetImage(const ColumnLayout& column, std::string_view image, uint8_t* record) {
+  CAIRN_ASSERT(image.size() == column.image_bytes);
+  std::memcpy(record + column.offset, image.data(), image.size());
+}
+
+// Whether a column has another value in the other record, as far as its bytes tell.
+bool Differs(const ColumnLayout& column, const uint8_t* record, const uint8_t* other) {
+  if (column.nullable() &&
+      ((record[column.null_offset] ^ other[column.null_offset]) & column.null_mask) != 0) {
+    return true;
+  }
+  return std::memcmp(record + column.offset, other + column.offset, column.image_bytes) != 0;
+}
 
 bool HasVirtualIndex(const Table& table) {
   return std::any_of(table.indexes().begin(), table.indexes().end(),
@@ -58,7 +88,7 @@ struct ForeignKeyActions::Child {
   std::vector<std::string> blobs;
   std::vector<std::string> new_blobs;
   // Of the foreign key of this number: its columns, and the long unique keys that have one.
-  uint32_t uniques_of = 0;
+  uint32_t assigned_of = 0;
   std::vector<uint32_t> assigned;
   std::vector<uint32_t> long_uniques;
   LongUniqueCheck uniques;
@@ -84,11 +114,12 @@ struct ForeignKeyActions::Action {
 };
 
 ForeignKeyActions::ForeignKeyActions(Database* database, const ForeignKeys* known, Bind bind,
-                                     OpenColumns open_columns)
+                                     OpenColumns open_columns, Now now)
     : database_(database),
       known_(known),
       bind_(std::move(bind)),
-      open_columns_(std::move(open_columns)) {}
+      open_columns_(std::move(open_columns)),
+      now_(std::move(now)) {}
 
 ForeignKeyActions::~ForeignKeyActions() = default;
 
@@ -158,7 +189,10 @@ void ForeignKeyActions::NoteChanged(const std::shared_ptr<const Table>& table) {
 Status ForeignKeyActions::Follow(Transaction* transaction, ForeignKeyChecks* checks,
                                  const Table& table, const uint8_t* old_record,
                                  const uint8_t* new_record) {
-  chain_.push_back({&table.definition().name, new_record != nullptr});
+  const std::string_view time = TimeOfChange(table.layout(), old_record, new_record);
+  // For children it has gone.
+  if (new_record != nullptr && table.layout().IsPast(new_record)) new_record = nullptr;
+  chain_.push_back({&table.definition().name, new_record != nullptr, time});
   Status followed = FollowKeys(transaction, checks, table, old_record, new_record);
   chain_.pop_back();
   return followed;
@@ -263,6 +297,10 @@ Status ForeignKeyActions::RunBatch(const Action& action, Child* child, bool* cha
   const ColumnFamily& rows = child->table->primary().family();
   for (const std::string& row_key : child->keys) {
     if (WaitInterrupted()) return Status(StatusCode::kInterrupted);
+    if (child->table->layout().validity != nullptr && !key.search->is_exact()) {
+      CAIRN_ASSIGN_OR_RETURN(const bool is_past, IsPast(action, child, row_key));
+      if (is_past) continue;
+    }
     rocksdb::PinnableSlice value;
     Status read;
     {
@@ -283,6 +321,18 @@ Status ForeignKeyActions::RunBatch(const Action& action, Child* child, bool* cha
     CAIRN_RETURN_IF_ERROR(ChangeChild(action, child, row_key));
   }
   return Status();
+}
+
+// Whether the row is one of the past, which it stays: it needs no lock.
+Result<bool> ForeignKeyActions::IsPast(const Action& action, Child* child, std::string_view key) {
+  const TableIndex& rows = child->table->primary();
+  rocksdb::PinnableSlice value;
+  const Status read = action.transaction->Get(rows.family(), key, kForeignKeyView, &value);
+  if (read.code() == StatusCode::kNotFound) return false;
+  CAIRN_RETURN_IF_ERROR(read);
+  CAIRN_RETURN_IF_ERROR(
+      rows.codec->Decode(*child->plan, key, value.ToStringView(), child->record.data()));
+  return child->table->layout().IsPast(child->record.data());
 }
 
 // The row is locked, and decoded into child->record.
@@ -333,19 +383,32 @@ Result<bool> ForeignKeyActions::AssignChanged(const Action& action, Child* child
                      });
 }
 
+void ForeignKeyActions::BindAssigned(const Action& action, Child* child) {
+  const ForeignKey& key = *action.key.key;
+  if (child->assigned_of == key.number) return;
+  std::vector<std::string> names;
+  for (const auto& pair : key.record.columns) names.push_back(pair.child);
+  child->assigned = BindForeignKeyColumns(*child->table, names).columns;
+  if (child->made != nullptr) child->long_uniques = child->made->LongUniques(child->assigned);
+  child->assigned_of = key.number;
+}
+
+// When the row was changed that actions go back to.
+const std::string& ForeignKeyActions::Time() {
+  const auto link = std::find_if(chain_.rbegin(), chain_.rend(),
+                                 [](const Link& each) { return !each.time.empty(); });
+  time_ = link == chain_.rend() ? now_() : std::string(link->time);
+  return time_;
+}
+
 // Makes the virtual columns of child->new_record, whose stored ones are complete, and sees whether
 // it may have its long unique values.
 Status ForeignKeyActions::MakeNewColumns(const Action& action, Child* child, std::string_view key) {
-  const ForeignKey& foreign_key = *action.key.key;
-  if (child->uniques_of != foreign_key.number) {
-    std::vector<std::string> names;
-    for (const auto& pair : foreign_key.record.columns) names.push_back(pair.child);
-    child->assigned = BindForeignKeyColumns(*child->table, names).columns;
-    child->long_uniques = child->made->LongUniques(child->assigned);
-    child->uniques_of = foreign_key.number;
-  }
+  std::vector<uint32_t> changed = child->assigned;
+  const ValidityColumns* const validity = child->table->layout().validity.get();
+  if (validity != nullptr) changed.push_back(validity->start);
   CAIRN_RETURN_IF_ERROR(
-      child->made->MakeChanged(child->assigned, child->new_record.data(), &child->new_blobs));
+      child->made->MakeChanged(changed, child->new_record.data(), &child->new_blobs));
   for (const uint32_t index : child->long_uniques) {
     const Status unique =
         child->uniques.Check(action.transaction, child->made, index, child->new_record.data(), key);
@@ -370,8 +433,33 @@ Status ForeignKeyActions::WriteChild(const Action& action, Child* child, std::st
   writer.foreign_keys().Except(action.key.key->number);
   writer.foreign_keys().SetFailed(nullptr);
   if (action.deletes_children()) {
-    return writer.Delete(action.transaction, child->record.data(), hidden_key);
+    return child->table->layout().validity == nullptr
+               ? writer.Delete(action.transaction, child->record.data(), hidden_key)
+               : EndChild(action, child, hidden_key);
   }
+  return UpdateChild(action, child, key, hidden_key);
+}
+
+// The row of a table with versions becomes one of the past.
+Status ForeignKeyActions::EndChild(const Action& action, Child* child, uint64_t hidden_key) {
+  const TableLayout& layout = child->table->layout();
+  const uint32_t end = layout.validity->end;
+  child->new_record = child->record;
+  SetImage(layout.columns[end], Time(), child->new_record.data());
+  if (child->made != nullptr) {
+    CAIRN_RETURN_IF_ERROR(
+        child->made->MakeChanged({end}, child->new_record.data(), &child->new_blobs));
+  }
+  Status ended = child->writer->Update(action.transaction, child->record.data(),
+                                       child->new_record.data(), hidden_key);
+  if (ended.code() != StatusCode::kDuplicateKey) return ended;
+  // A change at the same time has left one with that end behind.
+  return child->writer->Delete(action.transaction, child->record.data(), hidden_key);
+}
+
+// Gives the row what SET NULL or CASCADE says.
+Status ForeignKeyActions::UpdateChild(const Action& action, Child* child, std::string_view key,
+                                      uint64_t hidden_key) {
   const std::string& name = child->table->definition().name;
   if (std::any_of(chain_.begin(), chain_.end(),
                   [&name](const Link& link) { return link.is_update && *link.table == name; })) {
@@ -385,6 +473,9 @@ Status ForeignKeyActions::WriteChild(const Action& action, Child* child, std::st
     CAIRN_ASSIGN_OR_RETURN(fits, AssignChanged(action, child));
   }
   if (!fits) return Refuse(action);
+  BindAssigned(action, child);
+  const TableLayout& layout = child->table->layout();
+  const bool leaves_past = BeginVersion(child);
   if (child->made != nullptr) CAIRN_RETURN_IF_ERROR(MakeNewColumns(action, child, key));
   const IndexCodec& primary = *child->table->primary().codec;
   if (!child->table->has_hidden_key()) {
@@ -394,8 +485,34 @@ Status ForeignKeyActions::WriteChild(const Action& action, Child* child, std::st
       child->table->definition().counters->GiveUntoldValues();
     }
   }
-  return writer.Update(action.transaction, child->record.data(), child->new_record.data(),
-                       hidden_key);
+  CAIRN_RETURN_IF_ERROR(child->writer->Update(action.transaction, child->record.data(),
+                                              child->new_record.data(), hidden_key));
+  if (!leaves_past) return Status();
+  const uint32_t end = layout.validity->end;
+  const ColumnLayout& start = layout.columns[layout.validity->start];
+  SetImage(layout.columns[end], ImageOf(start, child->new_record.data()), child->record.data());
+  if (child->made != nullptr) {
+    CAIRN_RETURN_IF_ERROR(child->made->MakeChanged({end}, child->record.data(), &child->blobs));
+  }
+  return child->writer->Insert(action.transaction, child->record.data());
+}
+
+// In a table with versions, the new record is valid from now on, if something has changed of which
+// that is to be known. True: what was is to be kept as a row of the past.
+bool ForeignKeyActions::BeginVersion(Child* child) {
+  const TableLayout& layout = child->table->layout();
+  if (layout.validity == nullptr) return false;
+  const bool is_watched =
+      std::any_of(child->assigned.begin(), child->assigned.end(), [&](uint32_t column) {
+        return !layout.validity->unwatched[column] &&
+               Differs(layout.columns[column], child->record.data(), child->new_record.data());
+      });
+  if (!is_watched) return false;
+  const ColumnLayout& start = layout.columns[layout.validity->start];
+  const std::string& time = Time();
+  const bool leaves_past = ImageOf(start, child->record.data()) < time;
+  SetImage(start, time, child->new_record.data());
+  return leaves_past;
 }
 
 }  // namespace cairn

@@ -8,6 +8,11 @@
 // binary log see any of it. Whatever fails, fails the row that it all began with, which the
 // TableWriter of that row undoes together with what has followed.
 //
+// In a table with versions (ValidityColumns) a row that goes stays as one of the past, and a change
+// leaves a row of the past behind, as by statements of the server. The time is that of the row that
+// it all began with, where its table has versions too, so that a replica, which has that row's
+// times, gets the same; else that of the statement.
+//
 // Limits are InnoDB's: at most 15 rows stand above one another, and no action changes a row of a
 // table that a change above it is about (it may delete one).
 #pragma once
@@ -42,9 +47,12 @@ class ForeignKeyActions {
   // Gives what makes the virtual columns of a table, one of whose indexes has such a column.
   using OpenColumns = std::function<Result<std::unique_ptr<ChildColumns>>(const Table& table)>;
 
+  // Gives the time of the statement as ValidityColumns have it.
+  using Now = std::function<std::string()>;
+
   // `database` and `known` outlive this.
   ForeignKeyActions(Database* database, const ForeignKeys* known, Bind bind,
-                    OpenColumns open_columns);
+                    OpenColumns open_columns, Now now);
   ~ForeignKeyActions();
   ForeignKeyActions(const ForeignKeyActions&) = delete;
   ForeignKeyActions& operator=(const ForeignKeyActions&) = delete;
@@ -74,6 +82,7 @@ class ForeignKeyActions {
   struct Link {
     const std::string* table;
     bool is_update;
+    std::string_view time;  // Empty: the table has no versions.
   };
   // A child at one depth: what is done at greater depths does not touch it.
   struct Child;
@@ -87,6 +96,12 @@ class ForeignKeyActions {
   Result<bool> CollectRows(const Action& action, Child* child);
   Status ChangeChild(const Action& action, Child* child, std::string_view key);
   Status WriteChild(const Action& action, Child* child, std::string_view key);
+  Status EndChild(const Action& action, Child* child, uint64_t hidden_key);
+  Status UpdateChild(const Action& action, Child* child, std::string_view key, uint64_t hidden_key);
+  Result<bool> IsPast(const Action& action, Child* child, std::string_view key);
+  bool BeginVersion(Child* child);
+  static void BindAssigned(const Action& action, Child* child);
+  const std::string& Time();
   Result<bool> AssignChanged(const Action& action, Child* child);
   Status MakeNewColumns(const Action& action, Child* child, std::string_view key);
   static void NoteRefusal(const Action& action);
@@ -101,6 +116,8 @@ class ForeignKeyActions {
   const ForeignKeys* const known_;
   const Bind bind_;
   const OpenColumns open_columns_;
+  const Now now_;
+  std::string time_;
   uint64_t generation_ = 0;  // Of the children.
   std::map<std::pair<size_t, std::string>, std::unique_ptr<Child>> children_;
   // Of tables, by name; of this statement.

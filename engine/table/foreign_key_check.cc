@@ -35,6 +35,10 @@ void ForeignKeyChecks::Bind(Keys keys) {
     acts_on_delete_ = acts_on_delete_ || ActsOn(key.key->record.on_delete);
     acts_on_update_ = acts_on_update_ || ActsOn(key.key->record.on_update);
   }
+  // A row that an update makes one of the past is gone for its children.
+  if (!keys_->as_parent.empty() && keys_->as_parent.front().columns.has_versions()) {
+    acts_on_delete_ = acts_on_update_ = acts_on_delete_ || acts_on_update_;
+  }
 }
 
 void ForeignKeyChecks::RefuseAll(Status reason) {
