@@ -64,6 +64,11 @@ REFUSALS = (
             told.ours.error == 1553 and not told.checks and told.statement.startswith("ALTER")
         ),
     ),
+    Reason(
+        "a needed primary key",
+        "InnoDB takes another primary key, though a foreign key of the table to itself needs this",
+        lambda told: told.ours.error == 1553 and "DROP PRIMARY KEY" in told.statement,
+    ),
 )
 # One of them alone refuses: the tables are not the same any more, and the script ends.
 ENDS = (
@@ -176,6 +181,11 @@ ERRORS: tuple[Reason, ...] = (
         "a prepared transaction that has changed nothing",
         "it outlives a kill in ours alone",
         lambda told: told.right == 1397 and not told.ours.error and told.statement.startswith("XA"),
+    ),
+    Reason(
+        "a NULL in a column of ON UPDATE CASCADE",
+        "InnoDB refuses that it becomes NOT NULL; ours says that a row has a NULL",
+        lambda told: told.ours.error == 1265 and told.right in (1830, 1833),
     ),
     Reason(
         "several clauses",

@@ -75,7 +75,8 @@ class Tables:
             replace(each, nullable=False) if each.name in primary else each for each in columns
         ]
         self._last = Table(HERE, name, tuple(columns), indexes, ())
-        return f"CREATE TABLE {name} ({', '.join([*lines, *keys])})"
+        versions = " WITH SYSTEM VERSIONING" if chance.random() < 0.12 else ""
+        return f"CREATE TABLE {name} ({', '.join([*lines, *keys])}){versions}"
 
     def _virtual(self, columns: list[Column]) -> list[str]:
         """Virtual columns of those that there are, or of one another."""
