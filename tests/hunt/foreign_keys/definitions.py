@@ -150,8 +150,8 @@ class Definitions:
             names.append(self._chance.choice(schema.tables))
         names = list(dict.fromkeys(names))
         for each in names:
-            if each.database == HERE and each.name in TABLES:
-                self._dropped[each.name] = self._definition(each)
+            if each.database == HERE and each.name in TABLES and (text := self._definition(each)):
+                self._dropped[each.name] = text
         return f"DROP TABLE {', '.join(each.sql for each in names)}"
 
     def _definition(self, table: Table) -> str:

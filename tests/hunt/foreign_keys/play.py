@@ -112,6 +112,8 @@ class Player:
             for letter, session in (("r", self._ours), ("i", self._theirs)):
                 for text in (f"XA END {XID}", f"XA ROLLBACK {XID}", "ROLLBACK", "UNLOCK TABLES"):
                     session.try_to(for_engine(text, letter))
+            # The last definition may have come where nothing was looked at.
+            self.schema = read(self._theirs, "i")
             return self._look(True) or look.check(self._ours, self.schema)
         except CairnError as error:
             return self._breakdown(error)
@@ -125,9 +127,9 @@ class Player:
             return self._breakdown(error)
 
     def shown(self, table: str) -> str:
-        """SHOW CREATE TABLE by InnoDB."""
-        answer = self._theirs.must(for_engine(f"SHOW CREATE TABLE {table}", "i"))
-        return plain(answer.rows[0].partition(",")[2])
+        """SHOW CREATE TABLE by InnoDB; empty for a table that LOCK TABLES has not named."""
+        answer = self._theirs.try_to(for_engine(f"SHOW CREATE TABLE {table}", "i"))
+        return plain(answer.rows[0].partition(",")[2]) if answer.rows else ""
 
     # ---- steps ----------------------------------------------------------------------------------
 
