@@ -139,9 +139,11 @@ int ha_rocksdb::ReadWith(uint32_t index, uchar* record, ReadFunction read) {
   cairn::Session& session = cairn::Session::Of(ha_thd());
   if (session.Interrupted()) return OperationError(Status(StatusCode::kInterrupted));
   cairn::ScopedWaitObserver observer(&session);
+  // HANDLER goes on with scans of statements before.
+  const bool begins = !cursor_->is_open() && !cursor_->is_suspended();
   if (const int error = PrepareCursor(index)) return error;
   Status status = read();
-  while (status.code() == StatusCode::kSnapshotConflict && session.MayForgetSnapshot()) {
+  while (status.code() == StatusCode::kSnapshotConflict && begins && session.MayForgetSnapshot()) {
     // The first row that the transaction meets has changed while it was waited for.
     cursor_->Close();
     transaction().ForgetSnapshot();

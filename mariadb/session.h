@@ -88,10 +88,13 @@ class Session final : public WaitObserver {
   void NoteReportedError(uint64_t query) { reported_in_query_ = query; }
   bool HasReportedError(uint64_t query) const { return reported_in_query_ == query; }
 
-  // The statement has read something, which its transaction is to see again. One that locks rows
-  // and has not may forget its snapshot.
+  // A statement has read something, which its transaction is to see again. One that locks rows and
+  // has not may forget its snapshot. Where locking reads take what is committed last, there is none
+  // to tell by that the statement, and the one that has called it, have read nothing.
   void NoteRead() { has_read_nothing_ = false; }
-  bool MayForgetSnapshot() const { return has_read_nothing_ && !transaction_.has_writes(); }
+  bool MayForgetSnapshot() const {
+    return has_read_nothing_ && !transaction_.has_writes() && !transaction_.TakesLatest();
+  }
 
   // Whether the server's current transaction spans statements.
   bool in_explicit_transaction() const;
