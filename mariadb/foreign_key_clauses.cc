@@ -274,9 +274,10 @@ int CheckParent(THD* thd, const TABLE& form, const TableDescription& description
     // The server reads no definition for a session that is being killed.
     if (thd->killed) return HandlerError(Status(StatusCode::kInterrupted));
     if (definition == nullptr && thd_test_options(thd, OPTION_NO_FOREIGN_KEY_CHECKS)) return 0;
-    return Refuse(
-        thd, key.child, NameOf(thd, key),
-        "Referenced table " + QuotedTable(thd, key.parent) + " not found in the data dictionary.");
+    const bool is_there = definition != nullptr && !definition->temporary;
+    return Refuse(thd, key.child, NameOf(thd, key),
+                  "Referenced table " + QuotedTable(thd, key.parent) +
+                      (is_there ? " cannot be opened." : " not found in the data dictionary."));
   }
   SpellColumns(*parent.table(), &key);
   const auto parent_description = DescribeTable(*parent.table(), key.parent);

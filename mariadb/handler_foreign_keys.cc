@@ -206,8 +206,10 @@ int ha_rocksdb::WarnOfOrphans(THD* thd) {
     const cairn::ForeignKeyRecord& record = key.key->record;
     const std::string named = "foreign key " + cairn::QuotedName(thd, record.name);
     if (key.other == nullptr) {
+      const bool exists =
+          cairn::RunningEngine()->dictionary().FindForForeignKeys(record.parent) != nullptr;
       warn("The parent " + cairn::QuotedTable(thd, record.parent) + " of " + named +
-           " is not there");
+           (exists ? " cannot be opened or does not fit it" : " is not there"));
       continue;
     }
     const auto orphans = cairn::FindOrphans(&transaction(), *engine_table_, key, table->record[0]);

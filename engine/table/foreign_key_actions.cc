@@ -173,6 +173,8 @@ Result<std::unique_ptr<ForeignKeyActions::Child>> ForeignKeyActions::MakeChild(
                                                     IndexCodec::Checksums::kIgnore));
   child->record.resize(table->layout().record_bytes);
   CAIRN_ASSIGN_OR_RETURN(Keys keys, bind_(table));
+  // The next statement may find what is missing.
+  if (!keys->is_complete) generation_ = 0;
   child->writer->foreign_keys().Bind(std::move(keys));
   child->writer->foreign_keys().RebindWith(known_, [this, table] { return bind_(table); });
   child->writer->SetActions(this);
