@@ -70,7 +70,7 @@ void StatementPlan::BindDeletes(THD* thd, const TABLE& server_table, const Table
   const bool one_index = table.indexes().size() == 1 && table.MayBypassWriter() &&
                          !table.has_hidden_key() && !table.all_columns_in_primary_key();
   deletes_unread_ = lex->sql_command == SQLCOM_DELETE && SessionDeletesBlindly(thd) && one_index &&
-                    tables != nullptr && tables->next_global == nullptr &&
+                    tables != nullptr && tables->next_global == nullptr && !lex->has_returning() &&
                     lex->first_select_lex()->order_list.elements == 0 &&  // Else it is read later.
                     server_table.triggers == nullptr && !server_table.versioned() &&
                     ReadsPrimaryKeyAlone(server_table);
