@@ -1,5 +1,7 @@
 #include "mariadb/foreign_key_texts.h"
 
+#include <algorithm>
+
 #include "mariadb/table_name.h"
 // The server's headers last.
 #include "mariadb/server_headers.h"
@@ -44,6 +46,14 @@ std::string TableText(std::string_view dictionary_name) {
 
 LEX_CSTRING* Copy(THD* thd, std::string_view text) {
   return thd->make_clex_string(text.data(), text.size());
+}
+
+bool TakesNull(const TableLayout* table, const std::string& name) {
+  if (table == nullptr) return false;
+  const auto fold = ServerNames().fold;
+  return std::any_of(table->columns.begin(), table->columns.end(), [&](const ColumnLayout& column) {
+    return column.nullable() && fold(column.name) == fold(name);
+  });
 }
 
 }  // namespace
@@ -113,6 +123,7 @@ std::string OrphanQuery(THD* thd, const ForeignKeyRecord& key) {
 }
 
 st_foreign_key_info* MakeForeignKeyInfo(THD* thd, const ForeignKeyRecord& key,
+                                        const ForeignKeyLayouts& tables,
                                         std::string_view parent_index) {
   void* const memory = thd->alloc(sizeof(FOREIGN_KEY_INFO));
   if (memory == nullptr) return nullptr;
@@ -130,6 +141,11 @@ st_foreign_key_info* MakeForeignKeyInfo(THD* thd, const ForeignKeyRecord& key,
   for (const ForeignKeyRecord::ColumnPair& pair : key.columns) {
     info->foreign_fields.push_back(Copy(thd, pair.child), thd->mem_root);
     info->referenced_fields.push_back(Copy(thd, pair.parent), thd->mem_root);
+  }
+  const auto count = static_cast<unsigned>(key.columns.size());
+  for (unsigned i = 0; i < count && !thd->is_fatal_error; ++i) {
+    if (TakesNull(tables.child, key.columns[i].child)) info->set_nullable(thd, false, i, count);
+    if (TakesNull(tables.parent, key.columns[i].parent)) info->set_nullable(thd, true, i, count);
   }
   return thd->is_fatal_error ? nullptr : info;
 }

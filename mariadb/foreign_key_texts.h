@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/catalog/foreign_keys.h"
+#include "engine/codec/table_layout.h"
 
 struct st_foreign_key_info;
 class THD;
@@ -34,10 +35,17 @@ std::string DescribeForeignKeyOfTable(THD* thd, const ForeignKeyRecord& key);
 // "SELECT ... LEFT JOIN ...": gives the rows of the child that lack their parent.
 std::string OrphanQuery(THD* thd, const ForeignKeyRecord& key);
 
+// The tables of a foreign key, as far as they can be opened.
+struct ForeignKeyLayouts {
+  const TableLayout* child = nullptr;
+  const TableLayout* parent = nullptr;
+};
+
 // What information_schema and the server's checks of ALTER TABLE are told; `parent_index` is the
 // name of the index of the parent that it is bound to, empty for none. Lives as long as the
 // statement's memory; null: there was none left.
 st_foreign_key_info* MakeForeignKeyInfo(THD* thd, const ForeignKeyRecord& key,
+                                        const ForeignKeyLayouts& tables,
                                         std::string_view parent_index);
 
 }  // namespace cairn

@@ -39,6 +39,14 @@ const char* WhyRefused(StatusCode code) {
   }
 }
 
+// The foreign key of this number, if its other table is at hand; else null.
+const BoundForeignKey* FindBound(const std::vector<BoundForeignKey>& keys, uint32_t number) {
+  const auto found = std::find_if(keys.begin(), keys.end(), [number](const BoundForeignKey& key) {
+    return key.key->number == number && key.other != nullptr;
+  });
+  return found == keys.end() ? nullptr : &*found;
+}
+
 // What a statement may do to rows of a table that it writes to, where foreign keys are checked.
 // Functions and triggers may do anything; so may what a replica applies.
 cairn::RowChanges ChangesOfStatement(THD* thd) {
@@ -241,13 +249,15 @@ int ha_rocksdb::get_foreign_key_list(THD* thd, List<FOREIGN_KEY_INFO>* list) {
   for (const auto& key :
        cairn::RunningEngine()->dictionary().foreign_keys().OfChild(dictionary_name_)) {
     std::string parent_index;
-    if (bound.ok()) {
-      for (const BoundForeignKey& each : (*bound)->as_child) {
-        if (each.key->number != key->number || each.other == nullptr) continue;
-        parent_index = each.other->index(each.other_index).layout().name;
-      }
+    cairn::ForeignKeyLayouts tables{.child = &engine_table_->layout()};
+    const BoundForeignKey* const found =
+        bound.ok() ? FindBound((*bound)->as_child, key->number) : nullptr;
+    if (found != nullptr) {
+      parent_index = found->other->index(found->other_index).layout().name;
+      tables.parent = &found->other->layout();
     }
-    FOREIGN_KEY_INFO* const info = cairn::MakeForeignKeyInfo(thd, key->record, parent_index);
+    FOREIGN_KEY_INFO* const info =
+        cairn::MakeForeignKeyInfo(thd, key->record, tables, parent_index);
     if (info == nullptr || list->push_back(info, thd->mem_root)) return HA_ERR_OUT_OF_MEM;
   }
   return 0;
@@ -256,9 +266,14 @@ int ha_rocksdb::get_foreign_key_list(THD* thd, List<FOREIGN_KEY_INFO>* list) {
 // Those that name this table, whether they are bound or not.
 int ha_rocksdb::get_parent_foreign_key_list(THD* thd, List<FOREIGN_KEY_INFO>* list) {
   if (!TakesPartInForeignKeys()) return 0;
+  const auto bound = CurrentForeignKeys(thd);
   for (const auto& key :
        cairn::RunningEngine()->dictionary().foreign_keys().OfParent(dictionary_name_)) {
-    FOREIGN_KEY_INFO* const info = cairn::MakeForeignKeyInfo(thd, key->record, "");
+    cairn::ForeignKeyLayouts tables{.parent = &engine_table_->layout()};
+    const BoundForeignKey* const found =
+        bound.ok() ? FindBound((*bound)->as_parent, key->number) : nullptr;
+    if (found != nullptr) tables.child = &found->other->layout();
+    FOREIGN_KEY_INFO* const info = cairn::MakeForeignKeyInfo(thd, key->record, tables, "");
     if (info == nullptr || list->push_back(info, thd->mem_root)) return HA_ERR_OUT_OF_MEM;
   }
   return 0;
