@@ -48,6 +48,10 @@ int ha_rocksdb::write_row(const uchar* record) {
                                      : UniqueChecks::kAll);
   const bool changes_duplicates = cairn::ChangesDuplicates(ha_thd());
   writer_->SetChangesDuplicates(changes_duplicates);
+  if (MayMixVirtualParts()) {
+    const Status made = MakeVirtualParts(record, BlobPlace::kValue);
+    if (!made.ok()) return OperationError(made);
+  }
   const Status inserted = writer_->Insert(&transaction(), record);
   conflict_.meets_duplicate = inserted.code() == StatusCode::kDuplicateKey && changes_duplicates;
   if (!inserted.ok()) {
@@ -83,9 +87,25 @@ bool ha_rocksdb::AreAlike(const uchar* old_record, const uchar* new_record) cons
   return true;
 }
 
-// Whether the server did not ask for all virtual columns of indexes when it read the row that is to
-// be changed: a replica asks for the columns that the binary log has, which may be the primary
-// key's alone.
+// Whether indexes have virtual columns of which records may have other values than are theirs: the
+// server makes rows with SYSTEM VERSIONING one after the other, and puts the BLOBs of one where
+// those of another are.
+bool ha_rocksdb::MayMixVirtualParts() const {
+  if (table->vfield == nullptr || !table->versioned()) return false;
+  const auto is_virtual_blob = [this](const cairn::KeyPartLayout& part) {
+    const Field& field = *table->field[part.column];
+    return !field.stored_in_db() && (field.flags & BLOB_FLAG) != 0;
+  };
+  const auto& indexes = engine_table_->indexes();
+  return std::any_of(indexes.begin(), indexes.end(), [&](const cairn::TableIndex& index) {
+    const auto& parts = index.layout().parts;
+    return index.has_virtual_part && std::any_of(parts.begin(), parts.end(), is_virtual_blob);
+  });
+}
+
+// Whether the virtual columns of all indexes are to be made for the row that is to be changed. The
+// server may not have asked for all when it read it: a replica asks for the columns that the binary
+// log has, which may be the primary key's alone.
 bool ha_rocksdb::LacksVirtualParts() const {
   if (table->vfield == nullptr) return false;
   for (const cairn::TableIndex& index : engine_table_->indexes()) {
@@ -97,7 +117,7 @@ bool ha_rocksdb::LacksVirtualParts() const {
       }
     }
   }
-  return false;
+  return MayMixVirtualParts();
 }
 
 // Makes the virtual columns of all indexes in a record whose stored columns are complete, which
