@@ -338,16 +338,18 @@ bool ForeignKeyPlan::WillDrop(const ForeignKeyRecord& record, uint32_t other) co
 Status ForeignKeyPlan::CheckName(uint32_t number, const ForeignKeyRecord& record) const {
   const std::string database(DatabaseOfTable(record.child));
   const std::string folded = names_.fold(record.name);
-  const Status taken(StatusCode::kAlreadyExists,
-                     "constraint " + record.name + " of database " + database);
+  const auto taken = [&] {
+    return Status(StatusCode::kAlreadyExists,
+                  "constraint " + record.name + " of database " + database);
+  };
   for (const auto& [other_number, other] : after_) {
     if (other_number == number || !other.is_constraint()) continue;
     if (DatabaseOfTable(other.child) != database || names_.fold(other.name) != folded) continue;
-    if (!WillDrop(record, other_number) && !WillDrop(other, number)) return taken;
+    if (!WillDrop(record, other_number) && !WillDrop(other, number)) return taken();
   }
   for (const uint32_t other_number : known_.OfName(database, folded)) {
     if (before_.contains(other_number)) continue;
-    if (!WillDrop(record, other_number)) return taken;
+    if (!WillDrop(record, other_number)) return taken();
   }
   return Status();
 }
