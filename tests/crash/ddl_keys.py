@@ -217,7 +217,8 @@ def check(cursor: Any, table: str) -> str:
 def _exists(cursor: Any, table: str) -> bool:
     schema, name = table.split(".")
     cursor.execute(
-        "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = %s AND table_name = %s",
+        "SELECT COUNT(*) FROM information_schema.tables "
+        "WHERE table_schema = %s AND table_name = %s",
         (schema, name),
     )
     return bool(cursor.fetchone()[0])
