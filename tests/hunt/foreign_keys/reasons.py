@@ -97,6 +97,11 @@ ENDS = (
         lambda told: not told.ours.error and told.right == 1761,
     ),
     Reason(
+        "UPDATE IGNORE at READ COMMITTED",
+        "InnoDB refuses it where a UNIQUE key is hashed",
+        lambda told: not told.ours.error and told.right == 1235,
+    ),
+    Reason(
         "an index of InnoDB that is damaged",
         "that of a virtual BLOB, where rows have versions",
         lambda told: not told.ours.error and told.right in (1712, 1034),
@@ -153,7 +158,7 @@ ERRORS: tuple[Reason, ...] = (
         "ours adds a foreign key in place and has the errors of that way; InnoDB does so unchecked",
         lambda told: (
             told.ours.error in (1215, 1826, 1830)
-            and told.right in ((1005,) if told.checks else (138, 1822, 1823, 1825))
+            and told.right in ((1005,) if told.checks else (138, 1005, 1822, 1823, 1825))
             and told.statement.startswith("ALTER")
         ),
     ),

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -246,6 +247,57 @@ TEST(ForeignKeySearch, ColumnsThatDoNotFitAreRefused) {
   EXPECT_EQ(code(SidesOf([](TestTable* t) { t->Varchar("c", 9, Latin1Bin()); },
                          [](TestTable* t) { t->Varchar("c", 9, Latin1Swedish()); }, true)),
             StatusCode::kInvalidArgument);
+}
+
+TEST(ForeignKeySearch, RowsOfThePastAreNotFound) {
+  const std::string never("\x7f\xff\xff\xff\x0f\x42\x3f", 7);
+  const std::string past("\x50\0\0\0\0\0\1", 7);
+  Sides sides;
+  sides.from.Int("c");
+  sides.to.Int("id").Image("start", 7).Image("end", 7);
+  sides.to.PrimaryKey(0x101, {"id", "end"})
+      .UniqueKey(kSearched, {"id", "end"})
+      .Key(0x103, {"id"})
+      .CairnFormat([] { return false; });
+  const auto validity = std::make_shared<ValidityColumns>();
+  validity->start = 1;
+  validity->end = 2;
+  validity->never = never;
+  sides.to.mutable_layout().validity = validity;
+  sides.from_columns = sides.to_columns = {0};
+  const Record from(sides.from, {std::string("\5\0\0\0", 4)});
+  const auto row = [&](const std::string& end) {
+    return Record(sides.to, {std::string("\5\0\0\0", 4), past, end});
+  };
+  EXPECT_TRUE(sides.to.layout().IsPast(row(past).data()));
+  EXPECT_FALSE(sides.to.layout().IsPast(row(never).data()));
+  for (const IndexLayout& index : sides.to.indexes()) {
+    SCOPED_TRACE(index.index_number);
+    const auto search = ForeignKeySearch::Make({sides.from.layout(), {0}}, {sides.to.layout(), {0}},
+                                               sides.to.primary(), index);
+    ASSERT_TRUE(search.ok());
+    const bool has_end = index.parts.size() == 2;
+    EXPECT_EQ(search->is_exact(), has_end);
+    EXPECT_EQ(search->is_unique_value(), has_end);
+    EXPECT_EQ(search->is_whole_key(), has_end && index.kind == IndexKind::kPrimary);
+    std::string prefix;
+    ASSERT_TRUE(search->EncodePrefix(from.data(), &prefix));
+    std::string key;
+    std::string unpack_info;
+    const auto codec = sides.to.Codec(index);
+    codec->EncodeKey(row(never).data(), 0, &key, &unpack_info);
+    EXPECT_TRUE(key.starts_with(prefix));
+    codec->EncodeKey(row(past).data(), 0, &key, &unpack_info);
+    EXPECT_EQ(key.starts_with(prefix), !has_end);
+  }
+  // Nor are they equal to anything.
+  const auto columns = ForeignKeyColumns::Make(sides.to.layout(), {0});
+  ASSERT_TRUE(columns.ok());
+  EXPECT_TRUE(columns->HasNull(row(past).data()));
+  EXPECT_FALSE(columns->HasNull(row(never).data()));
+  EXPECT_TRUE(columns->BytesDiffer(row(never).data(), row(past).data()));
+  EXPECT_FALSE(HaveEqualValues(*columns, row(never).data(), *columns, row(past).data()));
+  EXPECT_TRUE(HaveEqualValues(*columns, row(never).data(), *columns, row(never).data()));
 }
 
 }  // namespace
