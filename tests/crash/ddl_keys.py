@@ -103,6 +103,11 @@ CASES = (
         short=True,
     ),
     Case("alter-rename-child", f"ALTER TABLE {_C} COMMENT 'new', RENAME TO crash_a.c9", _FAMILY),
+    Case(
+        "copy-child-to-database",
+        f"ALTER TABLE {_C} COMMENT 'new', RENAME TO crash_b.c9, ALGORITHM=COPY",
+        _FAMILY,
+    ),
     Case("drop-child", f"DROP TABLE {_C}", _FAMILY),
     Case("drop-child-and-other", f"DROP TABLE {_C}, crash_b.other", _FAMILY, piecewise=True),
     Case("drop-parent-unchecked", f"{_UNCHECKED}DROP TABLE {_P}", _FAMILY),
