@@ -429,6 +429,7 @@ class ha_rocksdb final : public handler {
   // Errors: kInvalidArgument (a column cannot be computed); so MakeVirtualParts() and CompareKey().
   cairn::Status ComputeVirtualParts(const cairn::IndexLayout& index,
                                     BlobPlace place = BlobPlace::kReadValue) const;
+  void SwapVirtualBlobs() const;
   bool MayMixVirtualParts() const;
   bool LacksVirtualParts() const;
   cairn::Status MakeVirtualParts(const uchar* record, BlobPlace place) const;

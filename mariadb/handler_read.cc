@@ -281,19 +281,26 @@ int ha_rocksdb::index_end() {
 // value that a BLOB has in the other record stays where it is.
 Status ha_rocksdb::ComputeVirtualParts(const cairn::IndexLayout& index, BlobPlace place) const {
   const cairn::KeptTemporarySet kept(table);
+  // To make a column, the server makes others that it is made of.
+  if (place == BlobPlace::kReadValue) SwapVirtualBlobs();
+  bool failed = false;
   for (const cairn::KeyPartLayout& part : index.parts) {
     Field* const field = table->field[part.column];
-    if (field->stored_in_db()) continue;
-    const bool swaps = (field->flags & BLOB_FLAG) != 0 && place == BlobPlace::kReadValue;
-    if (swaps) static_cast<Field_blob*>(field)->swap_value_and_read_value();
-    const int error = table->update_virtual_field(field, /*ignore_warnings=*/true);
-    if (swaps) static_cast<Field_blob*>(field)->swap_value_and_read_value();
-    if (error != 0) {
-      return Status(StatusCode::kInvalidArgument,
-                    "a generated column of the row cannot be computed");
-    }
+    if (failed || field->stored_in_db()) continue;
+    failed = table->update_virtual_field(field, /*ignore_warnings=*/true) != 0;
   }
-  return Status();
+  if (place == BlobPlace::kReadValue) SwapVirtualBlobs();
+  return failed ? Status(StatusCode::kInvalidArgument,
+                         "a generated column of the row cannot be computed")
+                : Status();
+}
+
+// Each BLOB field holds the values of two records: exchanges their places.
+void ha_rocksdb::SwapVirtualBlobs() const {
+  for (Field** field = table->vfield; *field != nullptr; ++field) {
+    if ((*field)->stored_in_db() || ((*field)->flags & BLOB_FLAG) == 0) continue;
+    static_cast<Field_blob*>(*field)->swap_value_and_read_value();
+  }
 }
 
 cairn::Result<int> ha_rocksdb::CompareKey(uint32_t index, uchar* record, const uchar* key,

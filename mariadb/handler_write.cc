@@ -87,11 +87,12 @@ bool ha_rocksdb::AreAlike(const uchar* old_record, const uchar* new_record) cons
   return true;
 }
 
-// Whether indexes have virtual columns of which records may have other values than are theirs: the
-// server makes rows with SYSTEM VERSIONING one after the other, and puts the BLOBs of one where
-// those of another are.
+// Whether virtual columns of indexes may have other values in a record than are its own. The server
+// makes rows with SYSTEM VERSIONING one after the other, and puts the BLOBs of one where those of
+// another are; and it does not always make them again behind a trigger.
 bool ha_rocksdb::MayMixVirtualParts() const {
-  if (table->vfield == nullptr || !table->versioned()) return false;
+  const bool has_triggers = table->triggers != nullptr;
+  if (table->vfield == nullptr || !(has_triggers || table->versioned())) return false;
   const auto is_virtual_blob = [this](const cairn::KeyPartLayout& part) {
     const Field& field = *table->field[part.column];
     return !field.stored_in_db() && (field.flags & BLOB_FLAG) != 0;
@@ -99,7 +100,8 @@ bool ha_rocksdb::MayMixVirtualParts() const {
   const auto& indexes = engine_table_->indexes();
   return std::any_of(indexes.begin(), indexes.end(), [&](const cairn::TableIndex& index) {
     const auto& parts = index.layout().parts;
-    return index.has_virtual_part && std::any_of(parts.begin(), parts.end(), is_virtual_blob);
+    return index.has_virtual_part &&
+           (has_triggers || std::any_of(parts.begin(), parts.end(), is_virtual_blob));
   });
 }
 
