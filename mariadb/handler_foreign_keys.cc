@@ -123,7 +123,7 @@ void ha_rocksdb::PrepareActions() {
         return cairn::BindForeignKeys(ha_thd(), of, known->generation());
       },
       [this](const cairn::Table& of) { return cairn::OpenChildColumns(ha_thd(), of); },
-      [this] { return cairn::StatementTime(ha_thd()); }));
+      [this](std::string_view start) { return cairn::StatementTime(ha_thd(), start); }));
   writer_->actions()->BeginStatement();
 }
 

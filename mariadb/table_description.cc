@@ -264,8 +264,14 @@ Result<TableDescription> DescribeTable(const TABLE& table, std::string_view name
   return description;
 }
 
-std::string StatementTime(THD* thd) {
-  return TimestampImage(thd->query_start(), thd->query_start_sec_part());
+std::string StatementTime(THD* thd, std::string_view start) {
+  std::string time = TimestampImage(thd->query_start(), thd->query_start_sec_part());
+  if (!thd->slave_thread || time > start) return time;
+  const auto* const bytes = reinterpret_cast<const uchar*>(start.data());
+  const auto seconds = static_cast<my_time_t>(mi_uint4korr(bytes));
+  const auto next = static_cast<ulong>(mi_uint3korr(bytes + 4)) + 1;
+  return next > TIME_MAX_SECOND_PART ? TimestampImage(seconds + 1, 0)
+                                     : TimestampImage(seconds, next);
 }
 
 std::string FamilyInComment(std::string_view comment, std::string_view dictionary_name) {

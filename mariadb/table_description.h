@@ -23,8 +23,9 @@ struct TableDescription {
 // Errors: kNotSupported for a column type that the engine cannot store.
 Result<TableDescription> DescribeTable(const TABLE& table, std::string_view name);
 
-// The time of the statement, as columns of ValidityColumns have it.
-std::string StatementTime(THD* thd);
+// The time of the statement, as columns of ValidityColumns have it. On a replica, whose events come
+// without fractions of a second, it is later than `start`.
+std::string StatementTime(THD* thd, std::string_view start);
 
 // The column family that an index with this comment is put into.
 std::string FamilyInComment(std::string_view comment, std::string_view dictionary_name);

@@ -396,10 +396,13 @@ void ForeignKeyActions::BindAssigned(const Action& action, Child* child) {
 }
 
 // When the row was changed that actions go back to.
-const std::string& ForeignKeyActions::Time() {
+const std::string& ForeignKeyActions::Time(const Child& child) {
   const auto link = std::find_if(chain_.rbegin(), chain_.rend(),
                                  [](const Link& each) { return !each.time.empty(); });
-  time_ = link == chain_.rend() ? now_() : std::string(link->time);
+  const TableLayout& layout = child.table->layout();
+  const std::string_view start =
+      ImageOf(layout.columns[layout.validity->start], child.record.data());
+  time_ = link == chain_.rend() ? now_(start) : std::string(link->time);
   return time_;
 }
 
@@ -411,9 +414,15 @@ Status ForeignKeyActions::MakeNewColumns(const Action& action, Child* child, std
   if (validity != nullptr) changed.push_back(validity->start);
   CAIRN_RETURN_IF_ERROR(
       child->made->MakeChanged(changed, child->new_record.data(), &child->new_blobs));
-  for (const uint32_t index : child->long_uniques) {
-    const Status unique =
-        child->uniques.Check(action.transaction, child->made, index, child->new_record.data(), key);
+  return CheckLongUniques(action, child, child->long_uniques, child->new_record.data(), key);
+}
+
+// Whether a row may have its values in these long unique keys.
+Status ForeignKeyActions::CheckLongUniques(const Action& action, Child* child,
+                                           const std::vector<uint32_t>& indexes,
+                                           const uint8_t* record, std::string_view key) {
+  for (const uint32_t index : indexes) {
+    const Status unique = child->uniques.Check(action.transaction, child->made, index, record, key);
     if (unique.code() == StatusCode::kDuplicateKey) {
       return RefuseDuplicate(action, *child, index);
     }
@@ -437,23 +446,32 @@ Status ForeignKeyActions::WriteChild(const Action& action, Child* child, std::st
   if (action.deletes_children()) {
     return child->table->layout().validity == nullptr
                ? writer.Delete(action.transaction, child->record.data(), hidden_key)
-               : EndChild(action, child, hidden_key);
+               : EndChild(action, child, key, hidden_key);
   }
   return UpdateChild(action, child, key, hidden_key);
 }
 
 // The row of a table with versions becomes one of the past.
-Status ForeignKeyActions::EndChild(const Action& action, Child* child, uint64_t hidden_key) {
+Status ForeignKeyActions::EndChild(const Action& action, Child* child, std::string_view key,
+                                   uint64_t hidden_key) {
   const TableLayout& layout = child->table->layout();
   const uint32_t end = layout.validity->end;
   child->new_record = child->record;
-  SetImage(layout.columns[end], Time(), child->new_record.data());
+  SetImage(layout.columns[end], Time(*child), child->new_record.data());
+  Status ended;
   if (child->made != nullptr) {
     CAIRN_RETURN_IF_ERROR(
         child->made->MakeChanged({end}, child->new_record.data(), &child->new_blobs));
+    for (const uint32_t index : child->made->LongUniques({end})) {
+      if (!ended.ok()) break;
+      ended = child->uniques.Check(action.transaction, child->made, index, child->new_record.data(),
+                                   key);
+    }
   }
-  Status ended = child->writer->Update(action.transaction, child->record.data(),
-                                       child->new_record.data(), hidden_key);
+  if (ended.ok()) {
+    ended = child->writer->Update(action.transaction, child->record.data(),
+                                  child->new_record.data(), hidden_key);
+  }
   if (ended.code() != StatusCode::kDuplicateKey) return ended;
   // A change at the same time has left one with that end behind.
   return child->writer->Delete(action.transaction, child->record.data(), hidden_key);
@@ -495,6 +513,8 @@ Status ForeignKeyActions::UpdateChild(const Action& action, Child* child, std::s
   SetImage(layout.columns[end], ImageOf(start, child->new_record.data()), child->record.data());
   if (child->made != nullptr) {
     CAIRN_RETURN_IF_ERROR(child->made->MakeChanged({end}, child->record.data(), &child->blobs));
+    CAIRN_RETURN_IF_ERROR(CheckLongUniques(action, child, child->made->LongUniques({end}),
+                                           child->record.data(), key));
   }
   return child->writer->Insert(action.transaction, child->record.data());
 }
@@ -511,7 +531,7 @@ bool ForeignKeyActions::BeginVersion(Child* child) {
       });
   if (!is_watched) return false;
   const ColumnLayout& start = layout.columns[layout.validity->start];
-  const std::string& time = Time();
+  const std::string& time = Time(*child);
   const bool leaves_past = ImageOf(start, child->record.data()) < time;
   SetImage(start, time, child->new_record.data());
   return leaves_past;

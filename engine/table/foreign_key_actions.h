@@ -47,8 +47,9 @@ class ForeignKeyActions {
   // Gives what makes the virtual columns of a table, one of whose indexes has such a column.
   using OpenColumns = std::function<Result<std::unique_ptr<ChildColumns>>(const Table& table)>;
 
-  // Gives the time of the statement as ValidityColumns have it.
-  using Now = std::function<std::string()>;
+  // Gives the time of the statement as ValidityColumns have it, for a row that is valid since
+  // `start`: later than that where the statement's own time is not exact (on a replica).
+  using Now = std::function<std::string(std::string_view start)>;
 
   // `database` and `known` outlive this.
   ForeignKeyActions(Database* database, const ForeignKeys* known, Bind bind,
@@ -96,12 +97,14 @@ class ForeignKeyActions {
   Result<bool> CollectRows(const Action& action, Child* child);
   Status ChangeChild(const Action& action, Child* child, std::string_view key);
   Status WriteChild(const Action& action, Child* child, std::string_view key);
-  Status EndChild(const Action& action, Child* child, uint64_t hidden_key);
+  Status EndChild(const Action& action, Child* child, std::string_view key, uint64_t hidden_key);
+  Status CheckLongUniques(const Action& action, Child* child, const std::vector<uint32_t>& indexes,
+                          const uint8_t* record, std::string_view key);
   Status UpdateChild(const Action& action, Child* child, std::string_view key, uint64_t hidden_key);
   Result<bool> IsPast(const Action& action, Child* child, std::string_view key);
   bool BeginVersion(Child* child);
   static void BindAssigned(const Action& action, Child* child);
-  const std::string& Time();
+  const std::string& Time(const Child& child);
   Result<bool> AssignChanged(const Action& action, Child* child);
   Status MakeNewColumns(const Action& action, Child* child, std::string_view key);
   static void NoteRefusal(const Action& action);
