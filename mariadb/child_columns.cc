@@ -124,7 +124,7 @@ Status ServerChildColumns::Open(THD* thd, const Table& child) {
     long_uniques_.push_back(std::move(unique));
   }
   for (Field** field = table_->vfield; *field != nullptr; ++field) {
-    if ((*field)->stored_in_db() || ((*field)->flags & BLOB_FLAG) == 0) continue;
+    if (!IsVirtualBlob(**field)) continue;
     virtual_blobs_.push_back(static_cast<Field_blob*>(*field));
   }
   return Status();

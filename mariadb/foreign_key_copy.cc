@@ -148,11 +148,9 @@ int CheckCopiedReferences(THD* thd, const std::shared_ptr<const Table>& copy,
 // The server copies tables with long unique values row by row, in the session's transaction, which
 // it commits before it renames them.
 int CheckUncheckedCopy(THD* thd, const std::string& from) {
+  if (!IsCopyOfAlter(thd, from)) return 0;
   const auto definition = RunningEngine()->dictionary().Find(from);
-  if (!IsCopyOfAlter(thd, from) || definition == nullptr ||
-      Session::Of(thd).HasCheckedCopy(*definition)) {
-    return 0;
-  }
+  if (definition == nullptr || Session::Of(thd).HasCheckedCopy(*definition)) return 0;
   const auto intents = RunningEngine()->dictionary().foreign_keys().IntentsOf(from);
   if (std::none_of(intents.begin(), intents.end(), [](const ForeignKeys::Pointer& intent) {
         return intent->record.state == ForeignKeyState::kToAdd;

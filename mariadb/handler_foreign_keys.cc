@@ -266,12 +266,19 @@ int ha_rocksdb::get_foreign_key_list(THD* thd, List<FOREIGN_KEY_INFO>* list) {
 // Those that name this table, whether they are bound or not.
 int ha_rocksdb::get_parent_foreign_key_list(THD* thd, List<FOREIGN_KEY_INFO>* list) {
   if (!TakesPartInForeignKeys()) return 0;
-  const auto bound = CurrentForeignKeys(thd);
+  // Each statement that changes rows asks here, and wants names alone.
+  const bool wants_nulls = cairn::MayRedefineTable(thd);
+  std::shared_ptr<const BoundForeignKeys> bound;
+  if (wants_nulls) {
+    const auto current = CurrentForeignKeys(thd);
+    if (current.ok()) bound = *current;
+  }
   for (const auto& key :
        cairn::RunningEngine()->dictionary().foreign_keys().OfParent(dictionary_name_)) {
-    cairn::ForeignKeyLayouts tables{.parent = &engine_table_->layout()};
+    cairn::ForeignKeyLayouts tables;
+    if (wants_nulls) tables.parent = &engine_table_->layout();
     const BoundForeignKey* const found =
-        bound.ok() ? FindBound((*bound)->as_parent, key->number) : nullptr;
+        bound == nullptr ? nullptr : FindBound(bound->as_parent, key->number);
     if (found != nullptr) tables.child = &found->other->layout();
     FOREIGN_KEY_INFO* const info = cairn::MakeForeignKeyInfo(thd, key->record, tables, "");
     if (info == nullptr || list->push_back(info, thd->mem_root)) return HA_ERR_OUT_OF_MEM;

@@ -433,7 +433,7 @@ Status ha_rocksdb::VirtualColumnsOfRecord::Make(uint32_t index, uint8_t* record)
   const cairn::MovedFields moved(table, record);
   std::vector<HeldValues> held;
   for (Field** field = table->vfield; *field != nullptr; ++field) {
-    if ((*field)->stored_in_db() || ((*field)->flags & BLOB_FLAG) == 0) continue;
+    if (!cairn::IsVirtualBlob(**field)) continue;
     auto* const blob = static_cast<Field_blob*>(*field);
     blob->set_ptr(uint32{0}, nullptr);  // Of an earlier record.
     held.push_back({blob, {}, {}});

@@ -298,7 +298,7 @@ Status ha_rocksdb::ComputeVirtualParts(const cairn::IndexLayout& index, BlobPlac
 // Each BLOB field holds the values of two records: exchanges their places.
 void ha_rocksdb::SwapVirtualBlobs() const {
   for (Field** field = table->vfield; *field != nullptr; ++field) {
-    if ((*field)->stored_in_db() || ((*field)->flags & BLOB_FLAG) == 0) continue;
+    if (!cairn::IsVirtualBlob(**field)) continue;
     static_cast<Field_blob*>(*field)->swap_value_and_read_value();
   }
 }

@@ -4,6 +4,7 @@
 #include "mariadb/engine.h"
 #include "mariadb/error.h"
 #include "mariadb/ha_rocksdb.h"
+#include "mariadb/table_guards.h"
 #include "mariadb/unique_checks.h"
 #include "mariadb/variables.h"
 
@@ -94,8 +95,7 @@ bool ha_rocksdb::MayMixVirtualParts() const {
   const bool has_triggers = table->triggers != nullptr;
   if (table->vfield == nullptr || !(has_triggers || table->versioned())) return false;
   const auto is_virtual_blob = [this](const cairn::KeyPartLayout& part) {
-    const Field& field = *table->field[part.column];
-    return !field.stored_in_db() && (field.flags & BLOB_FLAG) != 0;
+    return cairn::IsVirtualBlob(*table->field[part.column]);
   };
   const auto& indexes = engine_table_->indexes();
   return std::any_of(indexes.begin(), indexes.end(), [&](const cairn::TableIndex& index) {

@@ -15,8 +15,8 @@ namespace cairn {
 // must not be made to.
 struct OtherTable::OwnShare {
   OwnShare(THD* thd, std::string_view dictionary_name)
-      : schema(dictionary_name.substr(0, dictionary_name.find('.'))),
-        name(dictionary_name.substr(schema.size() + 1)),
+      : schema(SplitDictionaryName(dictionary_name).database),
+        name(SplitDictionaryName(dictionary_name).table),
         path("./" + schema + "/" + name) {
     init_tmp_table_share(thd, &share, schema.c_str(), 0, name.c_str(), path.c_str());
   }

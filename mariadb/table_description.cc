@@ -145,6 +145,7 @@ std::shared_ptr<const ValidityColumns> DescribeValidity(const TABLE& table) {
   auto validity = std::make_shared<ValidityColumns>();
   validity->start = table.s->vers.start_fieldno;
   validity->end = table.s->vers.end_fieldno;
+  validity->end_offset = static_cast<uint32_t>(table.field[validity->end]->ptr - table.record[0]);
   // What the server has for the end of a row that is valid.
   validity->never = TimestampImage(TIMESTAMP_MAX_VALUE, TIME_MAX_SECOND_PART);
   for (Field* const* field = table.field; *field != nullptr; ++field) {

@@ -26,6 +26,11 @@ class KeptTemporarySet {
   std::array<my_bitmap_map, MAX_FIELDS / my_bitmap_map_bits> kept_;
 };
 
+// A virtual column whose value lies behind a pointer in the record.
+inline bool IsVirtualBlob(const Field& field) {
+  return !field.stored_in_db() && (field.flags & BLOB_FLAG) != 0;
+}
+
 // Has a table's fields point into another record than the usual one.
 class MovedFields {
  public:

@@ -74,7 +74,6 @@ Result<ForeignKeyColumns> ForeignKeyColumns::Make(const TableLayout& table,
     made.columns_.push_back(std::move(column));
   }
   made.validity_ = table.validity;
-  if (table.validity != nullptr) made.end_offset_ = table.columns[table.validity->end].offset;
   return made;
 }
 

@@ -16,7 +16,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -86,13 +85,11 @@ class ForeignKeyColumns {
   static auto WithCanonical(const Column& column, std::string_view data, Use use);
 
   bool IsPast(const uint8_t* record) const {
-    return validity_ != nullptr &&
-           std::memcmp(record + end_offset_, validity_->never.data(), validity_->never.size()) != 0;
+    return validity_ != nullptr && validity_->IsPast(record);
   }
 
   std::vector<Column> columns_;
   std::shared_ptr<const ValidityColumns> validity_;
-  uint32_t end_offset_ = 0;  // Of the image of its end.
 };
 
 // Whether two records have equal values in the columns of a foreign key, of which one side may be

@@ -94,8 +94,14 @@ struct IndexLayout {
 struct ValidityColumns {
   uint32_t start = 0;  // Positions in TableLayout::columns.
   uint32_t end = 0;
-  std::string never;            // The image of the end of a row that is valid now.
+  uint32_t end_offset = 0;      // Of the image of the end in the record.
+  std::string never;            // What that is in a row that is valid now.
   std::vector<bool> unwatched;  // By column: changes of it alone leave no row of the past.
+
+  // Whether the record is that of a row which is no longer valid, and stands for what was.
+  bool IsPast(const uint8_t* record) const {
+    return std::memcmp(record + end_offset, never.data(), never.size()) != 0;
+  }
 };
 
 struct TableLayout {
@@ -108,10 +114,8 @@ struct TableLayout {
   // Null: rows have no versions.
   std::shared_ptr<const ValidityColumns> validity;
 
-  // Whether the record is that of a row which is no longer valid, and stands for what was.
   bool IsPast(const uint8_t* record) const {
-    return validity != nullptr && std::memcmp(record + columns[validity->end].offset,
-                                              validity->never.data(), validity->never.size()) != 0;
+    return validity != nullptr && validity->IsPast(record);
   }
 };
 

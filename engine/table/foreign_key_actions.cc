@@ -414,21 +414,21 @@ Status ForeignKeyActions::MakeNewColumns(const Action& action, Child* child, std
   if (validity != nullptr) changed.push_back(validity->start);
   CAIRN_RETURN_IF_ERROR(
       child->made->MakeChanged(changed, child->new_record.data(), &child->new_blobs));
-  return CheckLongUniques(action, child, child->long_uniques, child->new_record.data(), key);
+  CAIRN_ASSIGN_OR_RETURN(const auto taken, TakenLongUnique(action, child, child->long_uniques,
+                                                           child->new_record.data(), key));
+  return taken.has_value() ? RefuseDuplicate(action, *child, *taken) : Status();
 }
 
-// Whether a row may have its values in these long unique keys.
-Status ForeignKeyActions::CheckLongUniques(const Action& action, Child* child,
-                                           const std::vector<uint32_t>& indexes,
-                                           const uint8_t* record, std::string_view key) {
+// The first of these long unique keys in which another row has the value of the record.
+Result<std::optional<uint32_t>> ForeignKeyActions::TakenLongUnique(
+    const Action& action, Child* child, const std::vector<uint32_t>& indexes, const uint8_t* record,
+    std::string_view key) {
   for (const uint32_t index : indexes) {
     const Status unique = child->uniques.Check(action.transaction, child->made, index, record, key);
-    if (unique.code() == StatusCode::kDuplicateKey) {
-      return RefuseDuplicate(action, *child, index);
-    }
+    if (unique.code() == StatusCode::kDuplicateKey) return std::optional(index);
     CAIRN_RETURN_IF_ERROR(unique);
   }
-  return Status();
+  return std::optional<uint32_t>();
 }
 
 // `key`: the row's primary key, index number first.
@@ -458,21 +458,18 @@ Status ForeignKeyActions::EndChild(const Action& action, Child* child, std::stri
   const uint32_t end = layout.validity->end;
   child->new_record = child->record;
   SetImage(layout.columns[end], Time(*child), child->new_record.data());
-  Status ended;
+  std::optional<uint32_t> taken;
   if (child->made != nullptr) {
     CAIRN_RETURN_IF_ERROR(
         child->made->MakeChanged({end}, child->new_record.data(), &child->new_blobs));
-    for (const uint32_t index : child->made->LongUniques({end})) {
-      if (!ended.ok()) break;
-      ended = child->uniques.Check(action.transaction, child->made, index, child->new_record.data(),
-                                   key);
-    }
+    CAIRN_ASSIGN_OR_RETURN(taken, TakenLongUnique(action, child, child->made->LongUniques({end}),
+                                                  child->new_record.data(), key));
   }
-  if (ended.ok()) {
-    ended = child->writer->Update(action.transaction, child->record.data(),
-                                  child->new_record.data(), hidden_key);
+  if (!taken.has_value()) {
+    Status ended = child->writer->Update(action.transaction, child->record.data(),
+                                         child->new_record.data(), hidden_key);
+    if (ended.code() != StatusCode::kDuplicateKey) return ended;
   }
-  if (ended.code() != StatusCode::kDuplicateKey) return ended;
   // A change at the same time has left one with that end behind.
   return child->writer->Delete(action.transaction, child->record.data(), hidden_key);
 }
@@ -513,8 +510,10 @@ Status ForeignKeyActions::UpdateChild(const Action& action, Child* child, std::s
   SetImage(layout.columns[end], ImageOf(start, child->new_record.data()), child->record.data());
   if (child->made != nullptr) {
     CAIRN_RETURN_IF_ERROR(child->made->MakeChanged({end}, child->record.data(), &child->blobs));
-    CAIRN_RETURN_IF_ERROR(CheckLongUniques(action, child, child->made->LongUniques({end}),
-                                           child->record.data(), key));
+    CAIRN_ASSIGN_OR_RETURN(
+        const auto taken,
+        TakenLongUnique(action, child, child->made->LongUniques({end}), child->record.data(), key));
+    if (taken.has_value()) return RefuseDuplicate(action, *child, *taken);
   }
   return child->writer->Insert(action.transaction, child->record.data());
 }

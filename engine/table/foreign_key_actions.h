@@ -22,6 +22,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -83,7 +84,7 @@ class ForeignKeyActions {
   struct Link {
     const std::string* table;
     bool is_update;
-    std::string_view time;  // Empty: the table has no versions.
+    std::string_view time;  // Empty: the table has no versions, or they do not tell.
   };
   // A child at one depth: what is done at greater depths does not touch it.
   struct Child;
@@ -98,8 +99,10 @@ class ForeignKeyActions {
   Status ChangeChild(const Action& action, Child* child, std::string_view key);
   Status WriteChild(const Action& action, Child* child, std::string_view key);
   Status EndChild(const Action& action, Child* child, std::string_view key, uint64_t hidden_key);
-  Status CheckLongUniques(const Action& action, Child* child, const std::vector<uint32_t>& indexes,
-                          const uint8_t* record, std::string_view key);
+  static Result<std::optional<uint32_t>> TakenLongUnique(const Action& action, Child* child,
+                                                         const std::vector<uint32_t>& indexes,
+                                                         const uint8_t* record,
+                                                         std::string_view key);
   Status UpdateChild(const Action& action, Child* child, std::string_view key, uint64_t hidden_key);
   Result<bool> IsPast(const Action& action, Child* child, std::string_view key);
   bool BeginVersion(Child* child);

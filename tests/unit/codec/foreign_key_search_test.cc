@@ -262,6 +262,7 @@ TEST(ForeignKeySearch, RowsOfThePastAreNotFound) {
   const auto validity = std::make_shared<ValidityColumns>();
   validity->start = 1;
   validity->end = 2;
+  validity->end_offset = sides.to.layout().columns[2].offset;
   validity->never = never;
   sides.to.mutable_layout().validity = validity;
   sides.from_columns = sides.to_columns = {0};
