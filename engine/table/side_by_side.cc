@@ -1,5 +1,7 @@
 #include "engine/table/side_by_side.h"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
@@ -15,6 +17,12 @@ namespace {
 
 // How often the statement looks whether it was killed while others work for it.
 constexpr std::chrono::milliseconds kLookInterval(20);
+
+// A third of the weight of a client's thread where processors are short.
+constexpr int kNiceness = 5;
+
+// On Linux the niceness is the calling thread's own, and it may always grow.
+void GiveWayToClients() { setpriority(PRIO_PROCESS, 0, kNiceness); }
 
 }  // namespace
 
@@ -42,10 +50,11 @@ Status SideBySide::Run(size_t count, const std::function<Status(size_t)>& work) 
   const size_t thread_count =
       std::min<size_t>(count, std::max(1U, std::thread::hardware_concurrency()));
   std::vector<std::thread> threads;
-  for (size_t i = 1; i < thread_count; ++i) {
+  for (size_t i = 0; i < thread_count; ++i) {
     const std::lock_guard lock(mutex);
     try {
       threads.emplace_back([&] {
+        GiveWayToClients();
         take_work();
         const std::lock_guard finished(mutex);
         --working;
@@ -56,7 +65,7 @@ Status SideBySide::Run(size_t count, const std::function<Status(size_t)>& work) 
       break;  // There are no more: fewer do it.
     }
   }
-  take_work();
+  if (threads.empty()) take_work();
   {
     std::unique_lock lock(mutex);
     while (!ended.wait_for(lock, kLookInterval, [&] { return working == 0; })) {

@@ -10,7 +10,8 @@
 
 namespace cairn {
 
-// Belongs to the statement's thread, which works as well.
+// Belongs to the statement's thread, which waits. The threads that work have a lower priority than
+// those of clients.
 class SideBySide {
  public:
   // Calls work(0) to work(count - 1), each once, lower ones first, as many at a time as there are
