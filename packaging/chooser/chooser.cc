@@ -1,0 +1,276 @@
+// The library ha_rocksdb.so of the package: loads the build of Cairn that is for exactly this
+// server.
+//
+// A plug-in of a storage engine fits one version of the server alone: it calls the server's classes
+// by the places of their members. So each build lies in a directory named after the version that it
+// is for, as the server tells it (`mariadbd --version`):
+//
+//     lib/mysql/plugin/ha_rocksdb.so                      this library
+//     lib/cairn/10.11.18-MariaDB-0+deb12u1/adapter.so     Cairn for that server
+//     lib/cairn/10.11.18-MariaDB-0+deb12u1/abi            sizes of the server's classes (below)
+//
+// When the server opens this library, a constructor reads the server's version, compares the sizes
+// of its classes' virtual tables with those in `abi`, opens the adapter and hands its declarations
+// of plug-ins on. Where that fails it declares one plug-in, ROCKSDB, that says why and does not
+// start; with rocksdb=FORCE_PLUS_PERMANENT the server then does not start either, and no
+// transaction is decided without the engine.
+//
+// `abi` is text, a line for each class: its mangled name and the bytes of its virtual table.
+// Cairn's package tool writes it from the server's symbols.
+#include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+namespace {
+
+// What the server reads of a plug-in library. Unchanged since MariaDB 5.2
+// (include/mysql/plugin.h, struct st_maria_plugin).
+struct Declaration {
+  int type;
+  void* info;
+  const char* name;
+  const char* author;
+  const char* description;
+  int license;
+  int (*init)(void*);
+  int (*deinit)(void*);
+  unsigned int version;
+  void* status_variables;
+  void* system_variables;
+  const char* version_text;
+  unsigned int maturity;
+};
+
+constexpr int kInterfaceVersion = 0x010F;  // MARIA_PLUGIN_INTERFACE_VERSION of 10.11 and 11.8.
+constexpr int kStorageEngine = 1;
+constexpr int kLicenseGpl = 1;
+constexpr unsigned int kStable = 5;  // MariaDB_PLUGIN_MATURITY_STABLE
+
+// Cairn declares 20; the server takes those before the first that is all zero.
+constexpr size_t kMostDeclarations = 63;
+
+// Suffixes that the server appends to its version by its options, for the same program.
+constexpr std::string_view kOptionSuffixes[] = {"", "-log"};
+
+// Why there is no adapter. Belongs to the thread that loads the library, and is not changed later.
+std::string& Problem() {
+  static std::string problem;
+  return problem;
+}
+
+struct EngineInfo {
+  int interface_version;
+};
+
+EngineInfo refused_engine = {0};
+
+int SayWhyNot(void* /*engine*/) {
+  // Reaches the client of INSTALL SONAME, and the log of a server that starts.
+  using Printer = void (*)(unsigned int error, const char* format, unsigned long flags, ...);
+  constexpr unsigned int kUnknownError = 1105;
+  constexpr unsigned long kToLogAsWell = 64;
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast)
+  const auto print = reinterpret_cast<Printer>(dlsym(RTLD_DEFAULT, "my_printf_error"));
+  if (print != nullptr) {
+    print(kUnknownError, "%s", kToLogAsWell, Problem().c_str());
+  } else {
+    fprintf(stderr, "[ERROR] %s\n", Problem().c_str());
+  }
+  return 1;
+}
+
+// "10.11.18-MariaDB" is 101118, and 0 what does not look so.
+int VersionNumber(std::string_view version) {
+  int parts[3] = {0, 0, 0};
+  const std::string text(version);
+  if (sscanf(text.c_str(), "%d.%d.%d", &parts[0], &parts[1], &parts[2]) != 3) return 0;
+  return parts[0] * 10000 + parts[1] * 100 + parts[2];
+}
+
+// The server's class `name` (mangled), or 0: bytes of its virtual table.
+uint64_t VirtualTableBytes(const std::string& name) {
+  void* const address = dlsym(RTLD_DEFAULT, ("_ZTV" + name).c_str());
+  if (address == nullptr) return 0;
+  Dl_info info;
+  void* symbol = nullptr;
+  if (dladdr1(address, &info, &symbol, RTLD_DL_SYMENT) == 0 || symbol == nullptr) return 0;
+  return static_cast<const ElfW(Sym)*>(symbol)->st_size;
+}
+
+// The directory lib/cairn beside lib/mysql/plugin, where this library lies.
+std::filesystem::path AdaptersDirectory() {
+  Dl_info info;
+  if (dladdr(reinterpret_cast<const void*>(&VersionNumber), &info) == 0) return {};
+  std::error_code error;
+  const std::filesystem::path self = std::filesystem::canonical(info.dli_fname, error);
+  if (error) return {};
+  return self.parent_path().parent_path().parent_path() / "cairn";
+}
+
+std::string InstalledVersions(const std::filesystem::path& directory) {
+  std::vector<std::string> names;
+  std::error_code error;
+  std::error_code unknown;
+  for (std::filesystem::directory_iterator entry(directory, error), end; !error && entry != end;
+       entry.increment(error)) {
+    if (std::filesystem::exists(entry->path() / "adapter.so", unknown)) {
+      names.push_back(entry->path().filename().string());
+    }
+  }
+  std::sort(names.begin(), names.end());
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text.empty() ? "none" : text;
+}
+
+// Whether the server's classes are those that the adapter was compiled for; sets Problem().
+bool ClassesAreAsCompiled(const std::filesystem::path& abi, const std::string& version) {
+  std::ifstream file(abi);
+  std::string name;
+  uint64_t expected = 0;
+  int count = 0;
+  while (file >> name >> expected) {
+    ++count;
+    const uint64_t found = VirtualTableBytes(name);
+    if (found == expected) continue;
+    Problem() = "Cairn: the build for server " + version +
+                " does not fit this server, which calls itself " + version + " too: its class " +
+                name + " has a virtual table of " + std::to_string(found) + " bytes, not " +
+                std::to_string(expected) +
+                ". Install the Cairn that was built for this server, or the distribution's server.";
+    return false;
+  }
+  if (count > 0) return true;
+  Problem() = "Cairn: " + abi.string() +
+              " is missing or damaged, so that nothing tells whether the build fits this server. "
+              "Install the package mariadb-plugin-cairn again.";
+  return false;
+}
+
+// Whether the file is as long as its own headers say: what is cut off the loader would map, and the
+// server would end by a signal. A linker writes the table of sections at the end.
+bool IsWhole(const std::filesystem::path& library) {
+  std::ifstream file(library, std::ios::binary);
+  ElfW(Ehdr) header;
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast)
+  if (!file.read(reinterpret_cast<char*>(&header), sizeof(header))) return false;
+  std::error_code error;
+  const uint64_t size = std::filesystem::file_size(library, error);
+  const uint64_t sections = uint64_t{header.e_shentsize} * header.e_shnum;
+  return !error && header.e_shoff <= size && sections <= size - header.e_shoff;
+}
+
+void* OpenAdapter(const std::filesystem::path& directory, const std::string& version) {
+  if (!ClassesAreAsCompiled(directory / "abi", version)) return nullptr;
+  if (!IsWhole(directory / "adapter.so")) {
+    Problem() = "Cairn: " + (directory / "adapter.so").string() +
+                " is cut off or cannot be read. Install the package mariadb-plugin-cairn again.";
+    return nullptr;
+  }
+  void* const adapter = dlopen((directory / "adapter.so").c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (adapter == nullptr) {
+    const char* const reason = dlerror();
+    Problem() = std::string("Cairn: its build for this server cannot be loaded: ") +
+                (reason == nullptr ? "no reason given" : reason) +
+                ". Install the package mariadb-plugin-cairn again.";
+  }
+  return adapter;
+}
+
+// The adapter for the running server; null: Problem() says why not.
+void* FindAdapter(const std::string& version) {
+  const std::filesystem::path directory = AdaptersDirectory();
+  std::error_code error;
+  for (const std::string_view suffix : kOptionSuffixes) {
+    if (!std::string_view(version).ends_with(suffix)) continue;
+    const std::string name = version.substr(0, version.size() - suffix.size());
+    // It names one directory.
+    if (name.empty() || name.find('/') != std::string::npos || name[0] == '.') continue;
+    if (std::filesystem::exists(directory / name / "adapter.so", error)) {
+      return OpenAdapter(directory / name, name);
+    }
+  }
+  Problem() = "Cairn: no build for server " + version +
+              "; installed: " + InstalledVersions(directory) + ". ";
+  const auto* const is_custom =
+      static_cast<const bool*>(dlsym(RTLD_DEFAULT, "using_custom_server_version"));
+  Problem() += is_custom != nullptr && *is_custom
+                   ? "The option \"version\" hides which server this is: remove it."
+                   : "Install a mariadb-plugin-cairn that has one, or a server that has one.";
+  return nullptr;
+}
+
+}  // namespace
+
+extern "C" {
+
+__attribute__((visibility("default"))) int _maria_plugin_interface_version_ = kInterfaceVersion;
+__attribute__((visibility("default"))) int _maria_sizeof_struct_st_plugin_ = sizeof(Declaration);
+__attribute__((visibility("default")))
+Declaration _maria_plugin_declarations_[kMostDeclarations + 1] = {};
+}
+
+namespace {
+
+void* adapter = nullptr;
+
+// Copies the adapter's declarations; sets Problem() where that cannot be.
+bool HandDeclarationsOn() {
+  const auto* const size =
+      static_cast<const int*>(dlsym(adapter, "_maria_sizeof_struct_st_plugin_"));
+  const auto* const interface =
+      static_cast<const int*>(dlsym(adapter, "_maria_plugin_interface_version_"));
+  const auto* const declared =
+      static_cast<const Declaration*>(dlsym(adapter, "_maria_plugin_declarations_"));
+  size_t count = 0;
+  if (size != nullptr && *size == sizeof(Declaration) && interface != nullptr &&
+      declared != nullptr) {
+    while (count <= kMostDeclarations && declared[count].info != nullptr) ++count;
+  }
+  if (count == 0 || count > kMostDeclarations) {
+    Problem() =
+        "Cairn: its build for this server declares no plug-ins that this library can read. "
+        "Install the package mariadb-plugin-cairn again.";
+    return false;
+  }
+  _maria_plugin_interface_version_ = *interface;
+  std::copy_n(declared, count, _maria_plugin_declarations_);
+  return true;
+}
+
+__attribute__((constructor)) void Choose() {
+  // An array of the server's; what else has such a name would have to be a server as well.
+  const auto* const name = static_cast<const char*>(dlsym(RTLD_DEFAULT, "server_version"));
+  const std::string version = name == nullptr ? "of unknown version" : name;
+  adapter = FindAdapter(version);
+  if (adapter != nullptr && HandDeclarationsOn()) return;
+  refused_engine.interface_version = VersionNumber(version) << 8;
+  Declaration& refused = _maria_plugin_declarations_[0];
+  refused.type = kStorageEngine;
+  refused.info = &refused_engine;
+  refused.name = "ROCKSDB";
+  refused.author = "Cairn";
+  refused.description = "Cairn without a build for this server";
+  refused.license = kLicenseGpl;
+  refused.init = SayWhyNot;
+  refused.version = 0x0100;
+  refused.version_text = "1.0";
+  refused.maturity = kStable;
+}
+
+__attribute__((destructor)) void Close() {
+  if (adapter != nullptr) dlclose(adapter);
+}
+
+}  // namespace
