@@ -53,6 +53,8 @@ COUNTING = Group("counting instructions", ("valgrind",))
 BROWSER = Group("looking at reports", ("chromium-headless-shell", "fonts-dejavu-core"))
 FUSE = Group("cutting the power of a file system", ("fuse3", "libfuse3-dev", "pkg-config"))
 SCHEMA_TOOLS = Group("changing tables online", ("percona-toolkit",))
+PACKAGING = Group("making packages", ("debhelper", "dpkg-dev", "lintian"))
+CHROOT = Group("testing packages in a clean system", ("debootstrap",))
 LINT = Group("checking the code", ("clang-format", "clang-tidy-14", "shellcheck"))
 
 # Stands for whichever package has a cargo that is new enough.

@@ -18,7 +18,7 @@ from cairn.report import Phase, Reporter, say
 # The unit tests run as users get the code, and where the sanitizers can see slips. Under the thread
 # sanitizer those run in which threads meet.
 UNIT_PRESETS = ("release", "asan", "tsan")
-FORMATTED = ("engine", "mariadb", "tests", "tools")
+FORMATTED = ("engine", "mariadb", "packaging", "tests", "tools")
 # ./cairn acceptance roundtrip and ./cairn acceptance damage make more of them.
 ROUND_TRIPS = 3
 DAMAGE_ROUNDS = 6
@@ -417,7 +417,9 @@ def _shell_files() -> list[Path]:
     tracked = [ROOT / "cairn", ROOT / ".ci" / "run"]
     folders = ("cli", "tests", "bench", "packaging", "cmake")
     scripts = [path for folder in folders for path in (ROOT / folder).rglob("*.sh")]
-    return [path for path in (*tracked, *sorted(scripts)) if path.exists()]
+    # The package's scripts have the names that dpkg knows.
+    maintainer = (ROOT / "packaging" / "debian").glob("p*")
+    return [path for path in (*tracked, *sorted(scripts), *sorted(maintainer)) if path.exists()]
 
 
 def _python_files() -> list[Path]:

@@ -178,8 +178,27 @@ def conformance(
     sys.exit(command.run(tests, command.Options(**options)))
 
 
+@click.command()
+@click.option(
+    "--output",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Where the package goes, instead of dist/.",
+)
+@click.option("--test", "tested", is_flag=True, help="Try it in a clean Debian 12 (needs root).")
+def package(output: Path | None, tested: bool) -> None:
+    """Make the Debian package mariadb-plugin-cairn."""
+    from cairn.package import build as command
+
+    made = command.run((output or command.DIST).absolute())
+    if tested:
+        from tests.acceptance.package import run as acceptance
+
+        sys.exit(acceptance.run(made.package))
+
+
 COMMANDS: tuple[click.Command, ...] = (
     build,
+    package,
     test,
     fuzz,
     instructions,

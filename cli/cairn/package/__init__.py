@@ -1,0 +1,1 @@
+"""The Debian package of Cairn: ./cairn package."""

@@ -1,0 +1,218 @@
+"""A clean Debian 12 below a directory, with the archive's MariaDB, entered by chroot.
+
+It has no init system: its server is started and stopped here, by process id, and listens on its
+socket alone.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pymysql
+
+from cairn import files, packages, process
+from cairn.errors import CairnError
+from cairn.paths import LOG, cache
+from cairn.report import Phase
+
+SUITE = "bookworm"
+MIRROR = "http://deb.debian.org/debian"
+SECURITY = "http://deb.debian.org/debian-security"
+_LOG = LOG / "package-test.log"
+_START_S = 120
+_SOCKET = "run/mysqld/mysqld.sock"
+
+
+class CleanSystem:
+    """One Debian below `root`; for one thread."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.daemon: subprocess.Popen[bytes] | None = None
+
+    # ---- commands -------------------------------------------------------------------------------
+
+    def attempt(self, *command: str, **variables: str) -> tuple[int, str]:
+        """Runs a command inside; its exit status and all that it printed."""
+        ran = subprocess.run(
+            ["chroot", str(self.root), *command],
+            env={
+                "PATH": "/usr/sbin:/usr/bin:/sbin:/bin",
+                "DEBIAN_FRONTEND": "noninteractive",
+                "LC_ALL": "C.UTF-8",
+                "HOME": "/root",
+                **variables,
+            },
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            check=False,
+        )
+        with _LOG.open("a", encoding="utf-8") as log:
+            log.write(f"$ {' '.join(command)}\n{ran.stdout}\nexit status {ran.returncode}\n")
+        return ran.returncode, ran.stdout
+
+    def run(self, *command: str, **variables: str) -> str:
+        """Runs a command inside that must succeed; what it printed."""
+        status, output = self.attempt(*command, **variables)
+        if status != 0:
+            raise CairnError(
+                f"In the clean system {' '.join(command)} failed (exit status {status}):\n"
+                + "\n".join(f"    {line}" for line in output.splitlines()[-15:])
+            )
+        return output
+
+    def apt(self, *arguments: str, **variables: str) -> str:
+        return self.run("apt-get", "--yes", "--quiet", *arguments, **variables)
+
+    def use_security_archive(self, *, use: bool) -> None:
+        """Adds the archive of security updates to apt's sources, or takes it away."""
+        source = self.root / "etc/apt/sources.list.d/security.list"
+        if use:
+            source.write_text(f"deb {SECURITY} {SUITE}-security main\n", encoding="utf-8")
+        else:
+            source.unlink(missing_ok=True)
+        self.apt("update")
+
+    # ---- the server -----------------------------------------------------------------------------
+
+    @property
+    def data(self) -> Path:
+        return self.root / "var/lib/mysql"
+
+    @property
+    def error_log(self) -> Path:
+        return self.root / "var/log/mysql/error.log"
+
+    def start(self) -> None:
+        """Starts the server with the system's own options. Raises if it does not come up."""
+        if not self.try_to_start():
+            raise CairnError("The server does not start:\n" + "\n".join(self.log_lines()[-15:]))
+
+    def try_to_start(self) -> bool:
+        """Whether the server starts; its log is that of this start alone."""
+        # As the server's unit does.
+        self.run("install", "--directory", "--owner=mysql", "/run/mysqld")
+        self.error_log.parent.mkdir(parents=True, exist_ok=True)
+        with self.error_log.open("wb") as log:
+            self.daemon = subprocess.Popen(
+                ["chroot", str(self.root), "/usr/sbin/mariadbd", "--user=mysql"],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        deadline = time.monotonic() + _START_S
+        while time.monotonic() < deadline:
+            if self.daemon.poll() is not None:
+                self.daemon = None
+                return False
+            try:
+                self.connect().close()
+                return True
+            except (OSError, pymysql.Error):
+                time.sleep(0.1)
+        self.kill()
+        return False
+
+    def stop(self) -> None:
+        """Shuts the server down."""
+        if self.daemon is None:
+            return
+        self.daemon.send_signal(signal.SIGTERM)
+        try:
+            self.daemon.wait(timeout=_START_S)
+        except subprocess.TimeoutExpired as error:
+            self.kill()
+            raise CairnError("The server of the clean system did not stop.") from error
+        self.daemon = None
+
+    def kill(self) -> None:
+        """Ends the server as a crash would."""
+        if self.daemon is not None:
+            os.killpg(self.daemon.pid, signal.SIGKILL)
+            self.daemon.wait()
+            self.daemon = None
+
+    def log_lines(self) -> list[str]:
+        return self.error_log.read_text(encoding="utf-8", errors="replace").splitlines()
+
+    def connect(self) -> Any:
+        """A session of root, who comes by the socket."""
+        return pymysql.connect(
+            unix_socket=str(self.root / _SOCKET), user="root", autocommit=True, read_timeout=300
+        )
+
+    def query(self, *statements: str) -> list[tuple[Any, ...]]:
+        """Executes statements in one session; the rows of the last."""
+        with self.connect() as connection, connection.cursor() as cursor:
+            for statement in statements:
+                cursor.execute(statement)
+            return list(cursor.fetchall())
+
+
+@contextmanager
+def made(phase: Phase, root: Path) -> Iterator[CleanSystem]:
+    """A clean system; what runs in it is ended, and what is mounted unmounted, at the end."""
+    if os.geteuid() != 0:
+        raise CairnError("A clean system is entered by chroot: run this as root.")
+    packages.ensure((packages.CHROOT,), phase)
+    base = cache() / "chroot" / f"{SUITE}.tar"
+    with files.exclusive(base.with_suffix(".lock"), "making a clean system"):
+        if not base.is_file():
+            _bootstrap(phase, base)
+    _unmount(root)
+    files.fresh_directory(root)
+    process.run(
+        ["tar", "--extract", "--file", base, "--directory", root],
+        log=_LOG,
+        what="Unpacking the clean system",
+    )
+    system = CleanSystem(root)
+    process.run(
+        ["mount", "--types", "proc", "proc", root / "proc"], log=_LOG, what="Mounting /proc"
+    )
+    try:
+        yield system
+    finally:
+        system.kill()
+        _unmount(root)
+
+
+def _bootstrap(phase: Phase, archive: Path) -> None:
+    phase.progress(f"making a clean {SUITE}, once")
+    partial = files.fresh_directory(archive.with_suffix(".partial"))
+    process.run(
+        ["debootstrap", "--variant=minbase", SUITE, partial, MIRROR],
+        log=_LOG,
+        what=f"Making a clean {SUITE}",
+    )
+    # Services are not started: there is nothing that would end them.
+    policy = partial / "usr/sbin/policy-rc.d"
+    policy.write_text("#!/bin/sh\nexit 101\n", encoding="ascii")
+    policy.chmod(0o755)
+    (partial / "etc/apt/sources.list").write_text(f"deb {MIRROR} {SUITE} main\n", encoding="ascii")
+    process.run(
+        ["tar", "--create", "--file", archive.with_suffix(".new"), "--directory", partial, "."],
+        log=_LOG,
+        what="Packing the clean system",
+    )
+    archive.with_suffix(".new").replace(archive)
+    files.remove(partial)
+
+
+def _unmount(root: Path) -> None:
+    """Unmounts what an earlier run may have left mounted."""
+    mounted = Path("/proc/mounts").read_text(encoding="utf-8")
+    for place in re.findall(rf"^\S+ ({re.escape(str(root))}/\S+) ", mounted, re.MULTILINE):
+        process.run(["umount", place], log=_LOG, what=f"Unmounting {place}")
