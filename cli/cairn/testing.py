@@ -12,7 +12,7 @@ from pathlib import Path
 
 from cairn import docs, mtr, packages, plugin, prefix, process, rocksdb, sysbench, tidy
 from cairn.errors import CairnError
-from cairn.paths import BUILD, CLI_TESTS, FOREIGN_KEYS_LEDGER, LOG, ROOT, SQL_SUITE, shown
+from cairn.paths import BUILD, CLI_TESTS, FOREIGN_KEYS_LEDGER, LOG, ROOT, SQL_SUITE, VAR, shown
 from cairn.report import Phase, Reporter, say
 
 # The unit tests run as users get the code, and where the sanitizers can see slips. Under the thread
@@ -60,6 +60,7 @@ def run(part: str) -> int:
         "sql": sql,
         "crash": crash,
         "conformance": conformance,
+        "package": package,
     }
     reporter = Reporter()
     total = Total()
@@ -324,6 +325,23 @@ def crash(reporter: Reporter) -> Total:
     total.add(Total(tally.passed, tally.failed))
     total.add(Total(*hunt.run_short(reporter, prefix.require())))
     return total
+
+
+# ---- package -----------------------------------------------------------------------------------
+
+
+def package(reporter: Reporter) -> Total:
+    """The Debian package is made, and tried in clean systems, which needs root."""
+    from cairn.package import build
+    from tests.acceptance.package import run as trial
+
+    if plugin.is_replaced():
+        return Total()  # It is made of this checkout's plug-in.
+    if os.geteuid() != 0:
+        say("  The package is not tried: that needs root.")
+        return Total()
+    made = build.make(reporter, VAR / "package" / "made")
+    return Total(*trial.check(reporter, made.package, prefix.require().version))
 
 
 # ---- lint --------------------------------------------------------------------------------------

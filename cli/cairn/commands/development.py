@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 PRESETS = ("release", "debug", "asan", "tsan")
-PARTS = ("unit", "tidy", "sql", "crash", "conformance", "lint", "all")
+PARTS = ("unit", "tidy", "sql", "crash", "conformance", "package", "lint", "all")
 FUZZ_TARGETS = ("codec", "block", "log", "file")
 
 
@@ -42,10 +42,11 @@ def build(preset: str) -> None:
 @click.command()
 @click.argument("part", type=click.Choice(PARTS), default="all")
 def test(part: str) -> None:
-    """Run the tests: lint, unit (three builds), tidy, sql (a server), crash (short), conformance.
+    """Run the tests: lint, unit, tidy, sql (a server), crash (short), conformance, package.
 
     tidy is clang-tidy over what has changed. crash cuts DDL statements off and records histories of
-    transactions; conformance runs the packaged tests of the stock plug-in that pass by the ledger.
+    transactions; conformance runs the packaged tests of the stock plug-in that pass by the ledger;
+    package makes the Debian package and tries it in clean systems.
     """
     from cairn import testing
 
@@ -188,8 +189,9 @@ def conformance(
 def package(output: Path | None, tested: bool) -> None:
     """Make the Debian package mariadb-plugin-cairn."""
     from cairn.package import build as command
+    from cairn.report import Reporter
 
-    made = command.run((output or command.DIST).absolute())
+    made = command.make(Reporter(), (output or command.DIST).absolute())
     if tested:
         from tests.acceptance.package import run as acceptance
 

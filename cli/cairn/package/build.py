@@ -29,9 +29,8 @@ class Package:
     version: Version
 
 
-def run(output: Path) -> Package:
-    """Builds the package into `output`."""
-    reporter = Reporter()
+def make(reporter: Reporter, output: Path) -> Package:
+    """Makes the package, in `output`."""
     version = current()
     with reporter.phase("Packages") as phase:
         groups = (packages.BUILD, packages.COMPRESSION, packages.UNIT_TESTS, packages.PACKAGING)
@@ -64,7 +63,7 @@ def _pack(phase: Phase, mariadb: prefix.Server, version: Version) -> list[Path]:
         package_version=mariadb.version,
     )
     built = tree.Built(release / "chooser" / plugin.LIBRARY, (adapter,), release / "tools")
-    directory = files.fresh_directory(VAR / "package")
+    directory = files.fresh_directory(VAR / "package" / "packing")
     source = directory / "source"
     source.mkdir()
     tree.lay_out(source, built, version)

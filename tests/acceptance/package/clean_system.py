@@ -75,6 +75,22 @@ class CleanSystem:
     def apt(self, *arguments: str, **variables: str) -> str:
         return self.run("apt-get", "--yes", "--quiet", *arguments, **variables)
 
+    def offers(self, version: str) -> bool:
+        """Whether the archive has this version of the server still; reads its lists anew."""
+        self.apt("update")
+        listed = self.run("apt-cache", "madison", "mariadb-server")
+        return any(line.split("|")[1].strip() == version for line in listed.splitlines())
+
+    def install_server(self, version: str, *others: str) -> None:
+        """Installs this version of the server, and other packages of it."""
+        names = ("server", "server-core", "client", "client-core", *others)
+        self.apt(
+            "install", "--no-install-recommends", *(f"mariadb-{name}={version}" for name in names)
+        )
+        # Its server listens on the socket alone.
+        options = self.root / "etc/mysql/mariadb.conf.d/zz-test.cnf"
+        options.write_text("[mariadbd]\nskip-networking\n", encoding="ascii")
+
     def use_security_archive(self, *, use: bool) -> None:
         """Adds the archive of security updates to apt's sources, or takes it away."""
         source = self.root / "etc/apt/sources.list.d/security.list"

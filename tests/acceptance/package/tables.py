@@ -14,7 +14,7 @@ _KINDS = (
     "id INT PRIMARY KEY, a DECIMAL(20,4), b TEXT, KEY (a), KEY (b(20))",
     "id INT PRIMARY KEY, a DATETIME(6), b CHAR(50), KEY (a)",
     "id INT PRIMARY KEY, a DOUBLE, b VARBINARY(200), c YEAR DEFAULT 2026",
-    "id INT, a INT, b VARCHAR(100), PRIMARY KEY (id) COMMENT 'rev:reversed', KEY (a) COMMENT 'rev:r2'",
+    "id INT, a INT, b VARCHAR(100), PRIMARY KEY (id) COMMENT 'rev:r1', KEY (a) COMMENT 'rev:r2'",
     "id INT PRIMARY KEY, a INT, b ENUM('x', 'y', 'z'), KEY (b, a)",
 )
 _TABLES = 50
@@ -33,10 +33,11 @@ def make(system: CleanSystem) -> None:
     for number in range(_TABLES):
         kind = number % len(_KINDS)
         name = f"{SCHEMA}.t{number}"
+        source = f"{SCHEMA}.seq_1_to_{_ROWS + number}"
         system.query(
             f"CREATE TABLE {name} ({_KINDS[kind]}) ENGINE=ROCKSDB "
             "CHARACTER SET utf8mb4 COLLATE utf8mb4_bin",
-            f"INSERT INTO {name} (id, a, b) SELECT {_values(kind)} FROM {SCHEMA}.seq_1_to_{_ROWS + number}",
+            f"INSERT INTO {name} (id, a, b) SELECT {_values(kind)} FROM {source}",
             f"UPDATE {name} SET id = id + 100000 WHERE id % 11 = 0",
             f"DELETE FROM {name} WHERE id % 13 = 0",
         )

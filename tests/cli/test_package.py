@@ -1,0 +1,106 @@
+"""What ./cairn package decides: versions, the range of servers, the sizes of their classes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cairn import versions
+from cairn.errors import CairnError
+from cairn.package import abi, tree, version
+
+SYMBOLS = """
+Symbol table '.dynsym' contains 4 entries:
+   Num:    Value          Size Type    Bind   Vis      Ndx Name
+     1: 00000000016c9858  1360 OBJECT  WEAK   DEFAULT   24 _ZTV12Type_handler
+     2: 00000000016fa338 0x680 OBJECT  WEAK   DEFAULT   24 _ZTV7handler
+     3: 00000000016fb898  1632 OBJECT  WEAK   DEFAULT   24 _ZTV4Item
+     4: 00000000016ef200  1120 OBJECT  WEAK   DEFAULT   24 _ZTV5Field
+"""
+
+
+def adapter(server: str, package: str) -> tree.Adapter:
+    return tree.Adapter(Path("a.so"), Path("mariadbd"), server, package)
+
+
+def test_later_commits_are_later_versions_and_a_release_is_later_than_all_of_them() -> None:
+    first = version.of_commit(1_700_000_000, "fff", changed=False)
+    second = version.of_commit(1_700_000_001, "000", changed=False)
+    assert versions.compare(first.text, second.text) < 0
+    assert versions.compare(second.text, version.RELEASE) < 0
+
+
+def test_a_changed_checkout_has_a_later_version_than_its_commit() -> None:
+    clean = version.of_commit(1_700_000_000, "abc", changed=False)
+    changed = version.of_commit(1_700_000_000, "abc", changed=True)
+    assert versions.compare(clean.text, changed.text) < 0
+
+
+def test_the_date_of_a_version_is_that_of_its_commit() -> None:
+    assert version.of_commit(0, "abc", changed=False).date() == "Thu, 01 Jan 1970 00:00:00 +0000"
+
+
+def test_the_range_takes_every_revision_of_its_servers_and_none_of_the_next() -> None:
+    first, before = tree.server_range(["1:10.11.18-0+deb12u1", "1:10.11.19-0+deb12u2"])
+    for inside in ("1:10.11.18-0+deb12u1", "1:10.11.19-0+deb12u2", "1:10.11.19-0+deb12u9"):
+        assert versions.compare(first, inside) <= 0
+        assert versions.compare(inside, before) < 0
+    for outside in ("1:10.11.20-0+deb12u1", "1:10.11.20~rc1-1", "1:10.12.1-1"):
+        assert versions.compare(outside, before) >= 0
+    assert versions.compare("1:10.11.17-0+deb12u9", first) < 0
+
+
+@pytest.mark.parametrize(
+    "package_versions",
+    [
+        [],
+        ["1:10.11.18-1", "1:10.11.20-1"],
+        ["1:10.11.18-1", "1:11.8.9-1"],
+        ["1:10.11.18~rc1-1"],
+    ],
+)
+def test_a_range_with_a_server_that_has_no_build_is_refused(package_versions: list[str]) -> None:
+    with pytest.raises(CairnError):
+        tree.server_range(package_versions)
+
+
+def test_the_control_file_names_the_servers_and_leaves_no_place_open() -> None:
+    template = (tree.RECIPE / "control.in").read_text(encoding="utf-8")
+    text = tree.control(template, (adapter("10.11.18-MariaDB-0", "1:10.11.18-0"),))
+    assert "@" not in text.replace("maintainers@cairn", "")
+    assert "mariadb-server-core (>= 1:10.11.18), mariadb-server-core (<< 1:10.11.19~~)" in text
+    assert "10.11.18-MariaDB-0." in text
+    assert "\nProtected: yes\n" in text
+
+
+def test_sizes_of_virtual_tables_are_read_from_readelf() -> None:
+    assert abi.virtual_tables(SYMBOLS) == {
+        "7handler": 1664,
+        "5Field": 1120,
+        "4Item": 1632,
+        "12Type_handler": 1360,
+    }
+
+
+def test_a_server_without_one_of_the_classes_is_refused() -> None:
+    with pytest.raises(CairnError, match="7handler"):
+        abi.virtual_tables(SYMBOLS.replace("_ZTV7handler", "_ZTV7another"))
+
+
+def test_a_symbol_that_the_server_only_uses_is_not_its_own() -> None:
+    with pytest.raises(CairnError, match="4Item"):
+        abi.virtual_tables(SYMBOLS.replace("24 _ZTV4Item", "UND _ZTV4Item"))
+
+
+def test_a_directory_is_not_named_after_a_version_that_leads_elsewhere(tmp_path: Path) -> None:
+    daemon = tmp_path / "mariadbd"
+    for name in ("../10.11.18", ".10.11.18", "10.11.18/1"):
+        daemon.write_text(f"#!/bin/sh\necho 'mariadbd  Ver {name} for debian-linux-gnu'\n", "utf-8")
+        daemon.chmod(0o755)
+        with pytest.raises(CairnError, match="names no version"):
+            abi.version_of(daemon, {})
+    daemon.write_text(
+        "#!/bin/sh\necho 'mariadbd  Ver 10.11.18-MariaDB-0 for debian-linux-gnu'\n", "utf-8"
+    )
+    assert abi.version_of(daemon, {}) == "10.11.18-MariaDB-0"
