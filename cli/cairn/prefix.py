@@ -165,6 +165,21 @@ def ensure_client(phase: Phase, server: Server) -> None:
     _ensure_unpacked(phase, server.client, CLIENT_PACKAGES, "the client library")
 
 
+def download_core(version: str, directory: Path) -> Path:
+    """Fetches mariadb-server-core of a version that the archive lists, such as
+    1:10.11.19-0+deb12u1, into `directory`."""
+    if not re.fullmatch(r"[0-9][0-9A-Za-z.:+~-]*", version):
+        raise CairnError(f"{version} is no file, and no version of MariaDB's packages.")
+    process.run(
+        _apt("apt-get", "download", f"mariadb-server-core={version}"),
+        cwd=directory,
+        log=LOG / "server.log",
+        what=f"Downloading mariadb-server-core {version}",
+    )
+    (package,) = directory.glob("*.deb")
+    return package
+
+
 def _ensure_unpacked(phase: Phase, directory: Path, packages: tuple[str, ...], what: str) -> None:
     if directory.is_dir():
         phase.summary = "in the cache"

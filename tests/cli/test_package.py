@@ -8,7 +8,7 @@ import pytest
 
 from cairn import versions
 from cairn.errors import CairnError
-from cairn.package import abi, tree, version
+from cairn.package import abi, compare, tree, version
 
 SYMBOLS = """
 Symbol table '.dynsym' contains 4 entries:
@@ -75,7 +75,7 @@ def test_the_control_file_names_the_servers_and_leaves_no_place_open() -> None:
 
 
 def test_sizes_of_virtual_tables_are_read_from_readelf() -> None:
-    assert abi.virtual_tables(SYMBOLS) == {
+    assert abi.virtual_tables(abi.parse(SYMBOLS)) == {
         "7handler": 1664,
         "5Field": 1120,
         "4Item": 1632,
@@ -85,12 +85,12 @@ def test_sizes_of_virtual_tables_are_read_from_readelf() -> None:
 
 def test_a_server_without_one_of_the_classes_is_refused() -> None:
     with pytest.raises(CairnError, match="7handler"):
-        abi.virtual_tables(SYMBOLS.replace("_ZTV7handler", "_ZTV7another"))
+        abi.virtual_tables(abi.parse(SYMBOLS.replace("_ZTV7handler", "_ZTV7another")))
 
 
 def test_a_symbol_that_the_server_only_uses_is_not_its_own() -> None:
     with pytest.raises(CairnError, match="4Item"):
-        abi.virtual_tables(SYMBOLS.replace("24 _ZTV4Item", "UND _ZTV4Item"))
+        abi.virtual_tables(abi.parse(SYMBOLS.replace("24 _ZTV4Item", "UND _ZTV4Item")))
 
 
 def test_a_directory_is_not_named_after_a_version_that_leads_elsewhere(tmp_path: Path) -> None:
@@ -104,3 +104,47 @@ def test_a_directory_is_not_named_after_a_version_that_leads_elsewhere(tmp_path:
         "#!/bin/sh\necho 'mariadbd  Ver 10.11.18-MariaDB-0 for debian-linux-gnu'\n", "utf-8"
     )
     assert abi.version_of(daemon, {}) == "10.11.18-MariaDB-0"
+
+
+def server(classes: dict[str, int], functions: set[str]) -> abi.Symbols:
+    defined = {f"_ZTV{name}": size for name, size in classes.items()}
+    return abi.Symbols(defined | dict.fromkeys(functions, 1), frozenset())
+
+
+PLUGIN = abi.Symbols({}, frozenset({"open_table", "malloc", "_ZTV7handler"}))
+
+
+def test_two_servers_that_are_the_same_do_not_differ() -> None:
+    old = server({"7handler": 8}, {"open_table"})
+    found = compare.servers(old, old, PLUGIN)
+    assert not found.differs()
+    assert found.lost == []
+
+
+def test_a_function_that_we_call_and_the_new_server_lacks_is_named() -> None:
+    old = server({"7handler": 8}, {"open_table", "other"})
+    found = compare.servers(old, server({"7handler": 8}, {"newer"}), PLUGIN)
+    # malloc comes from elsewhere, and nobody of ours calls the other function.
+    assert found.lost == ["open_table"]
+    assert (found.gone, found.come) == (2, 1)
+    assert found.differs()
+
+
+def test_a_class_with_another_number_of_virtual_functions_differs() -> None:
+    old = server({"7handler": 8, "4Item": 16}, {"open_table"})
+    found = compare.servers(old, server({"7handler": 8, "4Item": 24}, {"open_table"}), PLUGIN)
+    assert found.changed == [("4Item", 16, 24)]
+    assert found.differs()
+
+
+def test_a_class_that_only_one_server_has_is_no_changed_class() -> None:
+    old = server({"7handler": 8, "3Old": 16}, {"open_table"})
+    found = compare.servers(old, server({"7handler": 8, "3New": 16}, {"open_table"}), PLUGIN)
+    assert found.changed == []
+
+
+def test_of_many_changed_classes_those_that_are_checked_at_load_are_named_first() -> None:
+    changed = [(f"{number}Class", 8, 16) for number in range(500)] + [("4Item", 8, 16)]
+    named = compare.shown(changed)
+    assert named[0] == ("4Item", 8, 16)
+    assert len(named) < 20

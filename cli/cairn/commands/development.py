@@ -198,9 +198,24 @@ def package(output: Path | None, tested: bool) -> None:
         sys.exit(acceptance.run(made.package))
 
 
+@click.command()
+@click.argument("old")
+@click.argument("new")
+def abi(old: str, new: str) -> None:
+    """Compare two versions of the server, as far as Cairn uses them.
+
+    OLD and NEW are mariadbd programs, packages of mariadb-server-core, or versions of the archive
+    such as 1:10.11.19-0+deb12u1. The exit status is 1 if they differ.
+    """
+    from cairn.package import compare as command
+
+    sys.exit(command.run(old, new))
+
+
 COMMANDS: tuple[click.Command, ...] = (
     build,
     package,
+    abi,
     test,
     fuzz,
     instructions,

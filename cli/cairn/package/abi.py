@@ -6,6 +6,7 @@ packaging/chooser/chooser.cc reads the file and has its format.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from pathlib import Path
 
 from cairn import process
@@ -24,13 +25,50 @@ def version_of(daemon: Path, environment: dict[str, str]) -> str:
     return found[1]
 
 
-def virtual_tables(symbols: str) -> dict[str, int]:
-    """Bytes of the virtual table of each of CLASSES, of `readelf --dyn-syms --wide`."""
-    sizes = {}
-    for line in symbols.splitlines():
+@dataclass(frozen=True)
+class Symbols:
+    """The dynamic symbols of a program or a library."""
+
+    defined: dict[str, int]  # Bytes by name.
+    undefined: frozenset[str]
+
+    def virtual_tables(self) -> dict[str, int]:
+        """Bytes of each exported virtual table, by the class's mangled name."""
+        prefix = "_ZTV"
+        return {
+            name.removeprefix(prefix): size
+            for name, size in self.defined.items()
+            if name.startswith(prefix)
+        }
+
+
+def parse(listing: str) -> Symbols:
+    """Reads what `readelf --dyn-syms --wide` prints."""
+    defined = {}
+    undefined = set()
+    for line in listing.splitlines():
         fields = line.split()
-        if len(fields) == 8 and fields[7].startswith("_ZTV") and fields[6] != "UND":
-            sizes[fields[7].removeprefix("_ZTV")] = int(fields[2], 0)
+        if len(fields) < 8 or not fields[0].rstrip(":").isdigit():
+            continue
+        name = fields[7].partition("@")[0]
+        if fields[6] == "UND":
+            undefined.add(name)
+        else:
+            defined[name] = int(fields[2], 0)
+    return Symbols(defined, frozenset(undefined))
+
+
+def read(program: Path) -> Symbols:
+    """The symbols of a program or a library. Raises if there are none."""
+    symbols = parse(process.output(["readelf", "--dyn-syms", "--wide", str(program)]))
+    if not symbols.defined:
+        raise CairnError(f"{program} is no program or library with dynamic symbols.")
+    return symbols
+
+
+def virtual_tables(symbols: Symbols) -> dict[str, int]:
+    """Bytes of the virtual table of each of CLASSES."""
+    sizes = symbols.virtual_tables()
     lacking = [name for name in CLASSES if name not in sizes]
     if lacking:
         raise CairnError(f"The server exports no virtual table of {', '.join(lacking)}.")
@@ -39,5 +77,4 @@ def virtual_tables(symbols: str) -> dict[str, int]:
 
 def text(daemon: Path) -> str:
     """The file `abi` for a server."""
-    symbols = process.output(["readelf", "--dyn-syms", "--wide", str(daemon)])
-    return "".join(f"{name} {size}\n" for name, size in virtual_tables(symbols).items())
+    return "".join(f"{name} {size}\n" for name, size in virtual_tables(read(daemon)).items())
