@@ -38,6 +38,14 @@ def acceptance_bad_input(cases: tuple[str, ...], list_cases: bool) -> None:
     sys.exit(command.run(cases, list_cases=list_cases))
 
 
+@acceptance.command("install")
+def acceptance_install() -> None:
+    """Put Cairn into servers that run and take it out, with faults at each step."""
+    from tests.acceptance import install as command
+
+    sys.exit(command.run())
+
+
 @acceptance.command("backup")
 @click.option("--rounds", type=click.IntRange(1), default=50, show_default=True)
 @click.option("--seed", help="Repeat the rounds of an earlier run.")

@@ -170,4 +170,97 @@ def clean(with_cache: bool, assume_yes: bool) -> None:
     command.run(with_cache=with_cache, assume_yes=assume_yes)
 
 
-COMMANDS: tuple[click.Command, ...] = (up, down, status, sql, sysbench, top, report, sample, clean)
+def _installing(function: Callable[..., None]) -> Callable[..., None]:
+    """The options of commands that change a server's files."""
+    file = click.Path(path_type=Path)
+    for option in (
+        click.option("--defaults-file", type=file, help="Options with the user and the password."),
+        click.option("--user", default="root", show_default=True),
+        click.option(
+            "--socket", type=file, default=Path("/run/mysqld/mysqld.sock"), show_default=True
+        ),
+        click.option(
+            "--restart", is_flag=True, help="Restart the server, and look whether all is well."
+        ),
+        click.option(
+            "--restart-command",
+            default="systemctl restart mariadb",
+            show_default=True,
+            help="How, for --restart.",
+        ),
+        click.option("--check", is_flag=True, help="Only say whether it can be done."),
+    ):
+        function = option(function)
+    return function
+
+
+@click.command()
+@_installing
+@click.option(
+    "--options-directory",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Where the server reads option files; without: what /etc/mysql/my.cnf includes last.",
+)
+def install(
+    socket: Path,
+    user: str,
+    defaults_file: Path | None,
+    restart: bool,
+    restart_command: str,
+    check: bool,
+    options_directory: Path | None,
+) -> None:
+    """Put Cairn into a server that runs (on Debian, a package does better: ./cairn package).
+
+    Files that were there are kept; with --restart all is put back if anything fails.
+    """
+    from cairn.install import command
+    from cairn.observe.reading import Place
+
+    wishes = command.Wishes(
+        Place(socket, user, defaults_file),
+        options_directory,
+        restart_command if restart else "",
+        check,
+    )
+    sys.exit(command.install(wishes))
+
+
+@click.command()
+@_installing
+@click.option("--leave-tables", is_flag=True, help="Tables with ENGINE=ROCKSDB are out of reach.")
+def uninstall(
+    socket: Path,
+    user: str,
+    defaults_file: Path | None,
+    restart: bool,
+    restart_command: str,
+    check: bool,
+    leave_tables: bool,
+) -> None:
+    """Take what ./cairn install has put into a server out of it, and put back what was there."""
+    from cairn.install import command
+    from cairn.observe.reading import Place
+
+    wishes = command.Wishes(
+        Place(socket, user, defaults_file),
+        restart=restart_command if restart else "",
+        check=check,
+        leave_tables=leave_tables,
+    )
+    sys.exit(command.uninstall(wishes))
+
+
+COMMANDS: tuple[click.Command, ...] = (
+    up,
+    down,
+    status,
+    sql,
+    sysbench,
+    top,
+    report,
+    sample,
+    install,
+    uninstall,
+    clean,
+)
