@@ -331,8 +331,9 @@ def crash(reporter: Reporter) -> Total:
 
 
 def package(reporter: Reporter) -> Total:
-    """The Debian package is made, and tried in clean systems, which needs root."""
+    """The Debian package is made and tried in clean systems; and servers get Cairn without it."""
     from cairn.package import build
+    from tests.acceptance import install
     from tests.acceptance.package import run as trial
 
     if plugin.is_replaced():
@@ -341,7 +342,9 @@ def package(reporter: Reporter) -> Total:
         say("  The package is not tried: that needs root.")
         return Total()
     made = build.make(reporter, VAR / "package" / "made")
-    return Total(*trial.check(reporter, made.package, prefix.require().version))
+    total = Total(*trial.check(reporter, made.package, prefix.require().version))
+    total.add(Total(*install.check(reporter, prefix.require())))
+    return total
 
 
 # ---- lint --------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cairn import plugin
+from cairn.errors import CairnError
 from cairn.paths import VAR, shown
 from cairn.prefix import Server
 from cairn.report import Phase, Reporter, say
@@ -31,6 +32,8 @@ DURABLE = (
 )
 # Every transaction, as all are prepared.
 BYPASS = ("--cairn-bypass-memtable-bytes=1",)
+# As the package's options have it: no start without the engine.
+WITH_ENGINE_ONLY = "--rocksdb=FORCE_PLUS_PERMANENT"
 REPLICA = (
     *replication.REPLICA,
     "--relay-log-recovery=ON",
@@ -48,6 +51,8 @@ class Plan:
     # When the restart is killed as well, so many seconds after its begin.
     second_kill_s: float | None
     parallel_mode: str
+    # The first start after the kill has no library to load, as after an upgrade that went wrong.
+    without_engine: bool
 
     @staticmethod
     def of(seed: int, number: int) -> Plan:
@@ -58,6 +63,7 @@ class Plan:
             replica_kill_s=chance.uniform(0.1, load_s) if chance.random() < 0.6 else None,
             second_kill_s=chance.uniform(0.02, 0.4) if chance.random() < 0.25 else None,
             parallel_mode=chance.choice(("conservative", "optimistic", "aggressive")),
+            without_engine=random.Random(f"{seed} engine {number}").random() < 0.5,
         )
 
 
@@ -139,7 +145,9 @@ class Rig:
         tally.acknowledged += sum(each.acknowledged for each in writers)
         return wrong
 
-    def restart(self, plan: Plan, tally: Tally) -> None:
+    def restart(self, plan: Plan, tally: Tally) -> list[str]:
+        """Starts what was killed; returns what went wrong."""
+        wrong = self._start_without_engine() if plan.without_engine else []
         if plan.second_kill_s is not None:
             self.primary.launch()
             time.sleep(plan.second_kill_s)
@@ -148,6 +156,24 @@ class Rig:
         self.primary.start()
         if not self.replica.is_alive():
             self._start_replica(plan)
+        return wrong
+
+    def _start_without_engine(self) -> list[str]:
+        """With rocksdb=FORCE_PLUS_PERMANENT a start without the library decides no transaction."""
+        self.primary.loads_plugin = False
+        try:
+            self.primary.start(
+                "--plugin-load-add=ha_missing.so", WITH_ENGINE_ONLY, needs_engine=False
+            )
+        except CairnError as error:
+            ending = self.primary.ending() or ""
+            if ending.startswith("exit status ") and ending != "exit status 0":
+                return []
+            return [f"A start without the engine does not end by itself: {error}"]
+        finally:
+            self.primary.kill()
+            self.primary.loads_plugin = True
+        return ["The server starts without the engine."]
 
     def _start_replica(self, plan: Plan) -> None:
         if not self.replica.is_alive():
@@ -255,8 +281,8 @@ def _rounds(rig: Rig, rounds: int, tally: Tally, phase: Phase) -> None:
         try:
             wrong = rig.load(number, plan, tally)
             if not wrong:
-                rig.restart(plan, tally)
-                wrong = rig.check()
+                wrong = rig.restart(plan, tally)
+                wrong += rig.check()
         except Exception as error:
             # Whatever a check stumbles over is what this program looks for.
             wrong = [f"{type(error).__name__}: {error}"]

@@ -61,7 +61,8 @@ def crash_binlog(rounds: int, seed: int | None, *, bypass_memtable: bool) -> Non
     """Kill a primary with InnoDB and ROCKSDB transactions and its replica, again and again.
 
     After each restart the engines, the replay of the binary log and the replica must agree with
-    each other and with what was acknowledged.
+    each other and with what was acknowledged. Before half of the restarts the library is missing,
+    and the server, which is told not to run without the engine, must not start.
     """
     from tests.crash import binlog
 
