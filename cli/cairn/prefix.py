@@ -53,6 +53,7 @@ class Server:
 
     version: str
     root: Path
+    other_headers: Path | None = None  # In place of the version's own (server_source.py).
 
     @property
     def prefix(self) -> Path:
@@ -60,7 +61,7 @@ class Server:
 
     @property
     def headers(self) -> Path:
-        return self.root / "headers"
+        return self.other_headers or self.root / "headers"
 
     @property
     def stock_plugin(self) -> Path:
@@ -137,6 +138,11 @@ def ensure(phase: Phase) -> Server:
 
 def ensure_headers(phase: Phase, server: Server) -> None:
     """The headers of the server's version, from its source package and its -dev packages."""
+    if os.environ.get("CAIRN_SERVER_SOURCE"):
+        raise CairnError(
+            "CAIRN_SERVER_SOURCE is for ./cairn build alone, as the server that this command is for "
+            "is the distribution's: unset it."
+        )
     if server.headers.is_dir():
         phase.summary = f"{_bare(server.version)}: in the cache"
         return

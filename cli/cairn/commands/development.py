@@ -22,8 +22,11 @@ FUZZ_TARGETS = ("codec", "block", "log", "file")
     help="Which build: asan is the address and undefined-behaviour sanitizers, tsan threads.",
 )
 def build(preset: str) -> None:
-    """Build the plug-in and the unit tests."""
-    from cairn import packages, plugin, prefix, rocksdb
+    """Build the plug-in and the unit tests.
+
+    CAIRN_SERVER_SOURCE=DIR builds for the server whose source tree DIR is, which was configured.
+    """
+    from cairn import packages, plugin, prefix, rocksdb, server_source
     from cairn.report import Reporter
 
     reporter = Reporter()
@@ -32,7 +35,11 @@ def build(preset: str) -> None:
     with reporter.phase("MariaDB server") as phase:
         mariadb = prefix.ensure(phase)
     with reporter.phase("Server headers") as phase:
-        prefix.ensure_headers(phase, mariadb)
+        if tree := server_source.named():
+            mariadb = server_source.apply(mariadb)
+            phase.summary = f"{server_source.version(tree)}: of {tree}"
+        else:
+            prefix.ensure_headers(phase, mariadb)
     with reporter.phase("RocksDB") as phase:
         library = rocksdb.ensure(phase, plugin.sanitizer_of(preset))
     with reporter.phase("Build") as phase:
