@@ -140,8 +140,8 @@ def ensure_headers(phase: Phase, server: Server) -> None:
     """The headers of the server's version, from its source package and its -dev packages."""
     if os.environ.get("CAIRN_SERVER_SOURCE"):
         raise CairnError(
-            "CAIRN_SERVER_SOURCE is for ./cairn build alone, as the server that this command is for "
-            "is the distribution's: unset it."
+            "CAIRN_SERVER_SOURCE is for ./cairn build alone, as this command is for the "
+            "distribution's server: unset it."
         )
     if server.headers.is_dir():
         phase.summary = f"{_bare(server.version)}: in the cache"

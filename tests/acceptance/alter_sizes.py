@@ -7,11 +7,12 @@ no error.
 
 from __future__ import annotations
 
+import threading
 import time
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from cairn import packages, plugin, sysbench
 from cairn.paths import VAR, shown
@@ -186,7 +187,10 @@ def _writers(sizes: _Sizes, mariadb: Server, rows: int, threads: int, reporter: 
         try:
             time.sleep(SETTLE_S)
             begun = time.monotonic() - started
-            sizes.execute("ALTER TABLE sbtest1 ADD INDEX kc (k, c), ALGORITHM=NOCOPY, LOCK=NONE")
+            with _Stages(sizes.server, started) as stages:
+                sizes.execute(
+                    "ALTER TABLE sbtest1 ADD INDEX kc (k, c), ALGORITHM=NOCOPY, LOCK=NONE"
+                )
             ended = time.monotonic() - started
             time.sleep(max(SETTLE_S, min(60.0, ended - begun)) + 2)
             ending = clients.poll()
@@ -208,6 +212,13 @@ def _writers(sizes: _Sizes, mariadb: Server, rows: int, threads: int, reporter: 
             f"{_mean(after):,.0f} with the index ({speed:.0%}); longest {longest:.0f} ms, "
             f"{at_ends:.0f} ms at its ends"
         )
+        for stage, first, last in stages.found:
+            within = [each for each in during if first + 1 <= each.end <= last]
+            if within:
+                share = _mean(within) / _mean(after)
+                phase.note(
+                    f"{stage}: {last - first:.0f} s, clients have {share:.0%} of their speed"
+                )
         sizes.require(speed >= LEAST_SPEED, f"clients have {speed:.0%} of their speed")
         sizes.require(longest <= LONGEST_MS, f"a statement took {longest:.0f} ms")
         sizes.require(not any(each.errors for each in intervals), "clients got errors")
@@ -216,6 +227,37 @@ def _writers(sizes: _Sizes, mariadb: Server, rows: int, threads: int, reporter: 
         for table, _, _, text in sizes.cursor.fetchall():
             sizes.require(text == "OK", f"CHECK TABLE {table}: {text}")
         phase.summary = "done"
+
+
+class _Stages:
+    """Watches the stages of the one build of indexes that runs."""
+
+    def __init__(self, server: ScratchServer, started: float) -> None:
+        self.found: list[tuple[str, float, float]] = []  # Its name, first and last seen.
+        self._server = server
+        self._started = started
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._watch)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        with closing(self._server.connect(autocommit=True)) as connection:
+            cursor = connection.cursor()
+            while not self._ended.wait(0.2):
+                cursor.execute("SELECT STAGE FROM information_schema.CAIRN_INDEX_BUILDS LIMIT 1")
+                for (stage,) in cursor.fetchall():
+                    now = time.monotonic() - self._started
+                    if self.found and self.found[-1][0] == stage:
+                        self.found[-1] = (stage, self.found[-1][1], now)
+                    else:
+                        self.found.append((stage, now, now))
 
 
 def _mean(intervals: list[_Interval]) -> float:
