@@ -15,8 +15,9 @@
 // start; with rocksdb=FORCE_PLUS_PERMANENT the server then does not start either, and no
 // transaction is decided without the engine.
 //
-// `abi` is text, a line for each class: its mangled name and the bytes of its virtual table.
-// Cairn's package tool writes it from the server's symbols.
+// `abi` is text, a line for each class: its mangled name and the bytes of its virtual table; the
+// last line is "classes" and their number. Cairn's package tool writes it from the server's
+// symbols.
 #include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
@@ -53,7 +54,11 @@ struct Declaration {
 };
 
 constexpr int kInterfaceVersion = 0x010F;  // MARIA_PLUGIN_INTERFACE_VERSION of 10.11 and 11.8.
-constexpr int kStorageEngine = 1;
+// The type of the plug-in that is declared without an adapter: MariaDB_PASSWORD_VALIDATION_PLUGIN,
+// as the version of its interface (0x0101) does not change with the server, which the option
+// "version" may hide.
+constexpr int kPasswordValidation = 8;
+constexpr int kPasswordValidationVersion = 0x0101;
 constexpr int kLicenseGpl = 1;
 constexpr unsigned int kStable = 5;  // MariaDB_PLUGIN_MATURITY_STABLE
 
@@ -69,13 +74,15 @@ std::string& Problem() {
   return problem;
 }
 
-struct EngineInfo {
+// What the server looks at of such a plug-in before it is initialized.
+struct RefusedInfo {
   int interface_version;
+  void* functions[4];
 };
 
-EngineInfo refused_engine = {0};
+RefusedInfo refused_info = {kPasswordValidationVersion, {}};
 
-int SayWhyNot(void* /*engine*/) {
+int SayWhyNot(void* /*plugin*/) {
   // Reaches the client of INSTALL SONAME, and the log of a server that starts.
   using Printer = void (*)(unsigned int error, const char* format, unsigned long flags, ...);
   constexpr unsigned int kUnknownError = 1105;
@@ -88,14 +95,6 @@ int SayWhyNot(void* /*engine*/) {
     fprintf(stderr, "[ERROR] %s\n", Problem().c_str());
   }
   return 1;
-}
-
-// "10.11.18-MariaDB" is 101118, and 0 what does not look so.
-int VersionNumber(std::string_view version) {
-  int parts[3] = {0, 0, 0};
-  const std::string text(version);
-  if (sscanf(text.c_str(), "%d.%d.%d", &parts[0], &parts[1], &parts[2]) != 3) return 0;
-  return parts[0] * 10000 + parts[1] * 100 + parts[2];
 }
 
 // The server's class `name` (mangled), or 0: bytes of its virtual table.
@@ -111,13 +110,14 @@ uint64_t VirtualTableBytes(const std::string& name) {
 // The directory lib/cairn beside lib/mysql/plugin, where this library lies.
 std::filesystem::path AdaptersDirectory() {
   Dl_info info;
-  if (dladdr(reinterpret_cast<const void*>(&VersionNumber), &info) == 0) return {};
+  if (dladdr(reinterpret_cast<const void*>(&SayWhyNot), &info) == 0) return {};
   std::error_code error;
   const std::filesystem::path self = std::filesystem::canonical(info.dli_fname, error);
   if (error) return {};
   return self.parent_path().parent_path().parent_path() / "cairn";
 }
 
+// "in DIRECTORY: A, B", or why none are seen.
 std::string InstalledVersions(const std::filesystem::path& directory) {
   std::vector<std::string> names;
   std::error_code error;
@@ -131,7 +131,8 @@ std::string InstalledVersions(const std::filesystem::path& directory) {
   std::sort(names.begin(), names.end());
   std::string text;
   for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text.empty() ? "none" : text;
+  if (text.empty()) text = error ? "none to be read: " + error.message() : "none";
+  return "in " + directory.string() + ": " + text;
 }
 
 // Whether the server's classes are those that the adapter was compiled for; sets Problem().
@@ -139,8 +140,12 @@ bool ClassesAreAsCompiled(const std::filesystem::path& abi, const std::string& v
   std::ifstream file(abi);
   std::string name;
   uint64_t expected = 0;
-  int count = 0;
+  uint64_t count = 0;
   while (file >> name >> expected) {
+    if (name == "classes") {
+      if (count > 0 && expected == count && !(file >> name)) return true;
+      break;
+    }
     ++count;
     const uint64_t found = VirtualTableBytes(name);
     if (found == expected) continue;
@@ -151,15 +156,14 @@ bool ClassesAreAsCompiled(const std::filesystem::path& abi, const std::string& v
                 ". Install the Cairn that was built for this server, or the distribution's server.";
     return false;
   }
-  if (count > 0) return true;
   Problem() = "Cairn: " + abi.string() +
               " is missing or damaged, so that nothing tells whether the build fits this server. "
               "Install the package mariadb-plugin-cairn again.";
   return false;
 }
 
-// Whether the file is as long as its own headers say: what is cut off the loader would map, and the
-// server would end by a signal. A linker writes the table of sections at the end.
+// Whether the file has all that the loader would map: what is cut off would end the server by a
+// signal.
 bool IsWhole(const std::filesystem::path& library) {
   std::ifstream file(library, std::ios::binary);
   ElfW(Ehdr) header;
@@ -167,8 +171,15 @@ bool IsWhole(const std::filesystem::path& library) {
   if (!file.read(reinterpret_cast<char*>(&header), sizeof(header))) return false;
   std::error_code error;
   const uint64_t size = std::filesystem::file_size(library, error);
-  const uint64_t sections = uint64_t{header.e_shentsize} * header.e_shnum;
-  return !error && header.e_shoff <= size && sections <= size - header.e_shoff;
+  if (error || header.e_phentsize != sizeof(ElfW(Phdr)) || header.e_phnum == 0) return false;
+  file.seekg(static_cast<std::streamoff>(header.e_phoff));
+  for (int i = 0; i < header.e_phnum; ++i) {
+    ElfW(Phdr) segment;
+    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast)
+    if (!file.read(reinterpret_cast<char*>(&segment), sizeof(segment))) return false;
+    if (segment.p_offset > size || segment.p_filesz > size - segment.p_offset) return false;
+  }
+  return true;
 }
 
 void* OpenAdapter(const std::filesystem::path& directory, const std::string& version) {
@@ -201,8 +212,8 @@ void* FindAdapter(const std::string& version) {
       return OpenAdapter(directory / name, name);
     }
   }
-  Problem() = "Cairn: no build for server " + version +
-              "; installed: " + InstalledVersions(directory) + ". ";
+  Problem() = "Cairn: no build for server " + version + "; installed " +
+              InstalledVersions(directory) + ". ";
   const auto* const is_custom =
       static_cast<const bool*>(dlsym(RTLD_DEFAULT, "using_custom_server_version"));
   Problem() += is_custom != nullptr && *is_custom
@@ -255,10 +266,9 @@ __attribute__((constructor)) void Choose() {
   const std::string version = name == nullptr ? "of unknown version" : name;
   adapter = FindAdapter(version);
   if (adapter != nullptr && HandDeclarationsOn()) return;
-  refused_engine.interface_version = VersionNumber(version) << 8;
   Declaration& refused = _maria_plugin_declarations_[0];
-  refused.type = kStorageEngine;
-  refused.info = &refused_engine;
+  refused.type = kPasswordValidation;
+  refused.info = &refused_info;
   refused.name = "ROCKSDB";
   refused.author = "Cairn";
   refused.description = "Cairn without a build for this server";

@@ -77,4 +77,5 @@ def virtual_tables(symbols: Symbols) -> dict[str, int]:
 
 def text(daemon: Path) -> str:
     """The file `abi` for a server."""
-    return "".join(f"{name} {size}\n" for name, size in virtual_tables(read(daemon)).items())
+    sizes = virtual_tables(read(daemon))
+    return "".join(f"{name} {size}\n" for name, size in sizes.items()) + f"classes {len(sizes)}\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,8 +16,7 @@ from cairn.paths import ROOT
 NAME = "mariadb-plugin-cairn"
 RECIPE = ROOT / "packaging" / "debian"
 MAINTAINER = "Cairn maintainers <maintainers@cairn.invalid>"
-# Of Debian's revisions of one version the package takes all: a plug-in fits all of them.
-_NEXT_REVISION = "~~"
+_VERSION = re.compile(r"(\d+:)?\d+(\.\d+)+-[0-9A-Za-z.+~]+")
 
 
 @dataclass(frozen=True)
@@ -38,40 +38,25 @@ class Built:
     tools: Path
 
 
-def server_range(package_versions: list[str]) -> tuple[str, str]:
-    """The versions of mariadb-server-core that the package is for: from, and before.
+def server_core(package_versions: list[str]) -> str:
+    """The dependency on the server: exactly the versions that there is a build for.
 
-    All between the oldest and the newest count as built for: builds that leave one out are refused.
+    A revision of the distribution is another version: what the server calls itself has it, and it
+    may be compiled otherwise.
     """
     if not package_versions:
         raise CairnError("A package needs a build for at least one server.")
-    upstream = [_upstream(version) for version in package_versions]
-    patches = sorted({int(text.rpartition(".")[2]) for text in upstream})
-    series = {text.rpartition(".")[0] for text in upstream}
-    if len(series) != 1 or patches[-1] - patches[0] >= len(patches):
-        raise CairnError(
-            f"Builds for {', '.join(sorted(upstream))}: one package has all patch levels of one "
-            "series from its first to its last."
-        )
-    (base,) = series
-    return f"{base}.{patches[0]}", f"{base}.{patches[-1] + 1}{_NEXT_REVISION}"
-
-
-def _upstream(version: str) -> str:
-    """1:10.11.18-0+deb12u1 is 1:10.11.18."""
-    upstream = version.rpartition("-")[0] or version
-    if not upstream.rpartition(".")[2].isdigit():
-        raise CairnError(f"{version} is no version of MariaDB's packages.")
-    return upstream
+    for version in package_versions:
+        if not _VERSION.fullmatch(version):
+            raise CairnError(f"{version} is no version of MariaDB's packages.")
+    return " | ".join(f"mariadb-server-core (= {version})" for version in sorted(package_versions))
 
 
 def control(template: str, adapters: tuple[Adapter, ...]) -> str:
     """debian/control."""
-    first, before = server_range([adapter.package_version for adapter in adapters])
     values = {
         "MAINTAINER": MAINTAINER,
-        "SERVER_FROM": first,
-        "SERVER_BEFORE": before,
+        "SERVER_CORE": server_core([adapter.package_version for adapter in adapters]),
         "SERVERS": ", ".join(_names(adapters)),
     }
     return _filled(template, values)
@@ -129,7 +114,9 @@ def _stage(root: Path, built: Built) -> None:
     for tool, name in (("ldb", "cairn-ldb"), ("sst_dump", "cairn-sst-dump")):
         _place(built.tools / tool, root / "usr/bin" / name, 0o755)
     _place(RECIPE / "cairn.cnf", root / "etc/mysql/mariadb.conf.d/cairn.cnf")
-    _place(RECIPE / "cairn.conf", root / "usr/lib/systemd/system/mariadb.service.d/cairn.conf")
+    # Of the one server, and of each of several.
+    for unit in ("mariadb.service.d", "mariadb@.service.d"):
+        _place(RECIPE / "cairn.conf", root / "usr/lib/systemd/system" / unit / "cairn.conf")
     documents = root / "usr/share/doc" / NAME
     for page in sorted((ROOT / "docs").glob("*.md")):
         _place(page, documents / "docs" / page.name)

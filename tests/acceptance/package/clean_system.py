@@ -100,6 +100,21 @@ class CleanSystem:
             source.unlink(missing_ok=True)
         self.apt("update")
 
+    @contextmanager
+    def full(self, name: str) -> Iterator[None]:
+        """A directory below the root is on a disk of its own, of 5 MiB."""
+        place = self.root / name
+        place.mkdir(parents=True, exist_ok=True)
+        process.run(
+            ["mount", "--types", "tmpfs", "--options", "size=5m", "tmpfs", place],
+            log=_LOG,
+            what="Mounting a small disk",
+        )
+        try:
+            yield
+        finally:
+            process.run(["umount", place], log=_LOG, what=f"Unmounting {place}")
+
     # ---- the server -----------------------------------------------------------------------------
 
     @property

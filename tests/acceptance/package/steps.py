@@ -109,15 +109,33 @@ def _refusal(trial: Trial, phase: Phase) -> None:
     trial.require(status != 0, "the package is removed though it has tables")
     trial.require("ENGINE=ROCKSDB: " in output, f"the refusal names no tables: {output[-400:]}")
     trial.require("XA PREPARE has left: 1" in output, "the refusal names no prepared transaction")
+    system.query("XA ROLLBACK 'left'")
+    definitions = list(system.data.glob("test_cairn/*.frm"))
+    for definition in definitions:
+        definition.rename(definition.with_suffix(".away"))
+    system.query("FLUSH TABLES")
+    # An environment that leads to another server.
+    status, output = _remove(system, MYSQL_UNIX_PORT="/nowhere")
+    trial.require(
+        status != 0 and "the engine's own dictionary: 51" in output,
+        f"tables without definitions: {output[-400:]}",
+    )
+    for definition in definitions:
+        definition.with_suffix(".away").rename(definition)
+    system.query("FLUSH TABLES")
+    system.query(
+        "XA START 'left'", "INSERT INTO test_cairn.after_it VALUES (3)", "XA END 'left'",
+        "XA PREPARE 'left'",
+    )  # fmt: skip
     system.kill()
     status, output = _remove(system)
     trial.require(status != 0, "the package is removed while the server is down")
-    trial.require("#rocksdb" in output, f"the refusal names no directory: {output[-400:]}")
+    trial.require("does not answer" in output, f"the refusal says no reason: {output[-400:]}")
     trial.require(_is_installed(system), "a refused removal leaves the package half removed")
     system.start()
     trial.require_tables("after the refusal")
     trial.require(len(system.query("XA RECOVER")) == 1, "the prepared transaction is gone")
-    phase.summary = "with tables, with a prepared transaction, with the server down"
+    phase.summary = "tables, some without definitions, a prepared transaction, no server"
 
 
 def _remove(system: CleanSystem, *arguments: str, **variables: str) -> tuple[int, str]:
@@ -164,21 +182,29 @@ def _faults(trial: Trial, phase: Phase) -> None:
     )
     abi.unlink()
     trial.require_no_start("no sizes", "abi is missing or damaged")
+    for kept in (20, sizes.index("4Item"), len(sizes) - 3):
+        abi.write_text(sizes[:kept], encoding="ascii")
+        trial.require_no_start(f"{kept} bytes of sizes", "abi is missing or damaged")
     abi.write_text(sizes, encoding="ascii")
     library.write_bytes(content[: len(content) // 2])
     trial.require_no_start("a library that is cut off", "adapter.so is cut off")
     library.write_bytes(content.replace(b"_ZTI7handler\0", b"_ZTI7hindler\0"))
     trial.require_no_start("an unknown symbol", "cannot be loaded", "hindler")
     library.unlink()
-    trial.require_no_start("no library", "no build for server", "installed: none")
+    trial.require_no_start("no library", "no build for server", "/usr/lib/cairn: none")
     library.write_bytes(content)
     (system.root / LIBRARY).unlink()
     trial.require_no_start("no plug-in", "rocksdb=FORCE_PLUS_PERMANENT")
     (system.root / LIBRARY).write_bytes(chooser)
+    hidden = system.root / "etc/mysql/mariadb.conf.d/zz-version.cnf"
+    for version in ("5.7.99", "10.11.99-MariaDB"):
+        hidden.write_text(f"[mariadbd]\nversion = {version}\n", encoding="ascii")
+        trial.require_no_start("a hidden version", f"no build for server {version}", "remove it")
+    hidden.unlink()
     system.start()
     trial.require_tables("after the repair")
     trial.require(len(system.query("XA RECOVER")) == 1, "the prepared transaction is gone")
-    phase.summary = "7 of the library, each named; repaired, all is there"
+    phase.summary = "12 faults, each named; repaired, all is there"
 
 
 def _installed_at_run_time(trial: Trial, phase: Phase) -> None:

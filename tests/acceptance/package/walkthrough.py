@@ -11,6 +11,8 @@ from tests.acceptance.package import pages
 from tests.acceptance.package.trial import Trial
 
 _DOCS = ROOT / "docs"
+# Of install.md; for those who have the stock plug-in.
+_OVER_STOCK = "In place of the stock plug-in"
 
 
 def _server(trial: Trial, phase: Phase) -> None:
@@ -22,7 +24,7 @@ def _server(trial: Trial, phase: Phase) -> None:
 
 
 def _install(trial: Trial, phase: Phase) -> None:
-    _follow(trial, phase, "install.md")
+    _follow(trial, phase, "install.md", without=_OVER_STOCK)
 
 
 def _upgrade(trial: Trial, phase: Phase) -> None:
@@ -49,12 +51,41 @@ def _remove_with_tables(trial: Trial, phase: Phase) -> None:
     )
     _follow(trial, phase, "uninstall.md", "With tables left")
     trial.require(system.query("SELECT a FROM shop.kept") == [(7,)], "the row is not there again")
+
+
+def _to_stock(trial: Trial, phase: Phase) -> None:
+    system = trial.system
+    system.query("DROP TABLE shop.kept", "SET GLOBAL cairn_format = 'stock'")
+    system.query(
+        "CREATE TABLE shop.both (a INT) ENGINE=ROCKSDB", "INSERT INTO shop.both VALUES (8)"
+    )
+    _follow(trial, phase, "uninstall.md", "To the stock plug-in")
+    trial.require(system.query("SELECT a FROM shop.both") == [(8,)], "the row is not there")
+
+
+def _over_stock(trial: Trial, phase: Phase) -> None:
+    """An installation that breaks off leaves a server that does not start without the engine."""
+    system = trial.system
+    _follow(trial, phase, "install.md", _OVER_STOCK)
+    with system.full("usr/lib/cairn"):
+        status, _ = system.attempt("apt-get", "--yes", "install", trial.package)
+    trial.require(status != 0, "the package goes onto a full disk")
     system.stop()
+    trial.require_no_start("an installation that broke off", "rocksdb=FORCE_PLUS_PERMANENT")
+    system.apt("install", "--fix-broken")
+    system.apt("install", "--reinstall", trial.package)
+    system.start()
+    trial.require(system.query("SELECT a FROM shop.both") == [(8,)], "the row is not there again")
+    system.stop()
+    phase.summary = "a full disk: no start without the engine; installed again, all is there"
 
 
-def _follow(trial: Trial, phase: Phase, name: str, section: str = "") -> None:
+def _follow(trial: Trial, phase: Phase, name: str, section: str = "", *, without: str = "") -> None:
+    """Follows a page, or one of its sections, or all but one."""
     text = (_DOCS / name).read_text(encoding="utf-8")
+    left_out = pages.commands(pages.section(text, without)) if without else []
     commands = pages.commands(pages.section(text, section) if section else text)
+    commands = [command for command in commands if command not in left_out]
     trial.require(commands, f"docs/{name} has no commands in {section!r}")
     trial.wrong += [f"docs/{name}: {wrong}" for wrong in pages.follow(trial.system, commands)]
     phase.summary = f"{len(commands)} commands"
@@ -66,4 +97,6 @@ STEPS: tuple[tuple[str, Callable[[Trial, Phase], None]], ...] = (
     ("docs/upgrade.md", _upgrade),
     ("docs/uninstall.md", _uninstall),
     ("… with tables", _remove_with_tables),
+    ("… to stock", _to_stock),
+    ("Broken off", _over_stock),
 )
