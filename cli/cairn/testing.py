@@ -440,7 +440,11 @@ def _shell_files() -> list[Path]:
     scripts = [path for folder in folders for path in (ROOT / folder).rglob("*.sh")]
     # The package's scripts have the names that dpkg knows.
     maintainer = (ROOT / "packaging" / "debian").glob("p*")
-    others = (*sorted(scripts), *sorted(maintainer), ROOT / "packaging" / "container" / "entrypoint")
+    others = (
+        *sorted(scripts),
+        *sorted(maintainer),
+        ROOT / "packaging" / "container" / "entrypoint",
+    )
     return [path for path in (*tracked, *others) if path.exists()]
 
 

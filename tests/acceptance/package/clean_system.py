@@ -45,7 +45,7 @@ class CleanSystem:
         ran = subprocess.run(
             ["chroot", str(self.root), *command],
             env={
-                "PATH": "/usr/sbin:/usr/bin:/sbin:/bin",
+                "PATH": "/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
                 "DEBIAN_FRONTEND": "noninteractive",
                 "LC_ALL": "C.UTF-8",
                 "HOME": "/root",
