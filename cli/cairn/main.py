@@ -11,6 +11,7 @@ from cairn.bench.command import bench
 from cairn.commands import development, long_checks, server
 from cairn.commands.acceptance import acceptance
 from cairn.errors import CairnError
+from cairn.migrate.command import migrate
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -21,7 +22,14 @@ def cli() -> None:
     """
 
 
-for command in (*server.COMMANDS, *development.COMMANDS, *long_checks.COMMANDS, acceptance, bench):
+for command in (
+    *server.COMMANDS,
+    *development.COMMANDS,
+    *long_checks.COMMANDS,
+    acceptance,
+    bench,
+    migrate,
+):
     cli.add_command(command)
 
 

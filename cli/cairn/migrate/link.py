@@ -1,0 +1,154 @@
+"""Connections to the server whose tables are migrated, set up so that copies are exact."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cairn.errors import CairnError
+
+PACKAGED_SOCKET = Path("/run/mysqld/mysqld.sock")
+CONNECT_S = 10
+# Errors of PyMySQL that say that the connection, or the server, is gone.
+LOST = (2003, 2006, 2013, 2055, 1053, 1927, 0)
+ACCESS_DENIED = (1044, 1142, 1143, 1227, 1370, 1419)
+# Waited for a lock, deadlock, snapshot conflict: the statement may be repeated.
+CONFLICTS = (1205, 1213, 1020)
+
+# A copy takes values as they are: no strict date, no AUTO_INCREMENT for 0, no check that a row of
+# the source has passed or not; times are read in UTC, which has every moment once.
+SETTINGS = (
+    "sql_mode = 'NO_AUTO_VALUE_ON_ZERO,IGNORE_BAD_TABLE_OPTIONS,STRICT_TRANS_TABLES,"
+    "STRICT_ALL_TABLES,ALLOW_INVALID_DATES'",
+    "time_zone = '+00:00'",
+    "foreign_key_checks = 0",
+    "check_constraint_checks = 0",
+    "tx_isolation = 'READ-COMMITTED'",
+    "wait_timeout = 604800",
+    "max_statement_time = 0",
+    "system_versioning_alter_history = 'KEEP'",
+    "lock_wait_timeout = 60",
+    "innodb_lock_wait_timeout = 5",
+)
+
+
+def name(text: str) -> str:
+    """An identifier in backquotes."""
+    return "`" + text.replace("`", "``") + "`"
+
+
+def literal(text: str | None) -> str:
+    """A string as a literal of SQL; our sessions read backslashes as escapes."""
+    if text is None:
+        return "NULL"
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'").replace("\0", "\\0")
+    return f"'{escaped}'"
+
+
+def is_lost(error: Exception) -> bool:
+    """Whether an error of PyMySQL says that the connection is gone."""
+    return bool(error.args) and error.args[0] in LOST
+
+
+@dataclass(frozen=True)
+class Place:
+    """How to reach the server."""
+
+    socket: Path
+    user: str = "root"
+    defaults_file: Path | None = None
+
+    @staticmethod
+    def choose(socket: Path | None, user: str, defaults_file: Path | None) -> Place:
+        """The place that the options name; without a socket, the checkout's or the system's."""
+        if socket is None:
+            socket = _own_socket() or PACKAGED_SOCKET
+        if not socket.exists():
+            raise CairnError(
+                f"{socket}: there is no such socket. Start the server, or name the socket of a "
+                "running one with --socket."
+            )
+        if defaults_file is not None and not os.access(defaults_file, os.R_OK):
+            raise CairnError(f"{defaults_file}: there is no such file to read.")
+        return Place(socket, user, defaults_file)
+
+
+def _own_socket() -> Path | None:
+    """The socket of the server of ./cairn up, in a checkout in which it runs."""
+    try:
+        from cairn import server
+    except ImportError:  # The package has no server of its own.
+        return None
+    found = server.running()
+    return found.socket if found else None
+
+
+class Session:
+    """One connection; its statements run one after the other. For one thread at a time."""
+
+    def __init__(self, place: Place, *, binary_log: bool = True) -> None:
+        import pymysql  # Costs time to import, so only where it is used.
+
+        options: dict[str, Any] = {"user": place.user}
+        if place.defaults_file is not None:
+            options = {"user": None, "read_default_file": str(place.defaults_file)}
+        try:
+            self._connection = pymysql.connect(
+                unix_socket=str(place.socket),
+                charset="utf8mb4",
+                autocommit=True,
+                connect_timeout=CONNECT_S,
+                **options,
+            )
+        except (OSError, pymysql.MySQLError) as error:
+            text = error.args[1] if len(error.args) > 1 else error
+            raise CairnError(f"{place.socket}: the server does not let us in: {text}.") from error
+        self.execute(f"SET SESSION {', SESSION '.join(SETTINGS)}")
+        self._settle_binary_log(binary_log)
+        self.id = int(self.value("SELECT CONNECTION_ID()"))
+
+    def _settle_binary_log(self, binary_log: bool) -> None:
+        if not int(self.value("SELECT @@log_bin")):
+            return
+        if not binary_log:
+            self.execute("SET SESSION sql_log_bin = 0")
+            return
+        # Without the right to set it, the server's format is used; the plan has looked at it.
+        self.allowed("SET SESSION binlog_format = 'ROW'")
+
+    def execute(self, text: str) -> int:
+        """Runs a statement; the number of rows that it has changed."""
+        with self._connection.cursor() as cursor:
+            return int(cursor.execute(text) or 0)
+
+    def allowed(self, text: str) -> bool:
+        """Runs a statement; False when the user has no right to."""
+        import pymysql
+
+        try:
+            self.execute(text)
+        except pymysql.MySQLError as error:
+            if error.args[0] in ACCESS_DENIED:
+                return False
+            raise
+        return True
+
+    def rows(self, text: str) -> list[tuple[Any, ...]]:
+        with self._connection.cursor() as cursor:
+            cursor.execute(text)
+            return list(cursor.fetchall())
+
+    def value(self, text: str) -> Any:
+        """The first column of the first row; None when there is no row."""
+        found = self.rows(text)
+        return found[0][0] if found else None
+
+    def close(self) -> None:
+        """Ends the connection, which also ends what it waits for at the server."""
+        import pymysql
+
+        with suppress(pymysql.MySQLError, OSError):  # It may be gone already.
+            self._connection.close()
