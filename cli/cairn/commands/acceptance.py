@@ -216,6 +216,20 @@ def acceptance_settings(starts: int, seed: str | None) -> None:
     sys.exit(command.run(seed, starts))
 
 
+@acceptance.command("migrate")
+@click.option("--rows", type=click.IntRange(1000), default=2_000_000, show_default=True)
+@click.option("--seed", type=int, help="Repeat the choices of an earlier run.")
+@click.option("--kills", type=click.IntRange(1), default=10, show_default=True, help="At random.")
+@click.option("--without-binary-log", is_flag=True, help="Then nothing is copied online.")
+def acceptance_migrate(
+    rows: int, seed: int | None, kills: int, *, without_binary_log: bool
+) -> None:
+    """Migrate tables to ROCKSDB and back under load, with kills of command and server."""
+    from tests.acceptance.migrate import command
+
+    sys.exit(command.run(rows, seed, kills, binary_log=not without_binary_log))
+
+
 @acceptance.command("disk-full")
 def acceptance_disk_full() -> None:
     """Fill a small volume until writes fail, free it and write on: bad-input disk-full."""

@@ -117,7 +117,7 @@ class SetConversion:
 
     def _convert(self, step: Step) -> None:
         self._read()
-        self._refuse_replica()
+        self._refuse_server()
         expected = sum(entry.bytes_expected for entry in self.entries)
         space.require(self.session, self.job.target, expected, text_of(self.entries[0].table))
         if self.entries[0].way is Way.ALTER:
@@ -139,7 +139,12 @@ class SetConversion:
             self._held()
         self._clean()
 
-    def _refuse_replica(self) -> None:
+    def _refuse_server(self) -> None:
+        """What a restart or a replica's START may have changed since the plan."""
+        if self.entries[0].way is Way.ONLINE and not int(self.session.value("SELECT @@log_bin")):
+            raise CairnError(
+                "The binary log is off by now, and an online copy needs it: run abandon, then run."
+            )
         if server.is_replicating(self.session):
             raise CairnError(
                 "The server applies changes as a replica, and those run no triggers: STOP SLAVE "
@@ -174,7 +179,6 @@ class SetConversion:
                 self._compare(entry, self.tables[entry.number])
             for entry in self.entries:
                 shadows.take_counter(self.session, entry)
-                shadows.add_foreign_keys(self.session, entry, self.tables[entry.number])
             self.state.enter(self.entries, Phase.SWAPPING)
             exchange(self.job.sessions, self.session, holder, self.entries)
 

@@ -171,13 +171,19 @@ def _notes(plan: Plan) -> list[str]:
     if Way.ONLINE in used:
         found.append(
             "Online: changes are carried by triggers, so writes cost about twice as much "
-            "meanwhile. Do not TRUNCATE or alter these tables until they are done; it would be noticed, and "
-            "the copy begun anew."
+            "meanwhile. Do not TRUNCATE or alter these tables until they are done: the comparison "
+            "would fail, and the copy had to begin anew."
         )
     if circumstances.target == "rocksdb" and used:
         found.append(
             "On ROCKSDB gaps are not locked, and a changed row is error 1213 at REPEATABLE READ "
             "where InnoDB goes on: see transactions.md and limits.md."
+        )
+    if not circumstances.binary_log and used:
+        found.append(
+            "Without a binary log, transactions that change tables of both engines may be lost, or "
+            "half of them, by a crash of the server: as long as some of the tables that clients "
+            "change together are converted and others are not (replication.md)."
         )
     if plan.free_bytes is None:
         found.append("Free space is not known: we may not look at the server's directory.")

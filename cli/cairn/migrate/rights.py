@@ -32,10 +32,10 @@ def missing(
         lacks = [right for right in rights if not _has(granted, schema, right)]
         if lacks:
             found.append((f"{name(schema)}.*", lacks))
-    everywhere = []
+    needed = ["RELOAD"]  # FLUSH TABLES … WITH READ LOCK
     if circumstances.binary_log:
-        # Triggers under a binary log, its format, and leaving it out.
-        everywhere = [right for right in ("SUPER",) if not _has(granted, None, right)]
+        needed.append("SUPER")  # Triggers under a binary log.
+    everywhere = [right for right in needed if not _has(granted, None, right)]
     if circumstances.without_binary_log and not _has(granted, None, "BINLOG ADMIN"):
         everywhere.append("BINLOG ADMIN")
     if everywhere:

@@ -33,26 +33,24 @@ def undo(session: Session, entry: Entry, table: Table) -> None:
 
 
 def make(session: Session, entry: Entry, table: Table, engine: str) -> None:
-    """Makes the shadow, without foreign keys, and the triggers of the way."""
+    """Makes the shadow and the triggers of the way.
+
+    Foreign keys are there from the start: they bind once parents have their names and the engine,
+    and nobody but we, without checks, writes to such a shadow. Later the locks that keep writers
+    out would keep us from adding them.
+    """
     parsed = definition.parse(table.definition)
     session.execute(f"USE {name(entry.table[0])}")
     session.execute(definition.create(parsed, sql_of(shadow_of(entry)), engine))
+    rules = definition.add_foreign_keys(parsed, entry.table[0], entry.shadow)
+    if rules:
+        patiently(session, rules)
     if entry.way is Way.ONLINE:
         statements = triggers.carrying(table, entry.number, entry.shadow)
     else:
         statements = triggers.guarding(table, entry.number, entry.set_number)
     for statement in statements:
         patiently(session, statement)
-
-
-def add_foreign_keys(session: Session, entry: Entry, table: Table) -> None:
-    """Gives the shadow the foreign keys; they bind when parents have their names and the engine."""
-    session.execute(f"USE {name(entry.table[0])}")
-    statement = definition.add_foreign_keys(
-        definition.parse(table.definition), entry.table[0], entry.shadow
-    )
-    if statement:
-        session.execute(statement)
 
 
 def take_counter(session: Session, entry: Entry) -> None:
@@ -106,13 +104,20 @@ class Filling:
         found = self.session.rows(pieces.find_bound(self.table, self.entry.position, rows))
         return tuple(map(str, found[0])) if found else None
 
-    def _copy(self, behind: tuple[str, ...] | None, last: tuple[str, ...] | None) -> int:
+    def _copy(
+        self,
+        behind: tuple[str, ...] | None,
+        last: tuple[str, ...] | None,
+        before: str | None = None,
+    ) -> int:
         """Copies a piece; what collides with clients is repeated, for their changes go first."""
         import pymysql
 
         text = pieces.copy(self.table, self.entry.shadow, behind, last, beside_writers=self.online)
         for attempt in range(PIECE_TRIES):
             try:
+                if before:
+                    self.session.execute(before)
                 return self.session.execute(text)
             except pymysql.MySQLError as error:
                 if error.args[0] not in CONFLICTS:
@@ -120,14 +125,17 @@ class Filling:
                 time.sleep(min(1.0, 0.01 * (attempt + 1)))
         raise CairnError(
             f"{text_of(self.table.id)}: a piece could not be copied in {PIECE_TRIES} tries, "
-            "because of clients' locks. Look for long transactions (SHOW PROCESSLIST), then --resume."
+            "because of clients' locks. Look for long transactions (SHOW PROCESSLIST), then "
+            "--resume."
         )
 
     def _whole(self) -> None:
         """All rows in one statement, which ROCKSDB commits in parts."""
+        shadow = sql_of(shadow_of(self.entry))
         middle = self.session.allowed("SET SESSION rocksdb_commit_in_the_middle = 1")
         try:
-            copied = self._copy(None, None)
+            # What a try that collided has committed in parts goes first.
+            copied = self._copy(None, None, before=f"TRUNCATE TABLE {shadow}")
         finally:
             if middle:
                 self.session.execute("SET SESSION rocksdb_commit_in_the_middle = 0")

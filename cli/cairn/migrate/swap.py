@@ -30,11 +30,13 @@ class WaitedTooLong(CairnError):
 def writers_kept_out(sessions: Sessions, entries: list[Entry]) -> Iterator[Session]:
     """Locks tables against writers, once their transactions have ended; others may read.
 
-    Gives the session that holds the locks: UNLOCK TABLES there lets writers in.
+    Gives the session that holds the locks: UNLOCK TABLES there lets writers in. LOCK TABLES … READ
+    would not do: on ROCKSDB it keeps statements away, but not the commit of a transaction that has
+    written before. FLUSH TABLES takes metadata locks, which transactions hold to their ends.
     """
     with sessions.open() as session:
         tables = sorted(entry.table for entry in entries)
-        patiently(session, "LOCK TABLES " + ", ".join(f"{sql_of(table)} READ" for table in tables))
+        patiently(session, f"FLUSH TABLES {', '.join(map(sql_of, tables))} WITH READ LOCK")
         # A prepared transaction whose client has gone holds no lock on its tables.
         if prepared := session.rows("XA RECOVER"):
             raise CairnError(

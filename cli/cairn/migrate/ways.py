@@ -174,6 +174,14 @@ def _of_one(table: Table, circumstances: Circumstances) -> Decision:
         return Decision(Way.HELD, ("no primary key",))
     if not readable_in_pieces(table):
         return Decision(Way.HELD, ("rows cannot be read in pieces by this primary key",))
+    if not circumstances.binary_log:
+        return Decision(
+            Way.HELD,
+            (
+                "no binary log: with triggers clients' transactions would change both engines, and "
+                "without the log a crash of the server loses such transactions",
+            ),
+        )
     if circumstances.without_binary_log:
         return Decision(
             Way.HELD, ("--no-binlog: triggers would log changes of a table that replicas lack",)
