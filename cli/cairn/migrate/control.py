@@ -95,7 +95,8 @@ def abandon(place: Place) -> None:
     with only_command(place) as session:
         state = State(session)
         if not state.exists():
-            raise CairnError("There is no migration to abandon.")
+            state.remove()  # What a kill at the very beginning or end has left of the schema.
+            raise CairnError("There is no migration to abandon; nothing of ours is left.")
         options = state.options()
         session.allowed("SET SESSION sql_log_bin = 0")
         with _session(place) as worker:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from cairn.errors import CairnError
 from cairn.migrate import definition, schema, server, shadows, space, verify
-from cairn.migrate.link import Session, is_lost
+from cairn.migrate.link import Session, Stopped, is_lost
 from cairn.migrate.pace import Pace
 from cairn.migrate.progress import Progress
 from cairn.migrate.schema import Selection, Table, sql_of, text_of
@@ -31,11 +29,6 @@ class Job:
     progress: Progress
     kept: bool  # The server has kept all that it has committed, since when pieces were copied.
     server_started: int
-    stopping: Callable[[], bool]
-
-
-class Stopped(Exception):
-    """The command is to end; what has been copied is written down."""
 
 
 class SetConversion:
@@ -62,6 +55,7 @@ class SetConversion:
             try:
                 self._convert(step)
             except (CairnError, Stopped):
+                self.session.stopping = lambda: False
                 self._keep_or_undo()
                 raise
             except pymysql.MySQLError as error:
@@ -186,21 +180,19 @@ class SetConversion:
         def saved(rows: int) -> None:
             self.state.save(entry)
             self.job.progress.copied(rows)
-            held = "" if entry.way is Way.ONLINE else "; writers wait"
-            self._says(entry, f"is being copied{held}")
-            if self.job.stopping():
-                raise Stopped
+            self.session.rest(0)
             if entry.way is Way.ONLINE:
                 self._wait_while_paused(entry)
+                self._says(entry, "is being copied")
 
+        held = "" if entry.way is Way.ONLINE else "; writers wait"
+        self._says(entry, f"is being copied{held}")
         shadows.Filling(self.session, entry, self.tables[entry.number], self.job.pace, saved).run()
 
     def _wait_while_paused(self, entry: Entry) -> None:
         while self.state.paused():
             self._says(entry, "is paused")
-            if self.job.stopping():
-                raise Stopped
-            time.sleep(0.2)
+            self.session.rest(0.2)
 
     def _compare(self, entry: Entry, table: Table) -> None:
         """While writers are kept out: the definition is that of the shadow, and the rows are."""
@@ -286,7 +278,7 @@ class SetConversion:
         for entry in self.entries:
             rows = entry.rows_copied
             self.job.progress.note(
-                f"{text_of(entry.table)}: {self.job.target.upper()}, {rows:,} rows, "
+                f"{text_of(entry.table)}: {self.job.target.upper()}, {rows:,} rows copied, "
                 f"{entry.checksum or 'not compared'}"
                 f"{' before and after' if 'not' not in entry.checksum and entry.checksum else ''}"
             )

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -86,8 +88,17 @@ def _own_socket() -> Path | None:
     return found.socket if found else None
 
 
+class Stopped(Exception):
+    """The command is to end; what has been done is written down."""
+
+
 class Session:
-    """One connection; its statements run one after the other. For one thread at a time."""
+    """One connection; its statements run one after the other. For one thread at a time.
+
+    What waits and tries again looks at `stopping` in between, and raises Stopped.
+    """
+
+    stopping: Callable[[], bool] = staticmethod(lambda: False)
 
     def __init__(self, place: Place, *, binary_log: bool = True) -> None:
         import pymysql  # Costs time to import, so only where it is used.
@@ -145,6 +156,12 @@ class Session:
         """The first column of the first row; None when there is no row."""
         found = self.rows(text)
         return found[0][0] if found else None
+
+    def rest(self, seconds: float) -> None:
+        """Waits before another try, unless the command is to end."""
+        if self.stopping():
+            raise Stopped
+        time.sleep(seconds)
 
     def close(self) -> None:
         """Ends the connection, which also ends what it waits for at the server."""

@@ -11,6 +11,7 @@ from cairn.migrate import rights, sample, schema, server, sets, space, ways
 from cairn.migrate.link import Session
 from cairn.migrate.sample import Sample
 from cairn.migrate.schema import PREFIX, Id, Selection, Table, text_of
+from cairn.migrate.state import State
 from cairn.migrate.ways import Circumstances, Decision, Way
 
 # For a table that is too small for a sample of its own.
@@ -49,6 +50,10 @@ class PlannedSet:
     decision: Decision
     seconds: float
     writers_wait_s: float
+
+    @property
+    def is_tied(self) -> bool:
+        return len(self.tables) > 1 or any(one.table.foreign_keys for one in self.tables)
 
 
 @dataclass
@@ -106,11 +111,8 @@ def make(
 
 def _refuse_leftovers(session: Session) -> None:
     """Names of ours that no migration owns would be dropped as ours, so they may not be there."""
-    state = session.value(
-        "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = 'cairn_migrate'"
-    )
     found = [one for one in schema.engines(session) if one[1].startswith(PREFIX)]
-    if found and not state:
+    if found and not State(session).exists():
         raise CairnError(
             f"{', '.join(map(text_of, found))}: names that begin with {PREFIX} are for migrations, "
             "and none is under way. Look into these tables, then drop or rename them."
@@ -162,7 +164,7 @@ def _notes(plan: Plan) -> list[str]:
         )
     if circumstances.without_binary_log:
         found.append("--no-binlog: replicas keep their tables as they are.")
-    if Way.HELD in used:
+    if any(one.decision.way is Way.HELD and one.is_tied for one in plan.convertible):
         found.append(
             "A set with foreign keys is copied while writers to any of its tables wait, and all of "
             "it takes its place in one statement: foreign keys are in force all the time. A "

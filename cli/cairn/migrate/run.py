@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack
@@ -13,7 +12,7 @@ from typing import Any
 from cairn.errors import CairnError
 from cairn.migrate import plan as planning
 from cairn.migrate import plan_text, server
-from cairn.migrate.convert import Job, SetConversion, Stopped
+from cairn.migrate.convert import Job, SetConversion
 from cairn.migrate.link import Place, Session, is_lost
 from cairn.migrate.pace import Pace
 from cairn.migrate.plan import Plan
@@ -125,8 +124,10 @@ class _Runner:
     def __init__(self, place: Place, main: Session, options: Options, entries: list[Entry]) -> None:
         self.options = options
         self.progress = Progress(entries)
-        self.sessions = Sessions(place, binary_log=not options.no_binlog)
         self._stop = threading.Event()
+        self.sessions = Sessions(
+            place, binary_log=not options.no_binlog, stopping=self._stop.is_set
+        )
         self.job = Job(
             self.sessions,
             options.target,
@@ -135,7 +136,6 @@ class _Runner:
             self.progress,
             server.keeps_commits(main),
             server.started(main),
-            self._stop.is_set,
         )
         self.sets: dict[int, list[Entry]] = {}
         for entry in entries:
@@ -189,11 +189,8 @@ class _Runner:
             state = State(quiet)
             while state.paused():
                 self.progress.does(entries[0], "waits: paused")
-                if self._stop.is_set():
-                    raise Stopped
-                time.sleep(0.2)
-            if self._stop.is_set():
-                raise Stopped
+                session.rest(0.2)
+            session.rest(0)
             try:
                 SetConversion(self.job, entries, session, state).run()
             finally:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from cairn.errors import CairnError
 from cairn.migrate.link import CONFLICTS, Place, Session
@@ -25,15 +24,19 @@ def lock_of(number: int) -> str:
 class Sessions:
     """Opens sessions that a later command recognizes as ours, by a lock that each holds."""
 
-    def __init__(self, place: Place, *, binary_log: bool) -> None:
+    def __init__(
+        self, place: Place, *, binary_log: bool, stopping: Callable[[], bool] = lambda: False
+    ) -> None:
         self.place = place
         self.binary_log = binary_log
+        self.stopping = stopping
 
     @contextmanager
     def open(self, *, binary_log: bool | None = None) -> Iterator[Session]:
         session = Session(
             self.place, binary_log=self.binary_log if binary_log is None else binary_log
         )
+        session.stopping = self.stopping
         try:
             for number in range(LARGEST_SESSION + 1):
                 if session.value(f"SELECT GET_LOCK('{lock_of(number)}', 0)") == 1:
@@ -99,9 +102,7 @@ def _kill(session: Session, owner: int) -> None:
             raise
 
 
-def patiently(
-    session: Session, text: str, waiting: Callable[[int], Any] | None = None, tries: int = TRIES
-) -> None:
+def patiently(session: Session, text: str, tries: int = TRIES) -> None:
     """Runs a statement that waits for clients' transactions, in short turns.
 
     While a statement waits for a table, clients wait behind it; so it gives up after some seconds,
@@ -123,8 +124,6 @@ def patiently(
                         f"The table is not to be had: {error.args[1]}. Some transaction has used "
                         f"it for minutes (SHOW PROCESSLIST); end it, then --resume. It was: {text}"
                     ) from error
-            if waiting:
-                waiting(attempt)
-            time.sleep(min(2.0, 0.1 * (attempt + 1)))
+            session.rest(min(2.0, 0.1 * (attempt + 1)))
     finally:
         session.execute("SET SESSION lock_wait_timeout = 60")

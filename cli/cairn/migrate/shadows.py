@@ -122,7 +122,7 @@ class Filling:
             except pymysql.MySQLError as error:
                 if error.args[0] not in CONFLICTS:
                     raise
-                time.sleep(min(1.0, 0.01 * (attempt + 1)))
+                self.session.rest(min(1.0, 0.01 * (attempt + 1)))
         raise CairnError(
             f"{text_of(self.table.id)}: a piece could not be copied in {PIECE_TRIES} tries, "
             "because of clients' locks. Look for long transactions (SHOW PROCESSLIST), then "

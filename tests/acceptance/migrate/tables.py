@@ -140,7 +140,8 @@ def load(rows: int) -> list[str]:
         f"CONCAT('customer ', seq) FROM {seq}{some}",
         f"INSERT INTO accounts SELECT seq, 0, seq, seq * 1.25 FROM {seq}{some}",
         f"INSERT INTO orders SELECT seq, 0, 1 + seq % {some}, "
-        f"IF(seq % 2, NULL, 1 + seq % {items}), IF(seq % 5, CONCAT('näh ', seq), NULL) FROM {seq}{orders}",
+        f"IF(seq % 2, NULL, 1 + seq % {items}), IF(seq % 5, CONCAT('näh ', seq), NULL) "
+        f"FROM {seq}{orders}",
         f"INSERT INTO items SELECT seq, 0, 1 + seq % {orders}, 1 + seq % {few}, seq % 9 "
         f"FROM {seq}{items}",
         f"INSERT INTO shipments SELECT seq, 0, 1 + seq % {orders}, 1 + seq % 5, "
