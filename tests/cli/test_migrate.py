@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import pytest
+
 from cairn.errors import CairnError
 from cairn.migrate import definition, pace, pieces, rights, sets, state, triggers, verify, ways
 from cairn.migrate.link import literal, name

@@ -14,6 +14,9 @@ from cairn.migrate.schema import PREFIX, Id, Selection, Table, text_of
 from cairn.migrate.state import State
 from cairn.migrate.ways import Circumstances, Decision, Way
 
+# A whole copy is slower than its sample: it is committed piece by piece, logged, and its pages or
+# files are written. Measured with half a million rows of 160 bytes, and with 300,000 of 20.
+COPY_FACTOR = {"rocksdb": 2.0, "innodb": 4.0}
 # For a table that is too small for a sample of its own.
 ROWS_PER_SECOND = 20_000.0
 CHECKSUMS_PER_SECOND = 1_000_000.0
@@ -31,9 +34,10 @@ class PlannedTable:
             return self.table.data_bytes
         return int(self.table.rows * self.sample.row_bytes)
 
-    @property
-    def copy_s(self) -> float:
-        return self.table.rows / (self.sample.rows_per_second or ROWS_PER_SECOND)
+    def copy_s(self, target: str) -> float:
+        if self.sample.rows_per_second is None:
+            return self.table.rows / ROWS_PER_SECOND
+        return COPY_FACTOR[target] * self.table.rows / self.sample.rows_per_second
 
     def compare_s(self, verify: str) -> float:
         """Both tables are read."""
@@ -144,7 +148,7 @@ def _plan_set(
     if refused:
         known = decision.reasons if decision.way is Way.NONE else ()
         decision = Decision(Way.NONE, (*known, *refused))
-    copies = sum(one.copy_s for one in planned)
+    copies = sum(one.copy_s(circumstances.target) for one in planned)
     compares = sum(one.compare_s(circumstances.verify) for one in planned)
     waits = compares if decision.way is Way.ONLINE else copies + compares
     if decision.way is Way.NONE:

@@ -74,6 +74,7 @@ class _Run:
                 self._plan()
                 if self.binary_log:
                     self._refusals_and_pauses()
+                    self._bad_copies(rows)
                 with self.reporter.phase("Each phase") as phase:
                     kills = self._kills(phase, ("--tables-at-a-time", "2"))
                     kills.each_phase()
@@ -172,6 +173,40 @@ class _Run:
             self.tool.run("abandon")
             self._compare("innodb")
             phase.summary = "a second command is refused, nothing is left"
+
+    def _bad_copies(self, rows: int) -> None:
+        """A copy that differs, and one of a table that was altered, must not take its place."""
+        events = f"{tables.SCHEMA}.events"
+        with self.reporter.phase("Bad copies") as phase:
+            self._spoil(
+                rows,
+                f"DELETE FROM {tables.SCHEMA}._cairn_migrate_1 WHERE owner = 0 LIMIT 1",
+                "the copy differs",
+            )
+            self._spoil(rows, f"ALTER TABLE {events} ADD COLUMN extra INT", "was altered")
+            self.server.execute(f"ALTER TABLE {events} DROP COLUMN extra")
+            phase.summary = "are found and removed"
+
+    def _spoil(self, rows: int, statement: str, expected: str) -> None:
+        """Runs a statement while events are copied; the command has to say what is expected."""
+        limit = str(tables.event_rows(rows) // 4)
+        events = f"{tables.SCHEMA}.events"
+        running = self.tool.launch("run", "--table", events, "--rows-per-second", limit)
+        self._until_copying()
+        self.server.execute(statement)
+        if not ended(running, 120) or running.returncode != 1:
+            raise CairnError(f"{statement}: the command ended with {running.returncode}, not 1")
+        if expected not in self.tool.log.read_text(encoding="utf-8").rpartition("== run")[2]:
+            self.wrong.append(f"{statement}: the command does not say that {expected}")
+        left = self.server.query(
+            "SELECT table_name FROM information_schema.tables WHERE table_name LIKE "
+            "'\\_cairn\\_migrate%' UNION SELECT trigger_name FROM information_schema.triggers "
+            "WHERE trigger_name LIKE '\\_cairn%'"
+        )
+        if left:
+            self.wrong.append(f"{statement}: left are {left}")
+        self.tool.run("abandon")
+        self._compare("innodb")
 
     def _until_copying(self) -> None:
         self._until(lambda: self._copied() > 0, "the migration does not begin to copy")

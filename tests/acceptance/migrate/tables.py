@@ -123,6 +123,11 @@ def create() -> list[str]:
     return found
 
 
+def event_rows(rows: int) -> int:
+    """How many events there are; so many that an online copy takes some time."""
+    return max(10_000, rows // 10)
+
+
 def load(rows: int) -> list[str]:
     """Statements that load about `rows` rows of nobody's into the tied tables, more beside."""
     few, some = max(1, rows // 1000), max(10, rows // 20)
@@ -147,7 +152,7 @@ def load(rows: int) -> list[str]:
         f"INSERT INTO shipments SELECT seq, 0, 1 + seq % {orders}, 1 + seq % 5, "
         f"'2026-01-01' + INTERVAL seq SECOND FROM {seq}{some}",
         f"INSERT INTO events SELECT CONCAT('k', seq % 7), seq, 0, seq, REPEAT(CHAR(seq % 256), 20) "
-        f"FROM {seq}{max(10_000, rows // 10)}",
+        f"FROM {seq}{event_rows(rows)}",
         f"INSERT INTO parts SELECT seq, 0, seq FROM {seq}{some}",
         f"INSERT INTO computed (id, owner, value) SELECT seq, 0, seq FROM {seq}{some}",
         f"INSERT INTO log SELECT seq % 50, 0, seq FROM {seq}{some}",
