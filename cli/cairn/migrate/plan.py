@@ -78,16 +78,13 @@ def make(
     selection: Selection,
     circumstances: Circumstances,
     looking: Callable[[str], None] = lambda _: None,
-    *,
-    asks: bool = True,
 ) -> Plan:
-    """Looks at the selected tables; changes nothing. `asks`: takes samples too."""
+    """Looks at the selected tables; changes nothing."""
     target = circumstances.target
     server.require_engine(session, target)
     schema.check_selection(session, selection)
     _refuse_leftovers(session)
-    if asks and circumstances.binary_log:
-        session.allowed("SET SESSION sql_log_bin = 0")  # Of temporary tables nothing is logged.
+    unlogged = not circumstances.binary_log or _keep_out_of_the_log(session)
     everything = schema.engines(session)
     source = ways.source_engine(target)
     tables: dict[Id, Table] = {}
@@ -108,9 +105,16 @@ def make(
             outside = [member for member in members if member not in tables]
             for table in selected:
                 looking(text_of(table.id))
-            plan.sets.append(_plan_set(session, selected, circumstances, outside, asks=asks))
+            plan.sets.append(_plan_set(session, selected, circumstances, outside, asks=unlogged))
     plan.notes = _notes(plan)
     return plan
+
+
+def _keep_out_of_the_log(session: Session) -> bool:
+    """Whether temporary tables of this session stay out of the binary log: replicas need none."""
+    if session.allowed("SET SESSION sql_log_bin = 0"):
+        return True
+    return session.value("SELECT @@SESSION.binlog_format") == "ROW"
 
 
 def _refuse_leftovers(session: Session) -> None:
@@ -134,7 +138,7 @@ def _plan_set(
     decision = ways.of_set(tables, circumstances, outside)
     planned = []
     for table in tables:
-        seen = Sample("not asked", None)
+        seen = Sample("not asked: it would be in the binary log, without BINLOG ADMIN", None)
         if asks and (decision.way is not Way.NONE or table.kind == "BASE TABLE"):
             seen = sample.take(session, table, circumstances.target)
         planned.append(

@@ -77,6 +77,7 @@ def resume(place: Place, changed: dict[str, Any]) -> int:
         options = Options(**(state.options() | changed))
         server.require_engine(main, options.target)
         main.allowed("SET SESSION sql_log_bin = 0")
+        state.set_paused(False)
         return _convert(place, main, options)
 
 

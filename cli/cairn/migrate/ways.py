@@ -12,7 +12,7 @@ from cairn.migrate.schema import Id, Table, text_of
 
 # Primary keys of these types are read in pieces: comparing with a literal orders them as the key
 # does. ENUM and SET compare as strings but are ordered by number, FLOAT is not exact.
-NUMBERS = frozenset({"tinyint", "smallint", "mediumint", "int", "bigint", "decimal", "year"})
+NUMBERS = frozenset({"tinyint", "smallint", "mediumint", "int", "bigint", "decimal"})
 TIMES = frozenset({"date", "datetime", "timestamp"})
 STRINGS = frozenset({"char", "varchar", "binary", "varbinary"})
 PIECES = NUMBERS | TIMES | STRINGS

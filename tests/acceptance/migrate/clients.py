@@ -261,6 +261,8 @@ class Client(threading.Thread):
         value = self._chance.randint(-1000, 1000)
         if row is None or choice < 0.5 and len(self.rows[table]) < 100:
             change.put(table, self._key(), self.number, value)
+        elif choice < 0.6 and table == "parts":
+            change.set(table, row, "id", self._key())
         elif choice < 0.8:
             change.set(table, row, "value", value)
             if table == "audited":  # Its trigger adds one.

@@ -167,6 +167,7 @@ class _Run:
             if not ended(running, 30):
                 raise CairnError("An interrupted command does not end.")
             copied = self._copied()
+            self.tool.run("pause")  # What resumes a migration ends its pause.
             running = self.tool.launch("run", "--resume")
             self._until(lambda: self._copied() > copied, "--resume does not go on")
             kill(running)
