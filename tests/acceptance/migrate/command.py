@@ -34,6 +34,7 @@ OPTIONS = (
 BINARY_LOG = ("--log-bin=binlog", "--binlog-format=ROW", "--server-id=1")
 CLIENTS = 3
 STATEMENT_S = 1800
+SLOW_S = 6
 
 
 def run(rows: int, seed: int | None, random_kills: int, *, binary_log: bool) -> int:
@@ -75,6 +76,7 @@ class _Run:
                 if self.binary_log:
                     self._refusals_and_pauses()
                     self._bad_copies(rows)
+                    self._slow_copies()
                 with self.reporter.phase("Each phase") as phase:
                     kills = self._kills(phase, ("--tables-at-a-time", "2"))
                     kills.each_phase()
@@ -187,6 +189,18 @@ class _Run:
             self._spoil(rows, f"ALTER TABLE {events} ADD COLUMN extra INT", "was altered")
             self.server.execute(f"ALTER TABLE {events} DROP COLUMN extra")
             phase.summary = "are found and removed"
+
+    def _slow_copies(self) -> None:
+        """Online copies that take some seconds there and back, so that clients change much."""
+        names = [table for table, (way, _) in tables.SINGLE.items() if way == "online"]
+        loaded = sum(int(self.before[table][0]) for table in names)
+        chosen = [word for table in names for word in ("--table", f"{tables.SCHEMA}.{table}")]
+        limit = ("--rows-per-second", str(loaded // SLOW_S), "--tables-at-a-time", "3")
+        with self.reporter.phase("Slow copies") as phase:
+            self.tool.run("run", *chosen, *limit)
+            self.tool.run("run", "--to", "innodb", *chosen, *limit)
+            self._compare("innodb")
+            phase.summary = f"{', '.join(names)}: there and back, equal"
 
     def _spoil(self, rows: int, statement: str, expected: str) -> None:
         """Runs a statement while events are copied; the command has to say what is expected."""
