@@ -221,13 +221,16 @@ def acceptance_settings(starts: int, seed: str | None) -> None:
 @click.option("--seed", type=int, help="Repeat the choices of an earlier run.")
 @click.option("--kills", type=click.IntRange(1), default=10, show_default=True, help="At random.")
 @click.option("--without-binary-log", is_flag=True, help="Then nothing is copied online.")
+@click.option("--replica", is_flag=True, help="Let a replica follow two migrations as well.")
 def acceptance_migrate(
-    rows: int, seed: int | None, kills: int, *, without_binary_log: bool
+    rows: int, seed: int | None, kills: int, *, without_binary_log: bool, replica: bool
 ) -> None:
     """Migrate tables to ROCKSDB and back under load, with kills of command and server."""
     from tests.acceptance.migrate import command
 
-    sys.exit(command.run(rows, seed, kills, binary_log=not without_binary_log))
+    sys.exit(
+        command.run(rows, seed, kills, binary_log=not without_binary_log, with_replica=replica)
+    )
 
 
 @acceptance.command("disk-full")

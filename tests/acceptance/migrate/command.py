@@ -19,7 +19,7 @@ from cairn.paths import VAR, shown
 from cairn.report import Phase, Reporter, say
 from cairn.scratch_server import ScratchServer, own_directory
 from tests import runs
-from tests.acceptance.migrate import checks, tables
+from tests.acceptance.migrate import checks, replica, tables
 from tests.acceptance.migrate.clients import Client
 from tests.acceptance.migrate.kills import Kills
 from tests.acceptance.migrate.tool import Tool, ended, kill
@@ -37,7 +37,9 @@ STATEMENT_S = 1800
 SLOW_S = 6
 
 
-def run(rows: int, seed: int | None, random_kills: int, *, binary_log: bool) -> int:
+def run(
+    rows: int, seed: int | None, random_kills: int, *, binary_log: bool, with_replica: bool
+) -> int:
     """The exit status: 0 when nothing was wrong."""
     reporter = Reporter()
     mariadb = runs.prepare(reporter)
@@ -47,6 +49,8 @@ def run(rows: int, seed: int | None, random_kills: int, *, binary_log: bool) -> 
     with own_directory(HOME):
         with ScratchServer(mariadb, HOME, options=options) as server:
             wrong = _Run(server, reporter, Random(seed), binary_log).all(rows, random_kills)
+        if with_replica:
+            wrong += replica.run(mariadb, HOME / "replica", reporter, Random(seed))
         for text in wrong:
             say(f"  {text}")
         runs.leave(HOME, wrong, f"; again with --seed {seed}")
