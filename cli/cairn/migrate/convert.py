@@ -9,7 +9,7 @@ from cairn.migrate import definition, schema, server, shadows, space, verify
 from cairn.migrate.link import Session, Stopped, is_lost
 from cairn.migrate.pace import Pace
 from cairn.migrate.progress import Progress
-from cairn.migrate.schema import Selection, Table, sql_of, text_of
+from cairn.migrate.schema import PREFIX, Selection, Table, sql_of, text_of
 from cairn.migrate.sessions import Sessions, patiently
 from cairn.migrate.state import Entry, Found, Phase, State, Step, after_interruption
 from cairn.migrate.swap import WaitedTooLong, exchange, writers_kept_out
@@ -149,6 +149,7 @@ class SetConversion:
         entry = self.entries[0]
         table = self.tables[entry.number]
         self._fill(entry)
+        self._refuse_new_children()
         for attempt in range(SWAP_TRIES):
             try:
                 self._says(entry, "is being compared and swapped; writers wait")
@@ -164,8 +165,8 @@ class SetConversion:
                 self.state.enter(self.entries, Phase.COPYING)
 
     def _held(self) -> None:
-        first = self.entries[0]
-        self._says(first, "waits for transactions to end")
+        self._refuse_new_children()
+        self._says(self.entries[0], "waits for transactions to end")
         with writers_kept_out(self.job.sessions, self.entries) as holder:
             for entry in self.entries:
                 self._fill(entry)
@@ -175,6 +176,20 @@ class SetConversion:
                 shadows.take_counter(self.session, entry)
             self.state.enter(self.entries, Phase.SWAPPING)
             exchange(self.job.sessions, self.session, holder, self.entries)
+
+    def _refuse_new_children(self) -> None:
+        """A child that came since the plan would follow the former table, and lose its parent."""
+        members = {entry.table for entry in self.entries}
+        engines = schema.engines(self.session)
+        for key in schema.foreign_keys(self.session):
+            if key.parent not in members or key.child in members or key.child[1].startswith(PREFIX):
+                continue
+            if engines.get(key.child) != self.job.target:
+                self.entries[0].error = "changed"
+                raise CairnError(
+                    f"{text_of(key.child)} got a foreign key to {text_of(key.parent)} since the "
+                    "plan was made: run abandon, then run."
+                )
 
     def _fill(self, entry: Entry) -> None:
         def saved(rows: int) -> None:
@@ -196,17 +211,17 @@ class SetConversion:
 
     def _compare(self, entry: Entry, table: Table) -> None:
         """While writers are kept out: the definition is that of the shadow, and the rows are."""
-        now = schema.show_create(self.session, entry.table)
-        if definition.without_counter(now) != definition.without_counter(table.definition):
+        copy = shadows.shadow_of(entry)
+        there = definition.shape(schema.show_create(self.session, copy))
+        now = definition.shape(schema.show_create(self.session, entry.table))
+        if now != there or schema.triggers_of(self.session, entry.table):
             entry.error = "changed"
             raise CairnError(
-                f"{text_of(entry.table)} was altered while it was copied; the copy is removed. "
-                "--resume copies it anew."
+                f"{text_of(entry.table)} was altered, or got a trigger, while it was copied; the "
+                "copy is removed. --resume copies it anew; for another way run abandon, then run."
             )
         try:
-            entry.checksum = verify.compare(
-                self.session, table, shadows.shadow_of(entry), self.job.verify
-            )
+            entry.checksum = verify.compare(self.session, table, copy, self.job.verify)
         except CairnError:
             entry.error = "differs"
             raise

@@ -75,6 +75,8 @@ def add_foreign_keys(definition: Definition, schema: str, table: str) -> str | N
     return f"ALTER TABLE {name(schema)}.{name(table)} {rules}"
 
 
-def without_counter(text: str) -> str:
-    """A definition without the value of AUTO_INCREMENT, to compare what else has changed."""
-    return re.sub(r"^(\) ENGINE=.*?) AUTO_INCREMENT=\d+", r"\1", text, flags=re.MULTILINE)
+def shape(text: str) -> tuple[tuple[str, ...], str, tuple[str, ...]]:
+    """What a table and its shadow have in common: columns and keys, partitions, names of rules."""
+    parsed = parse(text)
+    rules = tuple(sorted(rule.partition(" FOREIGN KEY ")[0] for rule in parsed.foreign_keys))
+    return parsed.body, partitions_for(parsed.partitions, "any"), rules

@@ -195,16 +195,19 @@ def _notes(plan: Plan) -> list[str]:
             "half of them, by a crash of the server: as long as some of the tables that clients "
             "change together are converted and others are not (replication.md)."
         )
+    return found + _notes_on_space(plan)
+
+
+def _notes_on_space(plan: Plan) -> list[str]:
     if plan.free_bytes is None:
-        found.append("Free space is not known: we may not look at the server's directory.")
-    else:
-        largest = max((_set_bytes(one) for one in plan.convertible), default=0)
-        if plan.free_bytes < largest + space.RESERVE_BYTES:
-            found.append(
-                f"Free space does not suffice for the largest set: {plan.free_bytes >> 20:,} MiB "
-                f"are free, {largest + space.RESERVE_BYTES >> 20:,} MiB are needed."
-            )
-    return found
+        return ["Free space is not known: we may not look at the server's directory."]
+    largest = max((_set_bytes(one) for one in plan.convertible), default=0)
+    if plan.free_bytes >= largest + space.RESERVE_BYTES:
+        return []
+    return [
+        f"Free space does not suffice for the largest set: {plan.free_bytes >> 20:,} MiB are free, "
+        f"{largest + space.RESERVE_BYTES >> 20:,} MiB are needed."
+    ]
 
 
 def _set_bytes(one: PlannedSet) -> int:

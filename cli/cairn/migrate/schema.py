@@ -161,11 +161,6 @@ def _table(session: Session, table: Id, facts: tuple, keys: list[ForeignKey]) ->
         f"SELECT column_name FROM information_schema.statistics WHERE {where} "
         "AND index_name = 'PRIMARY' ORDER BY seq_in_index"
     )
-    triggers = session.rows(
-        "SELECT trigger_name FROM information_schema.triggers WHERE "
-        f"event_object_schema = {literal(table[0])} AND event_object_table = {literal(table[1])} "
-        f"AND LEFT(trigger_name, {len(PREFIX)}) <> '{PREFIX}' ORDER BY 1"
-    )
     return Table(
         table,
         str(engine),
@@ -176,9 +171,19 @@ def _table(session: Session, table: Id, facts: tuple, keys: list[ForeignKey]) ->
         show_create(session, table),
         columns,
         tuple(row[0] for row in primary),
-        tuple(row[0] for row in triggers),
+        triggers_of(session, table),
         tuple(key for key in keys if key.child == table),
     )
+
+
+def triggers_of(session: Session, table: Id) -> tuple[str, ...]:
+    """The names of the triggers of a table, without those that we have made."""
+    rows = session.rows(
+        "SELECT trigger_name FROM information_schema.triggers WHERE "
+        f"event_object_schema = {literal(table[0])} AND event_object_table = {literal(table[1])} "
+        f"AND LEFT(trigger_name, {len(PREFIX)}) <> '{PREFIX}' ORDER BY 1"
+    )
+    return tuple(row[0] for row in rows)
 
 
 def show_create(session: Session, table: Id) -> str:
