@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from cairn import server, status
 from cairn.errors import CairnError
 
 LEVELS = 7
@@ -34,7 +33,33 @@ class Place:
     @staticmethod
     def choose(socket: Path | None, user: str, defaults_file: Path | None) -> Place:
         """The place that the options name; without a socket, our own server."""
-        return Place(socket or server.require().socket, user, defaults_file)
+        if socket is None:
+            from cairn import server  # Of a checkout; the package has no server of its own.
+
+            socket = server.require().socket
+        return Place(socket, user, defaults_file)
+
+    def connect(self) -> Any:
+        """A PyMySQL connection that gives up on a server that does not answer.
+
+        Raises a CairnError when the file of options cannot be read, else what PyMySQL raises.
+        """
+        import pymysql  # Costs time to import, so only where it is used.
+
+        options: dict[str, Any] = {"user": self.user}
+        if self.defaults_file is not None:
+            if not self.defaults_file.is_file() or not os.access(self.defaults_file, os.R_OK):
+                raise CairnError(f"{self.defaults_file}: there is no such file to read.")
+            options = {"user": None, "read_default_file": str(self.defaults_file)}
+        return pymysql.connect(
+            unix_socket=str(self.socket),
+            charset="utf8mb4",
+            autocommit=True,
+            connect_timeout=ANSWER_S,
+            read_timeout=ANSWER_S,
+            write_timeout=ANSWER_S,
+            **options,
+        )
 
 
 @dataclass(frozen=True)
@@ -116,14 +141,7 @@ class Reader:
         return Reading(at, figures, files, sizes, variables, stalls)
 
     def _connect(self) -> Any:
-        options: dict[str, Any] = {"user": self.place.user}
-        if self.place.defaults_file is not None:
-            if not os.access(self.place.defaults_file, os.R_OK):
-                raise CairnError(f"{self.place.defaults_file}: there is no such file to read.")
-            options = {"user": None, "read_default_file": str(self.place.defaults_file)}
-        limits = {name: ANSWER_S for name in ("connect_timeout", "read_timeout", "write_timeout")}
-        found = server.Running(0, 0, self.place.socket, {})
-        return server.connect(found, **(limits | options))
+        return self.place.connect()
 
     def _stalls(self, cursor: Any, figures: dict[str, float]) -> tuple[str, ...]:
         """From CAIRN_STALLS, which the stock plug-in lacks."""
@@ -151,6 +169,8 @@ class Reader:
                 tuple(int(figures[f"cairn_level{level}_files"]) for level in range(LEVELS)),
                 tuple(figures[f"cairn_level{level}_bytes"] for level in range(LEVELS)),
             )
+        from cairn import status
+
         cursor.execute("SHOW ENGINE ROCKSDB STATUS")
         text = "\n".join(str(row[2]) for row in cursor.fetchall())
         totals = [status.level_totals(text).get(level, (0, 0.0)) for level in range(LEVELS)]
