@@ -13,6 +13,9 @@ from cairn.commands.acceptance import acceptance
 from cairn.errors import CairnError
 from cairn.migrate.command import migrate
 
+# Click 8.1 shows the help of a group by itself.
+NO_ARGUMENTS = getattr(click.exceptions, "NoArgsIsHelpError", ())
+
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 def cli() -> None:
@@ -48,7 +51,7 @@ def main() -> None:
     try:
         result = cli.main(prog_name="./cairn", standalone_mode=False)
         sys.exit(result if isinstance(result, int) else 0)
-    except click.exceptions.NoArgsIsHelpError as error:
+    except NO_ARGUMENTS as error:
         print(error.format_message())
     except click.UsageError as error:
         command = error.ctx.command_path if error.ctx else "./cairn"
