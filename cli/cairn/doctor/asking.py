@@ -161,7 +161,10 @@ def _plugins(server: Server) -> tuple[Plugin, ...]:
 def _ask_engine(server: Server, *, is_cairn: bool) -> None:
     server.ask(Source.FAMILIES, lambda: _families(server))
     server.ask(Source.TRANSACTIONS, lambda: _transactions(server))
-    _snapshot(server)
+    server.ask(Source.SNAPSHOTS, lambda: _snapshot(server))
+    server.ask(Source.DROPPED, lambda: _dropped(server))
+    lock = server.rows(f"SELECT IS_USED_LOCK('{BACKUP_LOCK}')")
+    server.facts["backup_lock_held"] = lock[0][0] is not None
     if any(server.may(privilege) for privilege in SEES_TABLES):
         server.ask(Source.DEFINITIONS, lambda: _definitions(server))
     else:
@@ -207,7 +210,7 @@ def _prepared(server: Server) -> list[str]:
 
 
 def _snapshot(server: Server) -> None:
-    """How long the oldest snapshot has been held, and dropped indexes that still have entries."""
+    """How long the oldest snapshot has been held."""
     statuses = server.facts["statuses"]
     if "cairn_oldest_snapshot_seconds" in statuses:
         server.facts["oldest_snapshot_s"] = float(statuses["cairn_oldest_snapshot_seconds"])
@@ -217,13 +220,15 @@ def _snapshot(server: Server) -> None:
             "WHERE STAT_TYPE = 'DB_OLDEST_SNAPSHOT_TIME' AND VALUE > 0"
         )
         server.facts["oldest_snapshot_s"] = float(rows[0][0]) if rows else 0.0
+
+
+def _dropped(server: Server) -> None:
+    """Dropped indexes that still have entries."""
     rows = server.rows(
         "SELECT COUNT(*) FROM information_schema.ROCKSDB_GLOBAL_INFO "
         "WHERE TYPE = 'DDL_DROP_INDEX_ONGOING'"
     )
     server.facts["dropped_indexes"] = int(rows[0][0])
-    lock = server.rows(f"SELECT IS_USED_LOCK('{BACKUP_LOCK}')")
-    server.facts["backup_lock_held"] = lock[0][0] is not None
 
 
 def _definitions(server: Server) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from cairn.doctor.backups import BACKUPS
@@ -64,6 +65,12 @@ def documentation() -> str:
         lines += [f"### {subject.name}", "", "| finding | | found when | what it leads to |"]
         lines.append("| --- | --- | --- | --- |")
         for kind, _ in subject.checks:
-            lines.append(f"| `{kind.code}` | {kind.severity.word} | {kind.when} | {kind.means} |")
+            when, means = _marked(kind.when), _marked(kind.means)
+            lines.append(f"| `{kind.code}` | {kind.severity.word} | {when} | {means} |")
         lines.append("")
     return "\n".join(lines)
+
+
+def _marked(text: str) -> str:
+    """The text with names of variables, tables and options marked as code."""
+    return re.sub(r"(--[\w-]+|\w+_[\w.*]*\w|\w+_\*)", r"`\1`", text)

@@ -15,8 +15,11 @@ class Source(Enum):
     FAMILIES = "information_schema.ROCKSDB_CF_OPTIONS"
     PRIVILEGED = "information_schema.CAIRN_TABLES and its neighbours"
     DEFINITIONS = "the server's table definitions"
-    TRANSACTIONS = "information_schema.ROCKSDB_TRX and XA RECOVER"
+    TRANSACTIONS = "XA RECOVER"
+    SNAPSHOTS = "information_schema.ROCKSDB_DBSTATS"
+    DROPPED = "information_schema.ROCKSDB_GLOBAL_INFO"
     PROCESS = "the server's process in /proc"
+    LIBRARY = "the library that the process has mapped"
     PLACES = "the server's files"
     DISK = "free space of the data's file system"
     LOG = "the error log"
@@ -149,7 +152,6 @@ class Facts:
     statuses: dict[str, str] = field(default_factory=dict)
     plugins: tuple[Plugin, ...] = ()
     families: dict[str, dict[str, str]] = field(default_factory=dict)
-    ttl_tables: int = 0
     stalls: tuple[Stall, ...] = ()
     tables: tuple[Table, ...] = ()
     builds: tuple[Build, ...] = ()

@@ -17,6 +17,8 @@ from cairn.doctor.machine import Machine
 from cairn.errors import CairnError
 from cairn.observe import reading
 
+# Long enough for the names of very many tables.
+ANSWER_S = 15
 BACKUP_FILES = ("xtrabackup_info", "mariadb_backup_info")
 
 
@@ -26,7 +28,7 @@ def gather(place: reading.Place, backups: Path | None, backup_max_age_s: float) 
 
     require_socket(place.socket)
     try:
-        connection = place.connect()
+        connection = place.connect(ANSWER_S)
     except (OSError, pymysql.MySQLError) as error:
         text = error.args[1] if len(error.args) > 1 else error
         raise CairnError(
@@ -95,6 +97,10 @@ def _look(facts: dict[str, Any], missing: dict[Source, Missing], pid: int | None
             Source.PROCESS,
             lambda: facts.update(process=machine.process(found, value("plugin_dir"))),
         )
+        if "process" in facts and not facts["process"].libraries:
+            missing[Source.LIBRARY] = Missing(
+                "no library of its name is mapped; SELECT @@plugin_dir"
+            )
         if Source.ENGINE not in missing:
             _try(missing, Source.PLACES, lambda: _places(facts, found, data, value))
         _try(missing, Source.LOG, lambda: _log(facts, missing, found, value))

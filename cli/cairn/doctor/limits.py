@@ -136,7 +136,7 @@ def open_files_limit(facts: Facts) -> int:
     "block cache, memtables and the caches of the other engines may exceed the memory of the "
     "machine "
     "or of the control group",
-    "Once they are full the kernel kills the server.",
+    "Once they are full the kernel may kill the server.",
     Source.ENGINE,
     Source.FAMILIES,
     Source.PROCESS,
@@ -259,7 +259,7 @@ def disk_too_small(kind: Kind, facts: Facts) -> Iterator[Finding]:
     Severity.ERROR,
     "rocksdb_datadir or rocksdb_wal_dir lies on a tmpfs or ramfs",
     "A restart of the machine loses it: with the log all that is not in data files yet, and "
-    "prepared transactions; the engine then refuses to start.",
+    "prepared transactions.",
     Source.ENGINE,
     Source.PLACES,
 )
@@ -268,12 +268,13 @@ def data_in_memory(kind: Kind, facts: Facts) -> Iterator[Finding]:
     if places:
         yield kind.found(
             f"On {places[0].file_system}: {several([f'{p.path} ({p.what})' for p in places])}.",
-            "Shut the server down, move the directory to a disk, and name it in the option file. "
-            "Move log files (*.log) with it: the engine refuses to start without them.",
+            "Shut the server down cleanly, move the directory with all its files to a disk, name "
+            "it in the option file, and start. For example:",
             "[mariadbd]",
             *(
-                f"{'rocksdb_wal_dir' if p.what == 'log' else 'rocksdb_datadir'} = "
-                f"/var/lib/mysql/{'rocksdb-logs' if p.what == 'log' else '#rocksdb'}"
-                for p in places
+                "rocksdb_wal_dir = /var/lib/rocksdb-logs"
+                if place.what == "log"
+                else "rocksdb_datadir = /var/lib/rocksdb"
+                for place in places
             ),
         )

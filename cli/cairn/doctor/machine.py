@@ -19,10 +19,11 @@ PROC = Path("/proc")
 GROUPS = Path("/sys/fs/cgroup")
 SERVERS = ("mariadbd", "mysqld")
 LIBRARY = "ha_rocksdb.so"
+ADAPTER = "adapter.so"
 LOG_BYTES = 4 << 20
 # What a clock and a copy that keeps no fractions of seconds may be off.
 SLACK_S = 2.0
-_ADAPTER = re.compile(r"/cairn/[^/]+/adapter\.so$")
+_ENGINE = re.compile(r"/ha_rocksdb[^/]*\.so$|/cairn/[^/]+/adapter\.so$")
 _LOGGED = re.compile(r"\[(ERROR|Warning)\].*(rocksdb|myrocks|cairn)", re.IGNORECASE)
 
 
@@ -93,7 +94,7 @@ def memory_limit(machine: Machine) -> tuple[int, str]:
             except OSError:  # The root group has no limit; a group may lie beyond our view.
                 continue
             if text.isdigit() and int(text) < least:
-                least, of = int(text), f"the control group {path}"
+                least, of = int(text), f"the control group /{directory.relative_to(base)}"
     return least, of
 
 
@@ -105,7 +106,7 @@ def libraries(machine: Machine, plugin_dir: str) -> list[Library]:
         if len(fields) < 6:
             continue
         path = fields[5].removesuffix(" (deleted)")
-        if Path(path).name == LIBRARY or _ADAPTER.search(path):
+        if _ENGINE.search(path):
             mapped[path, path != fields[5]] = int(fields[4])
     return [
         _library(machine, path, deleted, inode, plugin_dir)
@@ -114,7 +115,8 @@ def libraries(machine: Machine, plugin_dir: str) -> list[Library]:
 
 
 def _library(machine: Machine, path: str, deleted: bool, inode: int, plugin_dir: str) -> Library:
-    named = f"{plugin_dir.rstrip('/')}/{LIBRARY}" if Path(path).name == LIBRARY else path
+    # The kernel shows where links lead; a start goes by the name in plugin_dir.
+    named = path if Path(path).name == ADAPTER else f"{plugin_dir.rstrip('/')}/{LIBRARY}"
     try:
         on_disk = machine.outside(named).stat()
     except FileNotFoundError:

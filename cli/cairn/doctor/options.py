@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 
 from cairn.doctor.durability import now_and_later, set_where
@@ -274,5 +275,6 @@ def problems_logged(kind: Kind, facts: Facts) -> Iterator[Finding]:
             f"{count(len(lines), 'line')} in {facts.log_file} since the start; the last: "
             f"{lines[-1]}",
             "Read them. docs/monitoring.md says what the important ones mean.",
-            f"grep -E '\\[(ERROR|Warning)\\].*(RocksDB|MyRocks|ROCKSDB)' {facts.log_file}",
+            r"grep -E '\[(ERROR|Warning)\].*(RocksDB|MyRocks|ROCKSDB)' "
+            + shlex.quote(facts.log_file),
         )

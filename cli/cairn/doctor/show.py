@@ -34,7 +34,8 @@ def as_json(facts: Facts, diagnosis: Diagnosis) -> str:
             "status": exit_status(diagnosis),
             "error": None,
             "socket": facts.socket,
-            "facts": dict(overview(facts)),
+            "facts": {name.replace(" ", "_"): text for name, text in overview(facts)},
+            "figures": figures(facts),
             "findings": [_finding(finding) for finding in diagnosis.findings],
             "not_checked": [
                 {
@@ -60,6 +61,7 @@ def failure_as_json(socket: str, text: str) -> str:
             "error": text,
             "socket": socket,
             "facts": {},
+            "figures": {},
             "findings": [],
             "not_checked": [],
             "checked": 0,
@@ -80,6 +82,29 @@ def _finding(finding: Finding) -> dict[str, Any]:
     }
 
 
+def figures(facts: Facts) -> dict[str, float | None]:
+    """Numbers for monitoring; null is what could not be seen. Bytes, seconds and counts."""
+    process = facts.process
+    cairn = Source.CAIRN not in facts.missing and facts.engine is not None
+    data = next((place for place in facts.places if place.what == "data"), None)
+    newest = min((backup.age_s for backup in facts.backups), default=None)
+    return {
+        "open_files": process.open_files if process else None,
+        "open_files_limit": process.open_files_limit if process else None,
+        "table_files": data_files(facts) if cairn else None,
+        "memory_bytes": process.memory if process else None,
+        "planned_bytes": sum(memory_parts(facts).values()),
+        "resident_bytes": process.resident if process else None,
+        "swapped_bytes": process.swapped if process else None,
+        "disk_bytes": data.total if data else None,
+        "disk_free_bytes": data.free if data else None,
+        "stalls_last_hour": len(facts.stalls) if cairn else None,
+        "prepared_transactions": len(facts.prepared),
+        "oldest_snapshot_seconds": facts.oldest_snapshot_s,
+        "backup_age_seconds": newest,
+    }
+
+
 # ---- for people --------------------------------------------------------------------------------
 
 
@@ -93,9 +118,10 @@ def as_text(facts: Facts, diagnosis: Diagnosis) -> str:
     if diagnosis.not_checked:
         lines += ["", "Not checked:"]
         for left_out in diagnosis.not_checked:
-            grant = f" Needed: {left_out.missing.grant}" if left_out.missing.grant else ""
-            text = f"{left_out.source.value}: {left_out.missing.why.rstrip('.')}.{grant}"
+            text = f"{left_out.source.value}: {left_out.missing.why.rstrip('.')}"
             lines += _hanging("  ", f"{text} ({', '.join(left_out.codes)})", width)
+            if left_out.missing.grant:
+                lines.append(f"      {left_out.missing.grant}")
     lines += ["", _total(diagnosis)]
     return "\n".join(lines)
 

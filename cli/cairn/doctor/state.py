@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 
 from cairn.doctor.facts import Facts, Source
@@ -179,7 +180,7 @@ def background_error(kind: Kind, facts: Facts) -> Iterator[Finding]:
     "files-damaged",
     Severity.ERROR,
     "a compaction has met a damaged or missing file (alert CairnFileDamaged)",
-    "Rows in the damaged blocks cannot be read; the file is never compacted.",
+    "Rows in the damaged blocks cannot be read, and compactions fail on the file.",
     Source.ENGINE,
     Source.CAIRN,
 )
@@ -324,6 +325,7 @@ def builds_wait(kind: Kind, facts: Facts) -> Iterator[Finding]:
     f"entries",
     "Their space is not free yet.",
     Source.ENGINE,
+    Source.DROPPED,
 )
 def dropped_left(kind: Kind, facts: Facts) -> Iterator[Finding]:
     paused = facts.is_on("rocksdb_pause_background_work")
@@ -364,6 +366,7 @@ def prepared(kind: Kind, facts: Facts) -> Iterator[Finding]:
     "the oldest snapshot is more than an hour old (alert CairnOldSnapshot)",
     "Compaction keeps every version of rows that it might read: files grow and scans get slower.",
     Source.ENGINE,
+    Source.SNAPSHOTS,
 )
 def snapshot_old(kind: Kind, facts: Facts) -> Iterator[Finding]:
     if facts.oldest_snapshot_s > SNAPSHOT_S:
@@ -417,7 +420,7 @@ def checkpoint_left(kind: Kind, facts: Facts) -> Iterator[Finding]:
                 "If no backup runs, and nobody needs the copy, remove it.",
                 "SET GLOBAL rocksdb_remove_mariabackup_checkpoint = ON;"
                 if of_tool
-                else f"rm -r '{found.path}'",
+                else f"rm -r {shlex.quote(found.path)}",
             )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 
 from cairn.doctor.facts import Facts, Source
@@ -12,7 +13,7 @@ VERSIONS = Subject("Versions")
 
 FORCED = ("[mariadbd]", "plugin-load-add = ha_rocksdb.so", "rocksdb = FORCE_PLUS_PERMANENT")
 MATURITIES = ("unknown", "experimental", "alpha", "beta", "gamma", "stable")
-# The plug-ins of Cairn's library beside those that the stock one has as well.
+# The plug-ins of Cairn's library beside ROCKSDB itself.
 OWN_PLUGINS = (
     "CAIRN",
     "CAIRN_FOREIGN_KEYS",
@@ -21,6 +22,19 @@ OWN_PLUGINS = (
     "CAIRN_MEMORY",
     "CAIRN_STALLS",
     "CAIRN_TABLES",
+    "ROCKSDB_CFSTATS",
+    "ROCKSDB_CF_OPTIONS",
+    "ROCKSDB_COMPACTION_STATS",
+    "ROCKSDB_DBSTATS",
+    "ROCKSDB_DDL",
+    "ROCKSDB_DEADLOCK",
+    "ROCKSDB_GLOBAL_INFO",
+    "ROCKSDB_INDEX_FILE_MAP",
+    "ROCKSDB_LOCKS",
+    "ROCKSDB_PERF_CONTEXT",
+    "ROCKSDB_PERF_CONTEXT_GLOBAL",
+    "ROCKSDB_SST_PROPS",
+    "ROCKSDB_TRX",
 )
 
 
@@ -48,9 +62,9 @@ def engine_missing(kind: Kind, facts: Facts) -> Iterator[Finding]:
     "not-forced",
     Severity.WARNING,
     "the plug-in ROCKSDB is loaded without FORCE_PLUS_PERMANENT",
-    "Without FORCE a start at which the engine fails gives a server without it: its tables are "
-    "gone, and after a crash the server rolls back what the engine had prepared. Without "
-    "PLUS_PERMANENT anybody with rights to UNINSTALL can unload it.",
+    "Without FORCE a start at which the engine fails gives a server without it: its tables give "
+    "error 1286, and after a crash the server decides prepared transactions without the engine. "
+    "Without PLUS_PERMANENT, UNINSTALL SONAME unloads it.",
     Source.ENGINE,
 )
 def not_forced(kind: Kind, facts: Facts) -> Iterator[Finding]:
@@ -160,6 +174,7 @@ def plugins_incomplete(kind: Kind, facts: Facts) -> Iterator[Finding]:
     "there then. A library that was overwritten in place can crash the server at any time.",
     Source.ENGINE,
     Source.PROCESS,
+    Source.LIBRARY,
 )
 def library_replaced(kind: Kind, facts: Facts) -> Iterator[Finding]:
     for library in facts.process.libraries if facts.process else ():
@@ -178,5 +193,5 @@ def library_replaced(kind: Kind, facts: Facts) -> Iterator[Finding]:
             "choice."
             if library.replaced or library.rewritten
             else "Put the library back before the server restarts.",
-            f"ls -l {library.path}",
+            f"ls -l {shlex.quote(library.path)}",
         )

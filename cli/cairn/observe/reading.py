@@ -39,8 +39,8 @@ class Place:
             socket = server.require().socket
         return Place(socket, user, defaults_file)
 
-    def connect(self) -> Any:
-        """A PyMySQL connection that gives up on a server that does not answer.
+    def connect(self, answer_s: int = ANSWER_S) -> Any:
+        """A PyMySQL connection that gives up on a statement after `answer_s` seconds.
 
         Raises a CairnError when the file of options cannot be read, else what PyMySQL raises.
         """
@@ -56,8 +56,8 @@ class Place:
             charset="utf8mb4",
             autocommit=True,
             connect_timeout=ANSWER_S,
-            read_timeout=ANSWER_S,
-            write_timeout=ANSWER_S,
+            read_timeout=answer_s,
+            write_timeout=answer_s,
             **options,
         )
 
