@@ -175,6 +175,18 @@ def acceptance_monitoring() -> None:
     sys.exit(command.run())
 
 
+@acceptance.command("doctor")
+@click.argument("cases", nargs=-1)
+def acceptance_doctor(cases: tuple[str, ...]) -> None:
+    """What ./cairn doctor says of healthy servers, of others, and of what is no server.
+
+    CASES are names; all without.
+    """
+    from tests.acceptance import doctor as command
+
+    sys.exit(command.run(cases))
+
+
 @acceptance.command("schema-tools")
 @click.option(
     "--seconds",
