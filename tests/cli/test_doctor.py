@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from cairn.doctor import catalogue, state
+from cairn.doctor import catalogue, left_behind, writes
 from cairn.doctor.backups import skips_engine
 from cairn.doctor.facts import Build, Checkpoint, Missing, Setting, Source, Stall, Table
 from cairn.doctor.versions import OWN_PLUGINS
@@ -309,6 +309,10 @@ def test_more_ways_to_find_the_same():
     assert codes(altered(stalls=(replace(STALL, state="slowed", seconds=301),))) == [
         "stalls-lately"
     ]
+    most = {"settings": {"rocksdb_max_open_files": "241"}}
+    few = {"open_files": 1, "open_files_limit": 300}
+    assert codes(altered(**most, process=few)) == ["open-files-unbounded"]
+    assert codes(altered(settings={"rocksdb_max_open_files": "240"}, process=few)) == []
     assert codes(altered(**libraries(deleted=True))) == ["library-replaced"]
     assert codes(altered(**libraries(rewritten=True))) == ["library-replaced"]
     assert codes(altered(backups=(replace(BACKUP, partial=True),))) == ["backup-incomplete"]
@@ -353,13 +357,13 @@ def test_the_last_argument_says_whether_a_backup_has_the_engine(command, skips):
 @pytest.mark.parametrize(
     ("alert", "threshold"),
     [
-        ("CairnLevel0Fills", f"> {state.LEVEL0_PERCENT}"),
-        ("CairnCompactionBehind", f"> {state.PENDING_PERCENT}"),
-        ("CairnMemtablesWait", f">= {state.MEMTABLES_WAITING}"),
-        ("CairnMemtablesTooLarge", f"> {state.MEMTABLE_FACTOR} *"),
-        ("CairnWritesStopOften", f"> {state.STOPS}"),
-        ("CairnOldSnapshot", f"> {state.SNAPSHOT_S}"),
-        ("CairnFilesKept", f"> {state.FILES_FACTOR} *"),
+        ("CairnLevel0Fills", f"> {writes.LEVEL0_PERCENT}"),
+        ("CairnCompactionBehind", f"> {writes.PENDING_PERCENT}"),
+        ("CairnMemtablesWait", f">= {writes.MEMTABLES_WAITING}"),
+        ("CairnMemtablesTooLarge", f"> {writes.MEMTABLE_FACTOR} *"),
+        ("CairnWritesStopOften", f"> {writes.STOPS}"),
+        ("CairnOldSnapshot", f"> {left_behind.SNAPSHOT_S}"),
+        ("CairnFilesKept", f"> {left_behind.FILES_FACTOR} *"),
         ("CairnFilesKept", "> 1e9"),
         ("CairnDiskNearlyFull", "< 0.1"),
     ],
@@ -368,7 +372,7 @@ def test_thresholds_are_those_of_the_alerts(alert, threshold):
     text = (ROOT / "packaging/monitoring/alerts.yml").read_text(encoding="utf-8")
     rule = text.partition(f"- alert: {alert}\n")[2].partition("- alert:")[0]
     assert threshold in rule
-    assert state.FILES_BYTES == 1e9
+    assert left_behind.FILES_BYTES == 1e9
 
 
 def test_alerts_that_are_named_exist():

@@ -9,6 +9,7 @@ import pytest
 
 from cairn.doctor import gather, machine
 from cairn.doctor.asking import global_privileges
+from cairn.doctor.facts import Setting, Source
 from cairn.doctor.machine import Machine
 from cairn.errors import CairnError
 from cairn.paths import ROOT
@@ -206,3 +207,52 @@ def test_nothing_of_a_checkout_is_imported():
     free = {"cairn", "cairn.errors", "cairn.report", "cairn.observe", "cairn.observe.reading"}
     assert "cairn.doctor.machine" in ours
     assert {name for name in ours if not name.startswith("cairn.doctor")} <= free
+
+
+def looked(found, monkeypatch, **statuses):
+    """What is gathered of the process `found`, whose library is in place."""
+    monkeypatch.setattr(gather, "Machine", lambda pid: found)
+    (found.own / "comm").write_text("mariadbd\n")
+    names = {
+        "datadir": "/data/",
+        "log_error": "/error.log",
+        "plugin_dir": "/plugin/",
+        "rocksdb_datadir": "./#rocksdb",
+    }
+    facts = {
+        "settings": {name: Setting(value) for name, value in names.items()},
+        "statuses": {name: str(value) for name, value in statuses.items()},
+    }
+    missing = {}
+    gather._look(facts, missing, 42)
+    return facts, missing
+
+
+def test_what_may_not_be_read_is_missing_and_the_disk_is_known_from_statuses(found, monkeypatch):
+    def refuse(*_):
+        raise PermissionError(13, "Permission denied", "/proc/42/fd")
+
+    for name in ("process", "places", "logged"):
+        monkeypatch.setattr(machine, name, refuse)
+    facts, missing = looked(found, monkeypatch, cairn_disk_bytes=1000, cairn_disk_free_bytes=10)
+    assert set(missing) == {Source.PROCESS, Source.PLACES, Source.LOG}
+    assert "/proc/42/fd may not be read: run this as root" in missing[Source.PROCESS].why
+    assert [(p.total, p.free) for p in facts["places"]] == [(1000, 10)]
+    _, missing = looked(found, monkeypatch)
+    assert set(missing) == {Source.PROCESS, Source.PLACES, Source.LOG, Source.DISK}
+
+
+def test_what_may_be_read_is_not_missing_but_for_a_library_of_another_name(found, monkeypatch):
+    found.outside("/data/#rocksdb").mkdir(parents=True)
+    found.outside("/error.log").write_text("1 [ERROR] RocksDB: bad\n")
+    facts, missing = looked(found, monkeypatch)
+    assert set(missing) == {Source.LIBRARY}
+    assert facts["logged"] == ("1 [ERROR] RocksDB: bad",)
+    mapped(found, library(found)[1])
+    assert looked(found, monkeypatch)[1] == {}
+
+
+def test_a_process_that_is_no_server_is_not_looked_at(found, monkeypatch):
+    monkeypatch.setattr(machine, "SERVERS", ("other",))
+    _, missing = looked(found, monkeypatch)
+    assert {Source.PROCESS, Source.PLACES, Source.LOG, Source.DISK} == set(missing)

@@ -6,15 +6,17 @@ import re
 from dataclasses import dataclass
 
 from cairn.doctor.backups import BACKUPS
+from cairn.doctor.damage import DAMAGE
 from cairn.doctor.durability import DURABILITY
 from cairn.doctor.facts import Facts, Missing, Source
 from cairn.doctor.finding import Finding, Kind
+from cairn.doctor.left_behind import LEFT
 from cairn.doctor.limits import LIMITS
 from cairn.doctor.options import OPTIONS
-from cairn.doctor.state import STATE
 from cairn.doctor.versions import VERSIONS
+from cairn.doctor.writes import WRITES
 
-SUBJECTS = (VERSIONS, LIMITS, DURABILITY, OPTIONS, STATE, BACKUPS)
+SUBJECTS = (VERSIONS, LIMITS, DURABILITY, OPTIONS, WRITES, DAMAGE, LEFT, BACKUPS)
 
 
 @dataclass(frozen=True)

@@ -77,7 +77,8 @@ def open_files_nearly_used(kind: Kind, facts: Facts) -> Iterator[Finding]:
 @LIMITS.check(
     "open-files-unbounded",
     Severity.WARNING,
-    "rocksdb_max_open_files is -1 and there are more table files than half of the process's limit",
+    "rocksdb_max_open_files is -1, or more than 80 % of the files that the process may open, and "
+    "there are more table files than half of these",
     "RocksDB keeps every table file open; as the data grows it takes all that the process may "
     "open.",
     Source.ENGINE,
@@ -86,9 +87,10 @@ def open_files_nearly_used(kind: Kind, facts: Facts) -> Iterator[Finding]:
 def open_files_unbounded(kind: Kind, facts: Facts) -> Iterator[Finding]:
     limit = open_files_limit(facts)
     files = data_files(facts)
-    if facts.number("rocksdb_max_open_files") == -1 and limit and files > limit / 2:
+    most = facts.number("rocksdb_max_open_files")
+    if (most == -1 or most > FILES_SHARE * limit) and limit and files > limit / 2:
         yield kind.found(
-            f"rocksdb_max_open_files is -1; {count(files, 'table file')}, the process may open "
+            f"rocksdb_max_open_files is {most}; {count(files, 'table file')}, the process may open "
             f"{limit:,} files.",
             "Raise the limit in the service's unit and restart the server.",
             *UNIT,
