@@ -164,6 +164,20 @@ def test_a_client_refers_to_its_own_rows_where_actions_follow():
         assert {value // RANGE for value in values} <= {writer}, text
 
 
+def test_a_row_of_the_steady_root_does_not_move_to_a_place_of_anybody():
+    statements = ActingStatements(7, itertools.count(1_000_000), random.Random(1))
+    moves = 0
+    for _ in range(3000):
+        text = statements.any()
+        separator = " SET " if text.startswith("UPDATE") else " KEY UPDATE "
+        changed = text.partition(separator)[2].partition(" WHERE ")[0]
+        if "bunch" in text or "slot = " not in changed or "root = " in changed.replace("(root", ""):
+            continue
+        moves += 1
+        assert "IF(root = 20, slot, " in changed, text
+    assert moves > 20
+
+
 def test_a_number_of_a_parent_goes_with_the_value_that_refers_to_it():
     statements = ActingStatements(7, itertools.count(1_000_000), random.Random(1))
     changed = 0

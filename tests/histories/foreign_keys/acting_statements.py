@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable, Iterator
 
 from tests.histories.foreign_keys.acting import ACTING_KEYS, ACTING_TABLES, Acting
-from tests.histories.foreign_keys.schema import NOBODY, ForeignKey
+from tests.histories.foreign_keys.schema import NOBODY, STEADY_VALUE, ForeignKey
 from tests.histories.plan import MOST_CLIENTS
 
 NULLS = 0.15
@@ -136,8 +136,7 @@ class ActingStatements:
 
     def _insert_or_update(self, table: Acting, writer: int) -> str:
         some = [column for column in table.columns[1:] if self._chance.random() < 0.5]
-        changes = [(column, self._value(table, column, writer)) for column in some]
-        changes += [(column, "NULL") for column in _outdated(table, some)]
+        changes = self._changes(table, some, writer)
         changes.append(("mark", str(next(self._marks))))
         told = ", ".join(f"{name} = IF(writer = {writer}, {new}, {name})" for name, new in changes)
         return f"{self._insert(table, writer)} ON DUPLICATE KEY UPDATE {told}"
@@ -148,11 +147,24 @@ class ActingStatements:
     def _move(self, table: Acting, writer: int) -> str:
         """New values for what refers to parents, or is referred to."""
         some = self._chance.sample(table.columns, self._chance.choice((1, 1, 2)))
-        changes = [(column, self._value(table, column, writer)) for column in some]
-        changes += [(column, "NULL") for column in _outdated(table, some)]
+        changes = self._changes(table, some, writer)
         changes.append(("mark", str(next(self._marks))))
         told = ", ".join(f"{name} = {new}" for name, new in changes)
         return f"UPDATE {self._ignore()}{table.name} SET {told} {self._where(table, writer)}"
+
+    def _changes(self, table: Acting, some: list[str], writer: int) -> list[tuple[str, str]]:
+        """New values of some columns; none that make a row of the steady root another's as well.
+
+        The other places of that root belong to nobody in particular: a client could not know what
+        becomes of its rows there.
+        """
+        changes = [(column, self._value(table, column, writer)) for column in some]
+        if "root" in table.columns and "root" not in some:
+            changes = [
+                (column, f"IF(root = {STEADY_VALUE}, slot, {new})" if column == "slot" else new)
+                for column, new in changes
+            ]
+        return changes + [(column, "NULL") for column in _outdated(table, some)]
 
     def _touch(self, table: Acting, writer: int) -> str:
         return f"UPDATE {table.name} SET mark = {next(self._marks)} {self._where(table, writer)}"
