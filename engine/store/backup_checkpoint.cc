@@ -80,6 +80,8 @@ Status FinishCheckpoint(rocksdb::Env* env, const std::string& directory, const s
     if (!marked.ok() && !marked.IsNotFound()) {
       return FromRocksDb(marked).WithContext("looking for " + marker);
     }
+    CAIRN_ASSIGN_OR_RETURN(const bool prepares, HasWritePreparedMark(env, directory));
+    if (prepares) CAIRN_RETURN_IF_ERROR(WriteWritePreparedMark(env, path));
     CAIRN_RETURN_IF_ERROR(ForgetStoredLogDirectory(env, path));
     const std::string parent = Settled(path).parent_path().string();
     for (const std::string& name : {path, parent}) {

@@ -12,6 +12,7 @@
 #include "engine/lsm/rocksdb_status.h"
 #include "engine/sst/compaction_filter.h"
 #include "engine/store/directory_check.h"
+#include "engine/store/directory_marker.h"
 #include "engine/store/library_log.h"
 #include "engine/store/log_check.h"
 #include "engine/store/log_names.h"
@@ -280,6 +281,8 @@ Result<std::unique_ptr<Database>> Database::Open(DatabaseOptions options, Log* l
 
 Status Database::FinishOpening(const std::vector<rocksdb::ColumnFamilyHandle*>& handles) {
   RemoveUnfinishedFiles(env(), directory(), log_);
+  if (!ReadsBySequence()) CAIRN_RETURN_IF_ERROR(WriteWritePreparedMark(env(), directory()));
+  CAIRN_ASSIGN_OR_RETURN(has_prepared_writes_, HasWritePreparedMark(env(), directory()));
   maintenance_.backup_checkpoint().RemoveLeft(log_);
   std::string identity;
   CAIRN_RETURN_IF_ERROR(FromRocksDb(db_->GetDbIdentity(identity)));

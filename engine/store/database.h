@@ -92,6 +92,8 @@ class Database {
   const std::string& log_directory() const { return options_.db.wal_dir; }
   // This start has left out changes of damaged logs: what table files have may be newer.
   bool has_left_out_changes() const { return has_left_out_changes_; }
+  // Whether values may lie above each other that a SingleDelete would uncover (directory_marker.h).
+  bool has_prepared_writes() const { return has_prepared_writes_; }
   rocksdb::Env* env() const { return options_.db.env; }
   Log& log() const { return *log_; }
 
@@ -211,6 +213,7 @@ class Database {
   mutable MemoryAccounts memory_accounts_;
   std::atomic<uint64_t> next_sorted_file_number_{0};
   bool has_left_out_changes_ = false;
+  bool has_prepared_writes_ = false;  // Since the database was opened.
 };
 
 }  // namespace cairn

@@ -11,6 +11,22 @@ std::string MarkerPath(const std::string& directory) {
   return directory + "/" + std::string(kDirectoryMarkerName);
 }
 
+// Writes a file with a line, in one step and synced, unless it is there.
+Status WriteOnce(rocksdb::Env* env, const std::string& directory, std::string_view name,
+                 const std::string& line) {
+  const std::string path = directory + "/" + std::string(name);
+  const rocksdb::Status exists = env->FileExists(path);
+  if (exists.ok()) return Status();
+  const std::string partial = path + ".partial";
+  rocksdb::Status written =
+      rocksdb::WriteStringToFile(env, line + "\n", partial, /*should_sync=*/true);
+  if (written.ok()) written = env->RenameFile(partial, path);
+  std::unique_ptr<rocksdb::Directory> handle;
+  if (written.ok()) written = env->NewDirectory(directory, &handle);
+  if (written.ok()) written = handle->Fsync();
+  return FromRocksDb(written).WithContext("writing " + path);
+}
+
 // A version has few digits; anything else in the file is not ours.
 constexpr size_t kMaxVersionDigits = 9;
 
@@ -40,17 +56,19 @@ Status CheckDirectoryMarker(rocksdb::Env* env, const std::string& directory) {
 }
 
 Status WriteDirectoryMarker(rocksdb::Env* env, const std::string& directory) {
-  const std::string path = MarkerPath(directory);
+  return WriteOnce(env, directory, kDirectoryMarkerName, std::to_string(kDirectoryMarkerVersion));
+}
+
+Result<bool> HasWritePreparedMark(rocksdb::Env* env, const std::string& directory) {
+  const std::string path = directory + "/" + std::string(kWritePreparedMarkName);
   const rocksdb::Status exists = env->FileExists(path);
-  if (exists.ok()) return Status();
-  const std::string partial = path + ".partial";
-  rocksdb::Status written = rocksdb::WriteStringToFile(
-      env, std::to_string(kDirectoryMarkerVersion) + "\n", partial, /*should_sync=*/true);
-  if (written.ok()) written = env->RenameFile(partial, path);
-  std::unique_ptr<rocksdb::Directory> handle;
-  if (written.ok()) written = env->NewDirectory(directory, &handle);
-  if (written.ok()) written = handle->Fsync();
-  return FromRocksDb(written).WithContext("writing " + path);
+  if (exists.ok()) return true;
+  if (exists.IsNotFound()) return false;
+  return FromRocksDb(exists).WithContext("looking for " + path);
+}
+
+Status WriteWritePreparedMark(rocksdb::Env* env, const std::string& directory) {
+  return WriteOnce(env, directory, kWritePreparedMarkName, "rocksdb_write_policy=write_prepared");
 }
 
 bool IsMarkedCorrupted(rocksdb::Env* env, const std::string& directory) {

@@ -23,6 +23,16 @@ Status CheckDirectoryMarker(rocksdb::Env* env, const std::string& directory);
 // Writes the file, in one step and synced, unless it is there.
 Status WriteDirectoryMarker(rocksdb::Env* env, const std::string& directory);
 
+// A directory in which transactions were once written before they committed (WRITE_PREPARED) has a
+// file of this name. RocksDB takes back what a prepared transaction has written by writing what was
+// there before; where the transaction had removed a key and put it again, two values of it lie
+// above each other then, of which a SingleDelete would remove the upper one and uncover the other.
+inline constexpr std::string_view kWritePreparedMarkName = "CAIRN_WRITE_PREPARED";
+// Whether the file is there. Errors: kIoError.
+Result<bool> HasWritePreparedMark(rocksdb::Env* env, const std::string& directory);
+// Writes the file, in one step and synced, unless it is there.
+Status WriteWritePreparedMark(rocksdb::Env* env, const std::string& directory);
+
 // Whether the stock plug-in left its mark that it met damaged data in this directory.
 inline constexpr std::string_view kCorruptionMarkName = "ROCKSDB_CORRUPTED";
 bool IsMarkedCorrupted(rocksdb::Env* env, const std::string& directory);

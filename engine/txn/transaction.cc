@@ -243,6 +243,7 @@ Status Transaction::Delete(const ColumnFamily& family, std::string_view key) {
 }
 
 Status Transaction::SingleDelete(const ColumnFamily& family, std::string_view key) {
+  if (database_->has_prepared_writes()) return Delete(family, key);
   const rocksdb::Status deleted = BatchForWrite().SingleDelete(family.handle, key);
   return AfterWrite(deleted);
 }

@@ -263,6 +263,8 @@ class Transaction {
   // The caller holds the locks that the write needs. Errors: kAborted (the write batch is full).
   Status Put(const ColumnFamily& family, std::string_view key, std::string_view value);
   Status Delete(const ColumnFamily& family, std::string_view key);
+  // Of a key that is put once and removed once. Writes a Delete in a database that
+  // has_prepared_writes().
   Status SingleDelete(const ColumnFamily& family, std::string_view key);
 
   // Whether the transaction is to write entries for a build of indexes. What it writes is then
