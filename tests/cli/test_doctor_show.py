@@ -91,7 +91,7 @@ def test_what_was_not_checked_is_said_with_the_reason_and_the_grant():
 def test_wrong_options_end_with_3_and_a_sentence(wrong, capsys):
     result = CliRunner().invoke(doctor, wrong)
     assert result.exit_code == 3
-    assert "See ./cairn doctor --help." in result.stderr
+    assert "See --help." in result.stderr
 
 
 @pytest.mark.parametrize("kind", ["missing", "directory", "file"])

@@ -6,10 +6,10 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import click
 
+from cairn.doctor.options_of_command import doctor
 from cairn.report import say
 
 
@@ -131,51 +131,6 @@ def report(
 
     place = reading.Place.choose(socket, user, defaults_file)
     sys.exit(page.run(place, seconds, interval, file))
-
-
-class _DoctorCommand(click.Command):
-    """Wrong options end with 3, not with 2, which for this command means damage."""
-
-    def make_context(self, *arguments: Any, **options: Any) -> click.Context:
-        try:
-            return super().make_context(*arguments, **options)
-        except click.UsageError as error:
-            text = error.format_message().rstrip(".")
-            print(f"cairn: {text}. See ./cairn doctor --help.", file=sys.stderr, flush=True)
-            sys.exit(3)
-
-
-@click.command(cls=_DoctorCommand)
-@_server_options
-@click.option("--json", "as_json", is_flag=True, help="For scripts: one JSON object.")
-@click.option(
-    "--backups",
-    type=click.Path(path_type=Path),
-    help="The directory of mariadb-backup's backups, if the server has no history of them.",
-)
-@click.option(
-    "--backup-hours",
-    type=click.FloatRange(0, min_open=True),
-    default=48,
-    show_default=True,
-    help="How old the newest backup may be.",
-)
-def doctor(
-    socket: Path | None,
-    user: str,
-    defaults_file: Path | None,
-    as_json: bool,
-    backups: Path | None,
-    backup_hours: float,
-) -> None:
-    """Look for what is wrong with a server, and say what to do about it.
-
-    Exit status: 0 nothing, 1 warnings, 2 errors that need action now, 3 it could not look, or
-    lacks rights to look everywhere and found no error.
-    """
-    from cairn.doctor import command
-
-    sys.exit(command.run(socket, user, defaults_file, backups, backup_hours, as_json=as_json))
 
 
 @click.group()

@@ -13,6 +13,7 @@ from cairn.errors import CairnError
 
 LEVELS = 7
 ANSWER_S = 5
+DEBIAN_SOCKET = Path("/run/mysqld/mysqld.sock")
 VARIABLES = (
     "version",
     "hostname",
@@ -20,6 +21,17 @@ VARIABLES = (
     "rocksdb_flush_log_at_trx_commit",
     "rocksdb_max_background_jobs",
 )
+
+
+def own_socket() -> Path:
+    """The socket of the checkout's server; in the package, which has none, that of Debian's."""
+    try:
+        from cairn import server
+    except ImportError as error:
+        if error.name != "cairn":
+            raise
+        return DEBIAN_SOCKET
+    return server.require().socket
 
 
 @dataclass(frozen=True)
@@ -33,11 +45,7 @@ class Place:
     @staticmethod
     def choose(socket: Path | None, user: str, defaults_file: Path | None) -> Place:
         """The place that the options name; without a socket, our own server."""
-        if socket is None:
-            from cairn import server  # Of a checkout; the package has no server of its own.
-
-            socket = server.require().socket
-        return Place(socket, user, defaults_file)
+        return Place(socket or own_socket(), user, defaults_file)
 
     def connect(self, answer_s: int = ANSWER_S) -> Any:
         """A PyMySQL connection that gives up on a statement after `answer_s` seconds.

@@ -15,6 +15,8 @@ from cairn.paths import ROOT
 
 NAME = "mariadb-plugin-cairn"
 RECIPE = ROOT / "packaging" / "debian"
+# Of the command line's parts those that are programs of the package: cairn-doctor, cairn-migrate.
+PROGRAMS = ("doctor", "migrate")
 MAINTAINER = "Cairn maintainers <maintainers@cairn.invalid>"
 _VERSION = re.compile(r"(\d+:)?\d+(\.\d+)+-[0-9A-Za-z.+~]+")
 
@@ -113,6 +115,11 @@ def _stage(root: Path, built: Built) -> None:
         _write(directory / "abi", abi.text(adapter.daemon))
     for tool, name in (("ldb", "cairn-ldb"), ("sst_dump", "cairn-sst-dump")):
         _place(built.tools / tool, root / "usr/bin" / name, 0o755)
+    for path in _programs():
+        _place(path, root / "usr/share/cairn/python" / path.relative_to(ROOT / "cli"))
+    for name in PROGRAMS:
+        text = (RECIPE / "program.in").read_text(encoding="utf-8")
+        _write(root / "usr/bin" / f"cairn-{name}", _filled(text, {"NAME": name}), 0o755)
     _place(RECIPE / "cairn.cnf", root / "etc/mysql/mariadb.conf.d/cairn.cnf")
     # Of the one server, and of each of several.
     for unit in ("mariadb.service.d", "mariadb@.service.d"):
@@ -122,6 +129,14 @@ def _stage(root: Path, built: Built) -> None:
         _place(page, documents / "docs" / page.name)
     for name in ("alerts.yml", "dashboard.json", "README.md"):
         _place(ROOT / "packaging/monitoring" / name, root / "usr/share/cairn/monitoring" / name)
+
+
+def _programs() -> list[Path]:
+    """The sources of the programs in Python: of the command line what needs no checkout."""
+    package = ROOT / "cli" / "cairn"
+    shared = ("__init__", "errors", "report", "observe/__init__", "observe/reading")
+    own = [path for name in PROGRAMS for path in (package / name).glob("*.py")]
+    return [*(package / f"{name}.py" for name in shared), *sorted(own)]
 
 
 def _place(source: Path, target: Path, mode: int = 0o644) -> None:

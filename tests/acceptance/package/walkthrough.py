@@ -27,6 +27,35 @@ def _install(trial: Trial, phase: Phase) -> None:
     _follow(trial, phase, "install.md", without=_OVER_STOCK)
 
 
+def _programs(trial: Trial, phase: Phase) -> None:
+    """cairn-doctor finds no error; cairn-migrate takes a database there and back."""
+    system = trial.system
+    status, output = system.attempt("cairn-doctor", "--json")
+    trial.require(status in (0, 1), f"cairn-doctor ends with {status}: {output[-1500:]}")
+    trial.require('"engine-missing"' not in output and '"Cairn' in output, "it sees no engine")
+    status, output = system.attempt("cairn-doctor", "--no-such-option")
+    trial.require(status == 3, f"a wrong option: {status}: {output}")
+    system.query(
+        "CREATE DATABASE moved",
+        "CREATE TABLE moved.parent (id INT PRIMARY KEY, a TEXT) ENGINE=InnoDB",
+        "CREATE TABLE moved.child (id INT PRIMARY KEY, p INT, KEY (p), FOREIGN KEY (p) REFERENCES "
+        "moved.parent (id) ON DELETE CASCADE) ENGINE=InnoDB",
+        "INSERT INTO moved.parent SELECT seq, seq FROM moved.seq_1_to_1000",
+        "INSERT INTO moved.child SELECT seq, seq FROM moved.seq_1_to_1000",
+    )
+    engines = "SELECT DISTINCT ENGINE FROM information_schema.TABLES WHERE TABLE_SCHEMA = 'moved'"
+    for target, engine in (("rocksdb", "ROCKSDB"), ("innodb", "InnoDB")):
+        status, output = system.attempt("cairn-migrate", "run", "--schema=moved", f"--to={target}")
+        trial.require(status == 0, f"cairn-migrate to {engine}: {output[-1500:]}")
+        trial.require(system.query(engines) == [(engine,)], f"not all tables are {engine}")
+    rows = system.query(
+        "DELETE FROM moved.parent WHERE id <= 10", "SELECT COUNT(*) FROM moved.child"
+    )
+    trial.require(rows == [(990,)], f"the foreign key does not act: {rows}")
+    system.query("DROP DATABASE moved")
+    phase.summary = "cairn-doctor; cairn-migrate to ROCKSDB and back"
+
+
 def _upgrade(trial: Trial, phase: Phase) -> None:
     trial.system.use_security_archive(use=True)
     try:
@@ -94,6 +123,7 @@ def _follow(trial: Trial, phase: Phase, name: str, section: str = "", *, without
 STEPS: tuple[tuple[str, Callable[[Trial, Phase], None]], ...] = (
     ("Server", _server),
     ("docs/install.md", _install),
+    ("Programs", _programs),
     ("docs/upgrade.md", _upgrade),
     ("docs/uninstall.md", _uninstall),
     ("… with tables", _remove_with_tables),
