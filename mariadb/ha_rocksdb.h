@@ -389,6 +389,7 @@ class ha_rocksdb final : public handler {
   int FinishLoadsForAlter(THD* thd);
   int RefuseToCopyPrepared() const;
   int FinishLoadsOfReset(THD* thd);
+  bool WaitForWriters(THD* thd);
   void NoteExport(THD* thd);
   int RefuseToMoveRows(THD* thd);
   int CompareExpiry(const cairn::RowExpiry& of_table, const cairn::RowExpiry& of_partition);

@@ -347,12 +347,28 @@ int ha_rocksdb::external_lock(THD* thd, int lock_type) {
     return 0;
   }
   NoteExport(thd);
+  if (lock_type == F_RDLCK && !WaitForWriters(thd)) return HA_ERR_LOCK_WAIT_TIMEOUT;
   if (const int error = RefuseToMoveRows(thd)) return error;
   if (const int error = FinishLoadsForAlter(thd)) return error;
   if (const int error = FinishLoadsOfReset(thd)) return error;
   if (lock_type == F_WRLCK) statement_.LockExclusively();
   BeginStatement(thd);
   return lock_type == F_WRLCK ? PrepareForeignKeys(thd) : 0;
+}
+
+// LOCK TABLES ... READ promises a table that does not change. The server's lock of a table ends with
+// a statement, so that a transaction which has written may still commit: its metadata lock lasts.
+// The server waits for that itself where an engine has no locks of tables. False: it has reported
+// why not.
+bool ha_rocksdb::WaitForWriters(THD* thd) {
+  if (thd_sql_command(thd) != SQLCOM_LOCK_TABLES || table->mdl_ticket == nullptr) return true;
+  const TABLE_LIST* const named = table->pos_in_table_list;
+  if (named == nullptr || named->prelocking_placeholder != TABLE_LIST::PRELOCK_NONE ||
+      named->mdl_request.type != MDL_SHARED_READ) {
+    return true;
+  }
+  return !thd->mdl_context.upgrade_shared_lock(table->mdl_ticket, MDL_SHARED_READ_ONLY,
+                                               thd->variables.lock_wait_timeout);
 }
 
 // FLUSH TABLES ... FOR EXPORT is going to be refused by the server, in words that leave open what
