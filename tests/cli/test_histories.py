@@ -443,6 +443,18 @@ def test_where_the_latest_is_taken_a_lock_must_see_what_was_acknowledged(run):
     assert run.kinds(REPEATABLE_READ, latest=True) != set()
 
 
+@pytest.mark.parametrize("locking", [False, True])
+def test_where_the_latest_is_taken_a_read_that_finds_nothing_takes_the_snapshot(run, locking):
+    run.read("a", locking=locking)
+    run.write("b", Append(X, 1))
+    run.commit("b")
+    run.read("a", of(X))
+    run.write("a", Append(Y, 1))
+    run.commit("a")
+    run.final(of(X, 1), of(Y, 1))
+    assert bool(run.kinds(REPEATABLE_READ, latest=True)) == locking
+
+
 def test_where_the_latest_is_taken_nobody_writes_over_a_lock(run):
     run.write("c", Append(X, 1))
     run.commit("c")

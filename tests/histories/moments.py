@@ -111,8 +111,10 @@ class _Builder:
         else:
             first = self._first_at_snapshot(transaction)
             assert first is not None
-            # A statement that only writes, or fails, may have taken it before.
-            earliest = transaction.statements[first if self._locks_see_latest else 0].sent
+            # A statement that only writes, or fails, may have taken it before; where locks see the
+            # latest, one that has found nothing may.
+            begin = _first_plain(transaction, first) if self._locks_see_latest else 0
+            earliest = transaction.statements[begin].sent
             # One that locks a key and finds no row need not have taken it.
             sure = (each for each in transaction.statements[first:] if _takes_snapshot(each))
             taken = next(sure, None)
@@ -233,6 +235,12 @@ class _Builder:
             before = bisect.bisect_left(ends, moment.earliest)
             if before > 0:
                 self._graph.add_edge(("time", before - 1), node, kind=RT)
+
+
+def _first_plain(transaction: Transaction, last: int) -> int:
+    """The position of the first statement up to `last` that neither locks nor writes."""
+    statements = enumerate(transaction.statements[:last])
+    return next((i for i, each in statements if not each.locking and not each.writes), last)
 
 
 def _takes_snapshot(statement: Statement) -> bool:
