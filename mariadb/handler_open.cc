@@ -356,10 +356,10 @@ int ha_rocksdb::external_lock(THD* thd, int lock_type) {
   return lock_type == F_WRLCK ? PrepareForeignKeys(thd) : 0;
 }
 
-// LOCK TABLES ... READ promises a table that does not change. The server's lock of a table ends with
-// a statement, so that a transaction which has written may still commit: its metadata lock lasts.
-// The server waits for that itself where an engine has no locks of tables. False: it has reported
-// why not.
+// LOCK TABLES ... READ promises a table that does not change. The server's lock of a table ends
+// with a statement, so that a transaction which has written may still commit: its metadata lock
+// lasts. The server waits for that itself where an engine has no locks of tables. False: it has
+// reported why not.
 bool ha_rocksdb::WaitForWriters(THD* thd) {
   if (thd_sql_command(thd) != SQLCOM_LOCK_TABLES || table->mdl_ticket == nullptr) return true;
   const TABLE_LIST* const named = table->pos_in_table_list;
@@ -367,8 +367,9 @@ bool ha_rocksdb::WaitForWriters(THD* thd) {
       named->mdl_request.type != MDL_SHARED_READ) {
     return true;
   }
-  return !thd->mdl_context.upgrade_shared_lock(table->mdl_ticket, MDL_SHARED_READ_ONLY,
-                                               thd->variables.lock_wait_timeout);
+  return !thd->mdl_context.upgrade_shared_lock(
+      table->mdl_ticket, MDL_SHARED_READ_ONLY,
+      static_cast<double>(thd->variables.lock_wait_timeout));
 }
 
 // FLUSH TABLES ... FOR EXPORT is going to be refused by the server, in words that leave open what
