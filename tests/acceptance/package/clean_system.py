@@ -132,6 +132,7 @@ class CleanSystem:
 
     def try_to_start(self) -> bool:
         """Whether the server starts; its log is that of this start alone."""
+        self.stop()  # One that runs still would be nobody's then.
         # As the server's unit does.
         self.run("install", "--directory", "--owner=mysql", "/run/mysqld")
         self.error_log.parent.mkdir(parents=True, exist_ok=True)
