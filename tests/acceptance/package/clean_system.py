@@ -203,7 +203,7 @@ def made(phase: Phase, root: Path) -> Iterator[CleanSystem]:
     with files.exclusive(base.with_suffix(".lock"), "making a clean system"):
         if not base.is_file():
             _bootstrap(phase, base)
-    _unmount(root)
+    unmount(root)
     files.fresh_directory(root)
     process.run(
         ["tar", "--extract", "--file", base, "--directory", root],
@@ -218,7 +218,7 @@ def made(phase: Phase, root: Path) -> Iterator[CleanSystem]:
         yield system
     finally:
         system.kill()
-        _unmount(root)
+        unmount(root)
 
 
 def _bootstrap(phase: Phase, archive: Path) -> None:
@@ -243,7 +243,7 @@ def _bootstrap(phase: Phase, archive: Path) -> None:
     files.remove(partial)
 
 
-def _unmount(root: Path) -> None:
+def unmount(root: Path) -> None:
     """Unmounts what an earlier run may have left mounted."""
     mounted = Path("/proc/mounts").read_text(encoding="utf-8")
     for place in re.findall(rf"^\S+ ({re.escape(str(root))}/\S+) ", mounted, re.MULTILINE):

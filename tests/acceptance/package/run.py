@@ -29,6 +29,7 @@ def check(reporter: Reporter, package: Path, version: str) -> tuple[int, int]:
     """
     directory = VAR / "acceptance" / "package"
     failed = 0
+    clean_system.unmount(directory)  # What a killed run has left, before it is removed.
     with own_directory(directory):
         for number, (name, its_steps) in enumerate(_SYSTEMS):
             with ExitStack() as stack:
