@@ -266,18 +266,25 @@ class ScratchServer:
 
     def excerpt(self) -> str:
         """What of the log explains a failure: the errors and a stack trace, else its end."""
-        lines = self.log()
-        trace = _stack(lines)
-        chosen = [line for line in lines if "[ERROR]" in line][-12:] + trace or lines[-12:]
+        chosen = telling(self.log())
         where = f"    Log: {shown(self.error_log)}"
         return "\n".join([*(f"    {line}" for line in chosen), where])
 
 
+def telling(lines: list[str]) -> list[str]:
+    """Of an error log, the lines that explain a failure: errors and a stack trace, else its end."""
+    errors = [line for line in lines if "[ERROR]" in line][-12:]
+    return [*errors, *_stack(lines)] or lines[-12:]
+
+
 def _stack(lines: list[str]) -> list[str]:
-    """The frames that a crashed server has written into its log."""
+    """The assertion and the frames that a crashed server has written into its log."""
+    assertions = [
+        line for line in lines if re.search(r"assertion fail|failing assertion", line, re.I)
+    ]
     frames = [line for line in lines if re.search(r"\[0x[0-9a-f]+\]$", line)]
-    signals = [line for line in lines if "got signal" in line]
-    return [*signals, *frames[:30]]
+    signals = [line for line in lines if "got signal" in line and "[ERROR]" not in line]
+    return [*assertions, *signals, *frames[:30]]
 
 
 def _ending(status: int | None) -> str:

@@ -1,5 +1,6 @@
 """What the checks after a crash accept and what they report."""
 
+from cairn import scratch_server
 from tests.crash import binlog, inserts, mixed
 
 
@@ -149,3 +150,28 @@ def test_anything_wrong_with_rocksdb_beside_innodb_s_damage_is_a_failure():
         "The primary: 7 [ERROR] Got signal 11",
     ):
         assert not binlog.only_innodb_is_damaged([*DAMAGE, text])
+
+
+ABORTED_LOG = [
+    "261128 16:25:53 0 [Note] InnoDB: Buffer pool(s) load completed",
+    "2026-11-28 16:25:53 0x7fb1 InnoDB: Assertion failure in file ./storage/innobase/a.cc line 2",
+    "InnoDB: Failing assertion: flst_add_first(rseg_header) == DB_SUCCESS",
+    "261128 16:25:53 [ERROR] /usr/sbin/mariadbd got signal 6 ;",
+    "/usr/sbin/mariadbd(_Z19ha_recover_complete)[0x56526a8b4c8c]",
+]
+
+
+def ended(log):
+    lines = "\n".join(scratch_server.telling(log))
+    return f"CairnError: The server ended while it started (SIGABRT):\n{lines}"
+
+
+def test_an_assertion_of_innodb_at_a_start_is_its_own():
+    assert binlog.only_innodb_is_damaged([ended(ABORTED_LOG)])
+
+
+def test_another_abort_at_a_start_is_a_failure():
+    ours = "/usr/lib/mysql/plugin/ha_rocksdb.so(_Z1f)[0x56526a8b4c8c]"
+    assert not binlog.only_innodb_is_damaged([ended([*ABORTED_LOG, ours])])
+    assert not binlog.only_innodb_is_damaged([ended(ABORTED_LOG[3:])])
+    assert not binlog.only_innodb_is_damaged([ended(ABORTED_LOG), "client 0: lost"])
