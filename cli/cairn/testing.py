@@ -7,7 +7,7 @@ import re
 import shutil
 import sys
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from cairn import docs, mtr, packages, plugin, prefix, process, rocksdb, sysbench, tidy
@@ -34,6 +34,8 @@ TORN_LOG_ROUNDS = 2
 SHORT_STRIDE = 4
 # How many files of a failed check are named on the screen.
 SHOWN_FILES = 20
+# How many failures are named after the total.
+SHOWN_FAILURES = 50
 
 
 @dataclass
@@ -42,10 +44,16 @@ class Total:
 
     passed: int = 0
     failed: int = 0
+    # What failed, for the lines after the total; a check that has no names leaves it empty.
+    names: list[str] = field(default_factory=list)
 
-    def add(self, other: Total) -> None:
+    def add(self, other: Total, name: str) -> None:
+        """`name`: of the check, for failures without names."""
         self.passed += other.passed
         self.failed += other.failed
+        self.names += other.names
+        if other.failed and not other.names:
+            self.names.append(f"{name}: {other.failed}")
 
     def __str__(self) -> str:
         return f"{self.passed} passed, {self.failed} failed"
@@ -72,9 +80,11 @@ def run(part: str) -> int:
             phase,
         )
     for name in parts if part == "all" else (part,):
-        total.add(parts[name](reporter))
+        total.add(parts[name](reporter), name)
     say("")
     say(str(total))
+    for failure in total.names[:SHOWN_FAILURES]:
+        say(f"    failed  {failure}")
     return 1 if total.failed or not total.passed else 0
 
 
@@ -87,10 +97,10 @@ def unit(reporter: Reporter) -> Total:
     for preset in UNIT_PRESETS:
         _build(reporter, preset)
         with reporter.phase(f"Unit ({preset})") as phase:
-            total.add(_summarise(phase, _ctest(phase, preset)))
+            total.add(_summarise(phase, _ctest(phase, preset)), phase.name)
     _obtain_programs(reporter)
     with reporter.phase("Command line") as phase:
-        total.add(_summarise(phase, _pytest()))
+        total.add(_summarise(phase, _pytest()), phase.name)
     return total
 
 
@@ -119,6 +129,10 @@ def _obtain_programs(reporter: Reporter) -> None:
     sysbench.ensure(mariadb)
 
 
+# A line of the list that ctest ends with.
+_FAILED_UNIT = re.compile(r"\s*\d+ - (\S+) \((?!Disabled|Not Run \(Disabled)")
+
+
 def _ctest(phase: Phase, preset: str) -> Total:
     lines: list[str] = []
 
@@ -144,7 +158,8 @@ def _ctest(phase: Phase, preset: str) -> Total:
     failed, count = int(found[1]), int(found[2])
     if failed:
         _show_failures(lines, LOG / f"unit-{preset}.log")
-    return Total(count - failed, failed)
+    names = [f"{preset}: {name[1]}" for line in lines if (name := _FAILED_UNIT.match(line))]
+    return Total(count - failed, failed, names)
 
 
 def _show_failures(lines: list[str], log: Path) -> None:
@@ -174,7 +189,8 @@ def _pytest() -> Total:
     if status != 0:
         for line in lines:
             say(f"    {line}")
-    return Total(counts.get("passed", 0), failed or int(status != 0))
+    names = [line.split(" - ")[0] for line in lines if line.startswith(("FAILED ", "ERROR "))]
+    return Total(counts.get("passed", 0), failed or int(status != 0), names)
 
 
 # ---- tidy --------------------------------------------------------------------------------------
@@ -217,18 +233,19 @@ def sql(reporter: Reporter) -> Total:
         )
         failures = [outcome for outcome in outcomes if outcome.state == "fail"]
         counts = mtr.totals(outcomes)
-        total = _summarise(phase, Total(counts["pass"], counts["fail"]))
+        names = [outcome.key for outcome in failures]
+        total = _summarise(phase, Total(counts["pass"], counts["fail"], names))
         if counts["skip"]:
             phase.summary += f", {counts['skip']} skipped"
     for outcome in failures:
         say(f"    fail  {outcome.key}  {outcome.reason}")
     if failures:
         say(f"    Log: {shown(LOG / 'mtr-sql.log')}")
-    total.add(_roundtrip(reporter, server))
-    total.add(_damage(reporter, server))
-    total.add(_backup(reporter, server))
-    total.add(_configurations(reporter, server))
-    total.add(_faults(reporter))
+    total.add(_roundtrip(reporter, server), "Round trips")
+    total.add(_damage(reporter, server), "Damage")
+    total.add(_backup(reporter, server), "Backup")
+    total.add(_configurations(reporter, server), "Configurations")
+    total.add(_faults(reporter), "Faults")
     return total
 
 
@@ -241,8 +258,8 @@ def conformance(reporter: Reporter) -> Total:
     passed, worse = command.check_passing(reporter)
     for outcome in worse:
         say(f"    {outcome.state}  {outcome.key}  {outcome.reason[:200]}")
-    total = Total(passed, len(worse))
-    total.add(_foreign_keys(reporter))
+    total = Total(passed, len(worse), [outcome.key for outcome in worse])
+    total.add(_foreign_keys(reporter), "Foreign keys")
     return total
 
 
@@ -252,9 +269,11 @@ def _foreign_keys(reporter: Reporter) -> Total:
 
     ledger = suites.load_ledger(FOREIGN_KEYS_LEDGER)
     verdicts = suites.check(reporter, suites.runnable(ledger), ledger)
-    if failed := sum(not verdict.holds for verdict in verdicts):
+    failed = [verdict for verdict in verdicts if not verdict.holds]
+    if failed:
         suites.explain(verdicts)
-    return Total(len(verdicts) - failed, failed)
+    names = [f"foreign keys: {verdict.test}" for verdict in failed]
+    return Total(len(verdicts) - len(failed), len(failed), names)
 
 
 def _roundtrip(reporter: Reporter, server: prefix.Server) -> Total:
@@ -317,13 +336,15 @@ def crash(reporter: Reporter) -> Total:
 
     if not plugin.is_replaced():
         _build(reporter, "release")
-    total = Total(*ddl.run_choice(reporter, ddl.Choice(short=True, stride=SHORT_STRIDE, seed=SEED)))
-    total.add(Total(*histories.run_short(reporter, prefix.require(), SEED)))
+    total = Total()
+    choice = ddl.Choice(short=True, stride=SHORT_STRIDE, seed=SEED)
+    total.add(Total(*ddl.run_choice(reporter, choice)), "Crash ddl")
+    total.add(Total(*histories.run_short(reporter, prefix.require(), SEED)), "Histories")
     torn = torn_logs.run_rounds(reporter, prefix.require(), TORN_LOG_ROUNDS, str(SEED))
-    total.add(Total(TORN_LOG_ROUNDS - torn, torn))
+    total.add(Total(TORN_LOG_ROUNDS - torn, torn), "Torn logs")
     tally = binlog.crash(reporter, SHORT_ROUNDS, SEED)
-    total.add(Total(tally.passed, tally.failed))
-    total.add(Total(*hunt.run_short(reporter, prefix.require())))
+    total.add(Total(tally.passed, tally.failed), "Crash binlog")
+    total.add(Total(*hunt.run_short(reporter, prefix.require())), "Hunt")
     return total
 
 
@@ -342,8 +363,9 @@ def package(reporter: Reporter) -> Total:
         say("  The package is not tried: that needs root.")
         return Total()
     made = build.make(reporter, VAR / "package" / "made")
-    total = Total(*trial.check(reporter, made.package, prefix.require().version))
-    total.add(Total(*install.check(reporter, prefix.require())))
+    total = Total()
+    total.add(Total(*trial.check(reporter, made.package, prefix.require().version)), "Package")
+    total.add(Total(*install.check(reporter, prefix.require())), "Install")
     return total
 
 
@@ -365,9 +387,11 @@ def lint(reporter: Reporter) -> Total:
     )
     for name, command, paths in checks:
         with reporter.phase(f"Lint ({name})") as phase:
-            total.add(_summarise(phase, _check_files(phase, name, command(), list(paths))))
+            total.add(
+                _summarise(phase, _check_files(phase, name, command(), list(paths))), phase.name
+            )
     with reporter.phase("Lint (docs)") as phase:
-        total.add(_summarise(phase, _check_pages(phase)))
+        total.add(_summarise(phase, _check_pages(phase)), phase.name)
     return total
 
 
