@@ -24,8 +24,8 @@ from cairn.paths import shown
 from cairn.prefix import Server
 from cairn.scratch_server import free_port
 
-START_S = 30
-ANSWER_S = 10
+START_S = 120
+ANSWER_S = 60
 
 
 class Program:
