@@ -204,7 +204,7 @@ def test_nothing_of_a_checkout_is_imported():
         text=True,
     ).stdout.split()
     ours = {name for name in modules if name.split(".")[0] == "cairn"}
-    free = {"cairn", "cairn.errors", "cairn.report", "cairn.observe", "cairn.observe.reading"}
+    free = {"cairn", "cairn.errors", "cairn.report", "cairn.place"}
     assert "cairn.doctor.machine" in ours
     assert {name for name in ours if not name.startswith("cairn.doctor")} <= free
 

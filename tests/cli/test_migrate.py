@@ -329,4 +329,4 @@ def test_the_package_has_no_checkout_to_import():
         "and not one.startswith('cairn.migrate')))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "['cairn.errors', 'cairn.report']"
+    assert done.stdout.strip() == "['cairn.errors', 'cairn.place', 'cairn.report']"

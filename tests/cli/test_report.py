@@ -9,7 +9,8 @@ from browser import PROGRAM, Browser
 from cairn import plugin, prefix
 from cairn.errors import CairnError
 from cairn.observe import page, plot
-from cairn.observe.reading import LEVELS, Place, Reading
+from cairn.observe.reading import LEVELS, Reading
+from cairn.place import Place
 from cairn.scratch_server import ScratchServer
 
 COUNT = 40

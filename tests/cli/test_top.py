@@ -17,8 +17,9 @@ from rich.console import Console
 from cairn import plugin, prefix
 from cairn.errors import CairnError
 from cairn.observe import reading, top
-from cairn.observe.reading import Interval, Place, Reader, Reading
+from cairn.observe.reading import Interval, Reader, Reading
 from cairn.paths import ROOT
+from cairn.place import Place
 from cairn.scratch_server import ScratchServer
 
 PLACE = Place(Path("/run/mysqld/mysqld.sock"))
@@ -112,9 +113,16 @@ class StockConnection:
         return self.engine_status if "ENGINE" in self.statement else self.status
 
 
+def left_over(directory: Path) -> Path:
+    """A socket at which nothing listens any more."""
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(directory / "socket"))
+    return directory / "socket"
+
+
 def connected(monkeypatch, tmp_path, connection) -> Reader:
     monkeypatch.setattr(Reader, "_connect", lambda self: connection)
-    return Reader(Place(tmp_path))
+    return Reader(Place(left_over(tmp_path)))
 
 
 def test_levels_of_the_stock_plugin_come_from_its_engine_status(monkeypatch, tmp_path):
@@ -134,16 +142,15 @@ def test_a_server_without_the_engine_is_refused(monkeypatch, tmp_path):
 def test_a_place_without_a_server_is_refused(tmp_path):
     with pytest.raises(CairnError, match="no such socket"):
         Reader(Place(tmp_path / "socket")).first()
-    with socket.socket(socket.AF_UNIX) as left_over:
-        left_over.bind(str(tmp_path / "socket"))
+    with pytest.raises(CairnError, match="is a directory, not a socket"):
+        Reader(Place(tmp_path)).first()
     with pytest.raises(CairnError, match="does not answer"):
-        Reader(Place(tmp_path / "socket")).first()
+        Reader(Place(left_over(tmp_path))).first()
 
 
 def test_a_missing_file_of_options_is_named(tmp_path):
-    (tmp_path / "socket").touch()
     with pytest.raises(CairnError, match=r"missing\.cnf"):
-        Reader(Place(tmp_path / "socket", "root", tmp_path / "missing.cnf")).first()
+        Reader(Place(left_over(tmp_path), "root", tmp_path / "missing.cnf")).first()
 
 
 @pytest.fixture(scope="module")

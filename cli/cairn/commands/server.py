@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from cairn import place
 from cairn.doctor.options_of_command import doctor
 from cairn.report import say
 
@@ -80,20 +81,8 @@ def sysbench(arguments: tuple[str, ...]) -> None:
     command.run(arguments)
 
 
-def _server_options(function: Callable[..., None]) -> Callable[..., None]:
-    """The options of commands that look at any server."""
-    file = click.Path(path_type=Path)
-    for option in (
-        click.option("--defaults-file", type=file, help="Options with the user and the password."),
-        click.option("--user", default="root", show_default=True),
-        click.option("--socket", type=file, help="Another server's; without: our own."),
-    ):
-        function = option(function)
-    return function
-
-
 @click.command()
-@_server_options
+@place.options()
 @click.option("--interval", type=click.FloatRange(0.1, 3600), default=2, show_default=True)
 @click.option("--once", is_flag=True, help="Show one interval and end, for scripts.")
 @click.option("--svg", type=click.Path(dir_okay=False, path_type=Path), help="Save as a picture.")
@@ -106,15 +95,14 @@ def top(
     svg: Path | None,
 ) -> None:
     """Watch a server live: throughput, stalls, levels, cache, compactions, memory."""
-    from cairn.observe import reading
     from cairn.observe import top as command
 
-    place = reading.Place.choose(socket, user, defaults_file)
-    sys.exit(command.run(place, interval, once=once, picture=svg))
+    where = place.Place.choose(socket, user, defaults_file)
+    sys.exit(command.run(where, interval, once=once, picture=svg))
 
 
 @click.command()
-@_server_options
+@place.options()
 @click.option("--seconds", type=click.FloatRange(1, 86400), default=60, show_default=True)
 @click.option("--interval", type=click.FloatRange(0.1, 3600), help="Without: 120 readings.")
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path), default="report.html")
@@ -127,10 +115,10 @@ def report(
     file: Path,
 ) -> None:
     """Watch a server for some time and write FILE, an HTML page with plots (report.html)."""
-    from cairn.observe import page, reading
+    from cairn.observe import page
 
-    place = reading.Place.choose(socket, user, defaults_file)
-    sys.exit(page.run(place, seconds, interval, file))
+    where = place.Place.choose(socket, user, defaults_file)
+    sys.exit(page.run(where, seconds, interval, file))
 
 
 @click.group()
@@ -173,13 +161,7 @@ def clean(with_cache: bool, assume_yes: bool) -> None:
 
 def _installing(function: Callable[..., None]) -> Callable[..., None]:
     """The options of commands that change a server's files."""
-    file = click.Path(path_type=Path)
     for option in (
-        click.option("--defaults-file", type=file, help="Options with the user and the password."),
-        click.option("--user", default="root", show_default=True),
-        click.option(
-            "--socket", type=file, default=Path("/run/mysqld/mysqld.sock"), show_default=True
-        ),
         click.option(
             "--restart", is_flag=True, help="Restart the server, and look whether all is well."
         ),
@@ -192,7 +174,7 @@ def _installing(function: Callable[..., None]) -> Callable[..., None]:
         click.option("--check", is_flag=True, help="Only say whether it can be done."),
     ):
         function = option(function)
-    return function
+    return place.options("Debian's")(function)
 
 
 @click.command()
@@ -203,7 +185,7 @@ def _installing(function: Callable[..., None]) -> Callable[..., None]:
     help="Where the server reads option files; without: what /etc/mysql/my.cnf includes last.",
 )
 def install(
-    socket: Path,
+    socket: Path | None,
     user: str,
     defaults_file: Path | None,
     restart: bool,
@@ -216,10 +198,9 @@ def install(
     Files that were there are kept; with --restart all is put back if anything fails.
     """
     from cairn.install import command
-    from cairn.observe.reading import Place
 
     wishes = command.Wishes(
-        Place(socket, user, defaults_file),
+        place.Place(socket or place.DEBIAN_SOCKET, user, defaults_file),
         options_directory,
         restart_command if restart else "",
         check,
@@ -231,7 +212,7 @@ def install(
 @_installing
 @click.option("--leave-tables", is_flag=True, help="Tables with ENGINE=ROCKSDB are out of reach.")
 def uninstall(
-    socket: Path,
+    socket: Path | None,
     user: str,
     defaults_file: Path | None,
     restart: bool,
@@ -241,10 +222,9 @@ def uninstall(
 ) -> None:
     """Take what ./cairn install has put into a server out of it, and put back what was there."""
     from cairn.install import command
-    from cairn.observe.reading import Place
 
     wishes = command.Wishes(
-        Place(socket, user, defaults_file),
+        place.Place(socket or place.DEBIAN_SOCKET, user, defaults_file),
         restart=restart_command if restart else "",
         check=check,
         leave_tables=leave_tables,

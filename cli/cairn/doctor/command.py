@@ -8,7 +8,7 @@ from pathlib import Path
 from cairn.doctor import catalogue, show
 from cairn.doctor.gather import gather
 from cairn.errors import CairnError
-from cairn.observe.reading import Place
+from cairn.place import Place
 from cairn.report import say
 
 

@@ -15,33 +15,34 @@ from cairn.doctor import asking, machine
 from cairn.doctor.facts import Backup, Facts, Missing, Place, Source
 from cairn.doctor.machine import Machine
 from cairn.errors import CairnError
-from cairn.observe import reading
+from cairn.place import Place as ServerPlace
+from cairn.place import reason
 
 # Long enough for the names of very many tables.
 ANSWER_S = 15
 BACKUP_FILES = ("xtrabackup_info", "mariadb_backup_info")
 
 
-def gather(place: reading.Place, backups: Path | None, backup_max_age_s: float) -> Facts:
+def gather(place: ServerPlace, backups: Path | None, backup_max_age_s: float) -> Facts:
     """Connects and asks. Raises a CairnError that says why nothing could be asked."""
     import pymysql
 
-    require_socket(place.socket)
+    place.require_socket()
     try:
         connection = place.connect(ANSWER_S)
     except (OSError, pymysql.MySQLError) as error:
-        text = error.args[1] if len(error.args) > 1 else error
         raise CairnError(
-            f"{place.socket}: the server does not let us in: {text}. Name an account with --user, "
-            "or a file with user and password with --defaults-file."
+            f"{place.socket}: the server does not let us in: {reason(error)}. Name an account with "
+            "--user, or a file with user and password with --defaults-file."
         ) from error
     with connection:
         try:
             server = asking.Server(connection)
             asking.ask_all(server)
         except pymysql.MySQLError as error:
-            text = error.args[1] if len(error.args) > 1 else error
-            raise CairnError(f"{place.socket}: the server refuses to answer: {text}") from error
+            raise CairnError(
+                f"{place.socket}: the server refuses to answer: {reason(error)}"
+            ) from error
         facts, missing = server.facts, server.missing
         pid = peer(connection)
     if backups is not None:
@@ -57,16 +58,6 @@ def gather(place: reading.Place, backups: Path | None, backup_max_age_s: float) 
     return Facts(
         socket=str(place.socket), missing=missing, backup_max_age_s=backup_max_age_s, **facts
     )
-
-
-def require_socket(path: Path) -> None:
-    """Raises a CairnError when the file is not there or is no socket."""
-    how = "SHOW VARIABLES LIKE 'socket' names the server's; without --socket it is our own."
-    if not path.exists():
-        raise CairnError(f"{path}: there is no such socket. {how}")
-    if not path.is_socket():
-        what = "a directory" if path.is_dir() else "a file"
-        raise CairnError(f"{path} is {what}, not a socket. {how}")
 
 
 def peer(connection: Any) -> int | None:

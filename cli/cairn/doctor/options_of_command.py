@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-_FILE = click.Path(path_type=Path)
+from cairn import place
 
 
 class _DoctorCommand(click.Command):
@@ -24,9 +24,7 @@ class _DoctorCommand(click.Command):
 
 
 @click.command(cls=_DoctorCommand)
-@click.option("--socket", type=_FILE, help="The server's; without: our own, or Debian's.")
-@click.option("--user", default="root", show_default=True)
-@click.option("--defaults-file", type=_FILE, help="Options with the user and the password.")
+@place.options()
 @click.option("--json", "as_json", is_flag=True, help="For scripts: one JSON object.")
 @click.option(
     "--backups",

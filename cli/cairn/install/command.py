@@ -12,9 +12,9 @@ from cairn.install import facts as server_facts
 from cairn.install import restart as server_restart
 from cairn.install.facts import Facts
 from cairn.install.journal import Journal
-from cairn.observe.reading import Place
 from cairn.package import abi
 from cairn.paths import BUILD, LOG, ROOT
+from cairn.place import Place
 from cairn.report import Reporter, say
 
 OPTIONS_NAME = "cairn.cnf"

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from cairn.errors import CairnError
-from cairn.observe.reading import Place
+from cairn.place import Place, reason
 
 PACKAGE_LIST = Path("/var/lib/dpkg/info/mariadb-plugin-cairn.list")
 # Tables whose contents are compared before and after; more would take long where they are large.
@@ -48,19 +48,12 @@ def read(place: Place) -> Facts:
     """Asks the server. Raises if it does not answer, or the user lacks rights."""
     import pymysql
 
-    if not place.socket.exists():
-        raise CairnError(
-            f"{place.socket}: there is no such socket. Name the server's with --socket."
-        )
-    options: dict[str, Any] = {"unix_socket": str(place.socket), "user": place.user}
-    if place.defaults_file:
-        options["read_default_file"] = str(place.defaults_file)
+    place.require_socket()
     try:
-        with closing(pymysql.connect(**options, autocommit=True)) as connection:
+        with closing(place.connect()) as connection:
             return _ask(connection.cursor())
-    except pymysql.MySQLError as error:
-        text = error.args[1] if len(error.args) > 1 else error
-        raise CairnError(f"{place.socket}: {text}") from error
+    except (OSError, pymysql.MySQLError) as error:
+        raise CairnError(f"{place.socket}: {reason(error)}") from error
 
 
 def _ask(cursor: Any) -> Facts:

@@ -9,7 +9,7 @@ from pathlib import Path
 from cairn.errors import CairnError
 from cairn.install import facts
 from cairn.install.facts import Facts
-from cairn.observe.reading import Place
+from cairn.place import Place
 from cairn.report import Phase
 
 SYSTEMD = "systemctl restart mariadb"

@@ -10,16 +10,8 @@ from typing import Any
 
 import click
 
-
-def _place(function: Callable[..., None]) -> Callable[..., None]:
-    file = click.Path(path_type=Path)
-    for option in (
-        click.option("--defaults-file", type=file, help="Options with the user and the password."),
-        click.option("--user", default="root", show_default=True),
-        click.option("--socket", type=file, help="The server's; without: our own."),
-    ):
-        function = option(function)
-    return function
+from cairn.place import Place
+from cairn.place import options as place_options
 
 
 def _tables(function: Callable[..., None]) -> Callable[..., None]:
@@ -43,10 +35,10 @@ def _tables(function: Callable[..., None]) -> Callable[..., None]:
     return function
 
 
-def _chosen(socket: Path | None, user: str, defaults_file: Path | None) -> Any:
-    from cairn.migrate.link import Place
-
-    return Place.choose(socket, user, defaults_file)
+def _chosen(socket: Path | None, user: str, defaults_file: Path | None) -> Place:
+    place = Place.choose(socket, user, defaults_file)
+    place.require_socket()
+    return place
 
 
 def _selection(schemas: tuple[str, ...], tables: tuple[str, ...]) -> Any:
@@ -61,7 +53,7 @@ def migrate() -> None:
 
 
 @migrate.command("plan")
-@_place
+@place_options()
 @_tables
 @click.option("--json", "as_json", is_flag=True, help="For scripts: one JSON object.")
 def plan_command(
@@ -94,7 +86,7 @@ def plan_command(
 
 
 @migrate.command("run")
-@_place
+@place_options()
 @_tables
 @click.option("--tables-at-a-time", type=click.IntRange(1, 16), help="Sets.  [default: 1]")
 @click.option("--rows-per-second", type=click.IntRange(1), help="Limit of online copies together.")
@@ -136,7 +128,7 @@ def run_command(
 
 
 @migrate.command("status")
-@_place
+@place_options()
 @click.option("--json", "as_json", is_flag=True, help="For scripts: one JSON object.")
 def status_command(
     socket: Path | None, user: str, defaults_file: Path | None, *, as_json: bool
@@ -152,7 +144,7 @@ def status_command(
 
 
 @migrate.command("pause")
-@_place
+@place_options()
 def pause_command(socket: Path | None, user: str, defaults_file: Path | None) -> None:
     """Let a running migration rest after what it does now."""
     from cairn.migrate import control
@@ -161,7 +153,7 @@ def pause_command(socket: Path | None, user: str, defaults_file: Path | None) ->
 
 
 @migrate.command("resume")
-@_place
+@place_options()
 def resume_command(socket: Path | None, user: str, defaults_file: Path | None) -> None:
     """Let a paused migration go on."""
     from cairn.migrate import control
@@ -170,7 +162,7 @@ def resume_command(socket: Path | None, user: str, defaults_file: Path | None) -
 
 
 @migrate.command("abandon")
-@_place
+@place_options()
 def abandon_command(socket: Path | None, user: str, defaults_file: Path | None) -> None:
     """Give a migration up: converted tables stay converted, the others as they were."""
     from cairn.migrate import control

@@ -8,10 +8,11 @@ from typing import Any
 
 from cairn.errors import CairnError
 from cairn.migrate import schema, shadows
-from cairn.migrate.link import Place, Session
+from cairn.migrate.link import Session
 from cairn.migrate.schema import Selection, text_of
 from cairn.migrate.sessions import is_running, only_command, patiently
 from cairn.migrate.state import Entry, Phase, State
+from cairn.place import Place
 from cairn.report import say
 
 

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from cairn.errors import CairnError
+from cairn.place import Place, reason
 
-PACKAGED_SOCKET = Path("/run/mysqld/mysqld.sock")
-CONNECT_S = 10
 # Errors of PyMySQL that say that the connection, or the server, is gone.
 LOST = (2003, 2006, 2013, 2055, 1053, 1927, 0)
 ACCESS_DENIED = (1044, 1142, 1143, 1227, 1370, 1419)
@@ -55,39 +51,6 @@ def is_lost(error: Exception) -> bool:
     return bool(error.args) and error.args[0] in LOST
 
 
-@dataclass(frozen=True)
-class Place:
-    """How to reach the server."""
-
-    socket: Path
-    user: str = "root"
-    defaults_file: Path | None = None
-
-    @staticmethod
-    def choose(socket: Path | None, user: str, defaults_file: Path | None) -> Place:
-        """The place that the options name; without a socket, the checkout's or the system's."""
-        if socket is None:
-            socket = _own_socket() or PACKAGED_SOCKET
-        if not socket.exists():
-            raise CairnError(
-                f"{socket}: there is no such socket. Start the server, or name the socket of a "
-                "running one with --socket."
-            )
-        if defaults_file is not None and not os.access(defaults_file, os.R_OK):
-            raise CairnError(f"{defaults_file}: there is no such file to read.")
-        return Place(socket, user, defaults_file)
-
-
-def _own_socket() -> Path | None:
-    """The socket of the server of ./cairn up, in a checkout in which it runs."""
-    try:
-        from cairn import server
-    except ImportError:  # The package has no server of its own.
-        return None
-    found = server.running()
-    return found.socket if found else None
-
-
 class Stopped(Exception):
     """The command is to end; what has been done is written down."""
 
@@ -103,20 +66,12 @@ class Session:
     def __init__(self, place: Place, *, binary_log: bool = True) -> None:
         import pymysql  # Costs time to import, so only where it is used.
 
-        options: dict[str, Any] = {"user": place.user}
-        if place.defaults_file is not None:
-            options = {"user": None, "read_default_file": str(place.defaults_file)}
         try:
-            self._connection = pymysql.connect(
-                unix_socket=str(place.socket),
-                charset="utf8mb4",
-                autocommit=True,
-                connect_timeout=CONNECT_S,
-                **options,
-            )
+            self._connection = place.connect()
         except (OSError, pymysql.MySQLError) as error:
-            text = error.args[1] if len(error.args) > 1 else error
-            raise CairnError(f"{place.socket}: the server does not let us in: {text}.") from error
+            raise CairnError(
+                f"{place.socket}: the server does not let us in: {reason(error)}."
+            ) from error
         self.execute(f"SET SESSION {', SESSION '.join(SETTINGS)}")
         self._settle_binary_log(binary_log)
         self.id = int(self.value("SELECT CONNECTION_ID()"))

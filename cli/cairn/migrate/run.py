@@ -13,7 +13,7 @@ from cairn.errors import CairnError
 from cairn.migrate import plan as planning
 from cairn.migrate import plan_text, server
 from cairn.migrate.convert import Job, SetConversion
-from cairn.migrate.link import Place, Session, is_lost
+from cairn.migrate.link import Session, is_lost
 from cairn.migrate.pace import Pace
 from cairn.migrate.plan import Plan
 from cairn.migrate.progress import Progress
@@ -22,6 +22,7 @@ from cairn.migrate.sessions import Sessions, only_command
 from cairn.migrate.state import Entry, State
 from cairn.migrate.state import Phase as Stage
 from cairn.migrate.ways import Way
+from cairn.place import Place
 from cairn.report import Phase, Reporter, say
 
 

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from cairn.errors import CairnError
-from cairn.migrate.link import CONFLICTS, Place, Session
+from cairn.migrate.link import CONFLICTS, Session
+from cairn.place import Place
 
 RUN_LOCK = "cairn_migrate.run"
 LARGEST_SESSION = 99

@@ -16,7 +16,6 @@ from cairn.observe import plot
 from cairn.observe.reading import (
     LEVELS,
     Interval,
-    Place,
     Reader,
     Reading,
     bytes_per_second_text,
@@ -28,6 +27,7 @@ from cairn.observe.reading import (
     stall_text,
 )
 from cairn.paths import shown
+from cairn.place import Place
 from cairn.report import Reporter
 
 READINGS = 120

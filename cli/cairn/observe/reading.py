@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import re
 import time
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from cairn.errors import CairnError
+from cairn.place import Place, reason
 
 LEVELS = 7
 ANSWER_S = 5
-DEBIAN_SOCKET = Path("/run/mysqld/mysqld.sock")
 VARIABLES = (
     "version",
     "hostname",
@@ -21,53 +19,6 @@ VARIABLES = (
     "rocksdb_flush_log_at_trx_commit",
     "rocksdb_max_background_jobs",
 )
-
-
-def own_socket() -> Path:
-    """The socket of the checkout's server; in the package, which has none, that of Debian's."""
-    try:
-        from cairn import server
-    except ImportError as error:
-        if error.name != "cairn":
-            raise
-        return DEBIAN_SOCKET
-    return server.require().socket
-
-
-@dataclass(frozen=True)
-class Place:
-    """How to reach a server; a file of options may name the user and the password."""
-
-    socket: Path
-    user: str = "root"
-    defaults_file: Path | None = None
-
-    @staticmethod
-    def choose(socket: Path | None, user: str, defaults_file: Path | None) -> Place:
-        """The place that the options name; without a socket, our own server."""
-        return Place(socket or own_socket(), user, defaults_file)
-
-    def connect(self, answer_s: int = ANSWER_S) -> Any:
-        """A PyMySQL connection that gives up on a statement after `answer_s` seconds.
-
-        Raises a CairnError when the file of options cannot be read, else what PyMySQL raises.
-        """
-        import pymysql  # Costs time to import, so only where it is used.
-
-        options: dict[str, Any] = {"user": self.user}
-        if self.defaults_file is not None:
-            if not self.defaults_file.is_file() or not os.access(self.defaults_file, os.R_OK):
-                raise CairnError(f"{self.defaults_file}: there is no such file to read.")
-            options = {"user": None, "read_default_file": str(self.defaults_file)}
-        return pymysql.connect(
-            unix_socket=str(self.socket),
-            charset="utf8mb4",
-            autocommit=True,
-            connect_timeout=ANSWER_S,
-            read_timeout=answer_s,
-            write_timeout=answer_s,
-            **options,
-        )
 
 
 @dataclass(frozen=True)
@@ -94,18 +45,15 @@ class Reader:
 
     def first(self) -> Reading:
         """A reading. Raises a CairnError that says what is wrong when there is none to be had."""
-        if not self.place.socket.exists():
-            raise CairnError(
-                f"{self.place.socket}: there is no such socket. Start our server with ./cairn up, "
-                "or name another server's socket with --socket."
-            )
+        self.place.require_socket()
         try:
             return self._read()
         except OSError as error:
             raise CairnError(f"{self.place.socket}: {error}") from error
         except self._errors() as error:
-            text = error.args[1] if len(error.args) > 1 else error
-            raise CairnError(f"{self.place.socket}: the server does not answer: {text}") from error
+            raise CairnError(
+                f"{self.place.socket}: the server does not answer: {reason(error)}"
+            ) from error
 
     def read(self) -> Reading | None:
         """A reading, or None while the server does not answer."""
@@ -149,7 +97,7 @@ class Reader:
         return Reading(at, figures, files, sizes, variables, stalls)
 
     def _connect(self) -> Any:
-        return self.place.connect()
+        return self.place.connect(ANSWER_S)
 
     def _stalls(self, cursor: Any, figures: dict[str, float]) -> tuple[str, ...]:
         """From CAIRN_STALLS, which the stock plug-in lacks."""

@@ -19,7 +19,6 @@ from rich.text import Text
 from cairn import files
 from cairn.observe.reading import (
     Interval,
-    Place,
     Reader,
     Reading,
     bytes_per_second_text,
@@ -30,6 +29,7 @@ from cairn.observe.reading import (
     percent_text,
     stall_text,
 )
+from cairn.place import Place
 
 PANEL_WIDTH = 38
 STATEMENTS = ("com_select", "com_insert", "com_update", "com_delete", "com_replace")

@@ -134,7 +134,7 @@ def _stage(root: Path, built: Built) -> None:
 def _programs() -> list[Path]:
     """The sources of the programs in Python: of the command line what needs no checkout."""
     package = ROOT / "cli" / "cairn"
-    shared = ("__init__", "errors", "report", "observe/__init__", "observe/reading")
+    shared = ("__init__", "errors", "place", "report")
     own = [path for name in PROGRAMS for path in (package / name).glob("*.py")]
     return [*(package / f"{name}.py" for name in shared), *sorted(own)]
 
