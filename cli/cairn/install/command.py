@@ -52,9 +52,11 @@ def install(wishes: Wishes) -> int:
             phase.summary = f"{len(journal.changes)}, in {before.plugin_directory} and {options}"
         if wishes.restart:
             with reporter.phase("Restart") as phase:
+                sums = server_facts.checksums(wishes.place)
                 after = server_restart.restart(wishes.restart, wishes.place, before, phase)
                 server_restart.require_as_before(before, after, "Cairn")
-                phase.summary = f"{len(before.checksums)} tables compared"
+                server_restart.require_sums(sums, server_facts.checksums(wishes.place, sums))
+                phase.summary = f"{len(sums)} tables compared"
     except BaseException:
         _put_back(journal, wishes, before, reporter)
         raise
@@ -191,7 +193,11 @@ def uninstall(wishes: Wishes) -> int:
         phase.summary = "as they were before"
     if wishes.restart:
         with reporter.phase("Restart") as phase:
+            sums = server_facts.checksums(wishes.place) if to_stock else {}
             after = server_restart.restart(wishes.restart, wishes.place, before, phase)
+            if to_stock:
+                server_restart.require_as_before(before, after, after.author or "anybody")
+                server_restart.require_sums(sums, server_facts.checksums(wishes.place, sums))
             phase.summary = f"plug-in of {after.author or 'nobody'}"
     else:
         say("The server keeps Cairn until its next start.")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ PACKAGE_LIST = Path("/var/lib/dpkg/info/mariadb-plugin-cairn.list")
 COMPARED_TABLES = 10
 _SAMPLE_ROWS = 1_000_000
 _DAMAGE = "ROCKSDB_CORRUPTED"
+_Rows = Callable[[str], list[tuple[Any, ...]]]
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,6 @@ class Facts:
     prepared: int  # Transactions that XA PREPARE has left.
     tables: tuple[str, ...]  # With ENGINE=ROCKSDB, by name.
     obstacles: tuple[str, ...]  # For the stock plug-in; of a server with Cairn.
-    checksums: dict[str, int]
 
     @property
     def adapters_directory(self) -> Path:
@@ -46,21 +46,44 @@ class Facts:
 
 def read(place: Place) -> Facts:
     """Asks the server. Raises if it does not answer, or the user lacks rights."""
+    with _rows(place) as rows:
+        return _ask(rows)
+
+
+def checksums(place: Place, names: Iterable[str] | None = None) -> dict[str, int | None]:
+    """CHECKSUM TABLE of the named tables; without names, of some with ENGINE=ROCKSDB.
+
+    None is the sum of a table that is not there. Raises as read() does.
+    """
+    with _rows(place) as rows:
+        chosen = _sample(rows) if names is None else list(names)
+        if not chosen:
+            return {}
+        # The server answers with names that are not quoted: one answer for each, in this order.
+        sums = rows("CHECKSUM TABLE " + ", ".join(chosen))
+        return {name: value for name, (_, value) in zip(chosen, sums, strict=True)}
+
+
+@contextmanager
+def _rows(place: Place) -> Iterator[_Rows]:
+    """Asks statement by statement over one connection."""
     import pymysql
 
     place.require_socket()
     try:
         with closing(place.connect()) as connection:
-            return _ask(connection.cursor())
+            cursor = connection.cursor()
+
+            def rows(statement: str) -> list[tuple[Any, ...]]:
+                cursor.execute(statement)
+                return list(cursor.fetchall())
+
+            yield rows
     except (OSError, pymysql.MySQLError) as error:
         raise CairnError(f"{place.socket}: {reason(error)}") from error
 
 
-def _ask(cursor: Any) -> Facts:
-    def rows(statement: str) -> list[tuple[Any, ...]]:
-        cursor.execute(statement)
-        return list(cursor.fetchall())
-
+def _ask(rows: _Rows) -> Facts:
     variables = dict(rows("SHOW GLOBAL VARIABLES"))
     # Only with a right that covers all tables does a list of them have all.
     if not any("ALL PRIVILEGES ON *.*" in str(grant) for (grant,) in rows("SHOW GRANTS")):
@@ -82,7 +105,6 @@ def _ask(cursor: Any) -> Facts:
         prepared=len(rows("XA RECOVER")),
         tables=_tables(rows, author),
         obstacles=_obstacles(rows) if author == "Cairn" else (),
-        checksums=_checksums(rows),
     )
 
 
@@ -100,7 +122,7 @@ def _pid(variables: dict[str, Any]) -> int:
         ) from error
 
 
-def _tables(rows: Callable[[str], list[tuple[Any, ...]]], author: str) -> tuple[str, ...]:
+def _tables(rows: _Rows, author: str) -> tuple[str, ...]:
     """Tables of the engine; with Cairn also those whose definitions are missing."""
     listed = (
         "SELECT CONCAT(TABLE_SCHEMA, '.', TABLE_NAME) FROM information_schema.TABLES "
@@ -114,7 +136,7 @@ def _tables(rows: Callable[[str], list[tuple[Any, ...]]], author: str) -> tuple[
     return tuple(sorted(name for (name,) in rows(listed)))
 
 
-def _obstacles(rows: Callable[[str], list[tuple[Any, ...]]]) -> tuple[str, ...]:
+def _obstacles(rows: _Rows) -> tuple[str, ...]:
     return tuple(
         f"{schema}.{table}: {text}"
         for schema, table, text in rows(
@@ -124,20 +146,15 @@ def _obstacles(rows: Callable[[str], list[tuple[Any, ...]]]) -> tuple[str, ...]:
     )
 
 
-def _checksums(rows: Callable[[str], list[tuple[Any, ...]]]) -> dict[str, int]:
-    """Of some tables with ENGINE=ROCKSDB, the largest that do not take long."""
-    names = rows(
+def _sample(rows: _Rows) -> list[str]:
+    """Quoted names of tables with ENGINE=ROCKSDB, the largest that do not take long."""
+    found = rows(
         "SELECT CONCAT('`', REPLACE(TABLE_SCHEMA, '`', '``'), '`.`', "
         "REPLACE(TABLE_NAME, '`', '``'), '`') FROM information_schema.TABLES "
         f"WHERE ENGINE = 'ROCKSDB' AND TABLE_ROWS <= {_SAMPLE_ROWS} AND TABLE_TYPE = 'BASE TABLE' "
         f"ORDER BY TABLE_ROWS DESC, 1 LIMIT {COMPARED_TABLES}"
     )
-    if not names:
-        return {}
-    return {
-        str(table): value
-        for table, value in rows("CHECKSUM TABLE " + ", ".join(n for (n,) in names))
-    }
+    return [str(name) for (name,) in found]
 
 
 def problems(
