@@ -393,7 +393,7 @@ Result<std::vector<FoundLog>> FindLogs(rocksdb::Env* env, const std::string& dir
   for (const auto& [number, path] : logs) {
     CAIRN_ASSIGN_OR_RETURN(LogScan scan, LogScan::Open(env, path));
     CAIRN_RETURN_IF_ERROR(scan.Run().WithContext("reading " + path));
-    found.push_back({path, scan.has_changes()});
+    found.push_back({path, number, scan.has_changes()});
   }
   return found;
 }

@@ -44,6 +44,7 @@ struct LogDamage {
 // A log, and whether it holds changes: one that was begun and not used has none.
 struct FoundLog {
   std::string path;
+  uint64_t number = 0;
   bool has_changes = false;  // Also in a log that is damaged.
 };
 
