@@ -113,7 +113,11 @@ def _stage(root: Path, built: Built) -> None:
         directory = root / "usr/lib/cairn" / adapter.server_text
         _place(adapter.library, directory / "adapter.so")
         _write(directory / "abi", abi.text(adapter.daemon))
-    for tool, name in (("ldb", "cairn-ldb"), ("sst_dump", "cairn-sst-dump")):
+    for tool, name in (
+        ("ldb", "cairn-ldb"),
+        ("sst_dump", "cairn-sst-dump"),
+        ("cairn-store", "cairn-store"),
+    ):
         _place(built.tools / tool, root / "usr/bin" / name, 0o755)
     for path in _programs():
         _place(path, root / "usr/share/cairn/python" / path.relative_to(ROOT / "cli"))
