@@ -135,6 +135,16 @@ def acceptance_statement_log(
     sys.exit(command.run(rounds, seed, seconds, without_range_locks=without_range_locks))
 
 
+@acceptance.command("prepared")
+@click.option("--rounds", type=click.IntRange(1), default=20, show_default=True)
+@click.option("--seed", help="Repeat the rounds of an earlier run.")
+def acceptance_prepared(rounds: int, seed: str | None) -> None:
+    """Crash, start without the engine, let cairn-store decide: engines and logs must agree."""
+    from tests.acceptance import prepared as command
+
+    sys.exit(command.run(rounds, seed))
+
+
 @acceptance.command("torn-logs")
 @click.option("--rounds", type=click.IntRange(1), default=20, show_default=True)
 @click.option("--seed", help="Repeat the rounds of an earlier run.")
