@@ -30,6 +30,8 @@ SEED = 2311
 SHORT_ROUNDS = 5
 # ./cairn acceptance torn-logs makes more of them.
 TORN_LOG_ROUNDS = 2
+# ./cairn acceptance prepared makes more of them.
+PREPARED_ROUNDS = 2
 # The short crash test takes every so manieth step of a statement.
 SHORT_STRIDE = 4
 # How many files of a failed check are named on the screen.
@@ -329,7 +331,7 @@ def crash(reporter: Reporter) -> Total:
     And recorded histories, with kills, logs that lose their end, and hunts for wrong answers. The
     commands themselves run longer.
     """
-    from tests.acceptance import torn_logs
+    from tests.acceptance import prepared, torn_logs
     from tests.crash import binlog, ddl
     from tests.histories import command as histories
     from tests.hunt import command as hunt
@@ -342,6 +344,9 @@ def crash(reporter: Reporter) -> Total:
     total.add(Total(*histories.run_short(reporter, prefix.require(), SEED)), "Histories")
     torn = torn_logs.run_rounds(reporter, prefix.require(), TORN_LOG_ROUNDS, str(SEED))
     total.add(Total(TORN_LOG_ROUNDS - torn, torn), "Torn logs")
+    if not plugin.is_replaced():  # cairn-store is made of this checkout's engine.
+        wrong = prepared.run_rounds(reporter, prefix.require(), PREPARED_ROUNDS, str(SEED))
+        total.add(Total(PREPARED_ROUNDS - wrong, wrong), "Prepared")
     tally = binlog.crash(reporter, SHORT_ROUNDS, SEED)
     total.add(Total(tally.passed, tally.failed), "Crash binlog")
     total.add(Total(*hunt.run_short(reporter, prefix.require())), "Hunt")

@@ -20,6 +20,7 @@ from typing import Any
 from cairn import packages, plugin, rocksdb
 from cairn.errors import CairnError
 from cairn.paths import BUILD, VAR
+from cairn.prefix import Server
 from cairn.report import Reporter
 from cairn.scratch_server import ENGINE_DIRECTORY, ScratchServer, own_directory
 from tests import replication, runs
@@ -328,14 +329,19 @@ def run(count: int, seed: str | None) -> int:
     """Runs the rounds; returns the exit status."""
     reporter = Reporter()
     mariadb = runs.prepare(reporter, packages.BUILD, packages.COMPRESSION)
+    base = rounds.announced_seed(seed)
+    return rounds.concluded(count, run_rounds(reporter, mariadb, count, base))
+
+
+def run_rounds(reporter: Reporter, mariadb: Server, count: int, seed: str) -> int:
+    """How many rounds failed."""
     with reporter.phase("Build (cairn-store)") as phase:
         library = rocksdb.ensure(phase, plugin.sanitizer_of("release"))
         plugin.build(phase, "release", mariadb, library, "tools/cairn-store")
-    base = rounds.announced_seed(seed)
     directory = VAR / "acceptance" / "prepared"
 
     def make(home: Path, own: str) -> Round:
         return Round(ScratchServer(mariadb, home, (*OPTIONS, *DURABLE)), own)
 
     with own_directory(directory):
-        return rounds.concluded(count, rounds.run(reporter, directory, count, base, make))
+        return rounds.run(reporter, directory, count, seed, make)
