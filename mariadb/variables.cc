@@ -15,6 +15,7 @@
 #include "mariadb/error.h"
 #include "mariadb/server_headers.h"
 #include "mariadb/session.h"
+#include "mariadb/variables_lock.h"
 
 namespace cairn {
 
@@ -171,23 +172,6 @@ void ResetStatisticsNow(THD*, SysVar*, void* variable, const void* value) {
   const Status reset = ResetCounters(engine->database());
   if (!reset.ok()) PushError(reset);
 }
-
-// The server holds its mutex of the global variables while one changes. What takes long lets it go,
-// so that other sessions can start and set theirs.
-class WithoutVariablesLock {
- public:
-  WithoutVariablesLock() {
-    // mysql_mutex_unlock() of the headers, but for a function that the server does not export.
-    if (mutex_.m_psi != nullptr) PSI_DYNAMIC_CALL(unlock_mutex)(mutex_.m_psi);
-    pthread_mutex_unlock(&mutex_.m_mutex);
-  }
-  ~WithoutVariablesLock() { mysql_mutex_lock(&mutex_); }
-  WithoutVariablesLock(const WithoutVariablesLock&) = delete;
-  WithoutVariablesLock& operator=(const WithoutVariablesLock&) = delete;
-
- private:
-  mysql_mutex_t& mutex_ = LOCK_global_system_variables;
-};
 
 void PauseBackgroundWorkNow(THD*, SysVar*, void* variable, const void* value) {
   Engine* const engine = RunningEngine();
