@@ -229,7 +229,7 @@ Result<std::map<uint32_t, uint32_t>> Dictionary::PutNewFamilies(
 Result<std::shared_ptr<const TableDefinition>> Dictionary::CreateTable(
     std::string_view name, const std::vector<NewIndex>& indexes,
     std::optional<uint64_t> next_auto_increment, TableLifetime lifetime,
-    const std::vector<ForeignKeyRecord>& foreign_keys) {
+    const std::vector<ForeignKeyRecord>& foreign_keys, const DefinitionCopy* definition) {
   std::lock_guard change(change_mutex_);
   const bool temporary = lifetime == TableLifetime::kTemporary;
   // What a crash is to remove anyway need not be on disk.
@@ -268,6 +268,8 @@ Result<std::shared_ptr<const TableDefinition>> Dictionary::CreateTable(
     CAIRN_RETURN_IF_ERROR(FromRocksDb(
         batch.Put(system, TableVersionKey(TableVersionPath(name)), EncodeTableVersion(0))));
   }
+  DefinitionChanges definitions;
+  CAIRN_RETURN_IF_ERROR(PutDefinitionOfNew(*table, definition, &definitions, &batch));
   CAIRN_ASSIGN_OR_RETURN(auto guarded, PutForeignKeys(plan, &batch));
   CAIRN_RETURN_IF_ERROR(Write(&batch, sync));
 
@@ -277,6 +279,7 @@ Result<std::shared_ptr<const TableDefinition>> Dictionary::CreateTable(
   if (!temporary) table->counters->defined_at = DefinedAtOfNewEntry(name);
   std::unique_lock lock(map_mutex_);
   (temporary ? temporary_tables_ : tables_).emplace(std::string(name), table);
+  ApplyDefinitions(std::move(definitions));
   ApplyForeignKeys(plan, std::move(guarded));
   return std::shared_ptr<const TableDefinition>(std::move(table));
 }
@@ -337,6 +340,8 @@ Status Dictionary::DropTables(const std::vector<std::string>& names) {
     CAIRN_RETURN_IF_ERROR(FromRocksDb(batch.Delete(system, TableVersionKey(path))));
   }
   CAIRN_RETURN_IF_ERROR(plan.Finish());
+  DefinitionChanges definitions;
+  CAIRN_RETURN_IF_ERROR(PutDefinitionsOfDropped(names, &definitions, &batch));
   CAIRN_ASSIGN_OR_RETURN(auto guarded, PutForeignKeys(plan, &batch));
   CAIRN_RETURN_IF_ERROR(Write(&batch));
   for (const auto& table : dropped) {
@@ -346,6 +351,7 @@ Status Dictionary::DropTables(const std::vector<std::string>& names) {
   {
     std::unique_lock lock(map_mutex_);
     for (const std::string& name : names) tables_.erase(name);
+    ApplyDefinitions(std::move(definitions));
     ApplyForeignKeys(plan, std::move(guarded));
   }
   for (const std::string& name : names) NotePartitionLeft(name);
@@ -384,6 +390,8 @@ Status Dictionary::DropQuarantined(const QuarantinedTable& table) {
   CAIRN_RETURN_IF_ERROR(FromRocksDb(batch.Delete(system, TableKey(table.name))));
   CAIRN_RETURN_IF_ERROR(
       FromRocksDb(batch.Delete(system, TableVersionKey(TableVersionPath(table.name)))));
+  DefinitionChanges definitions;
+  CAIRN_RETURN_IF_ERROR(PutDefinitionsOfDropped({table.name}, &definitions, &batch));
   ForeignKeyPlan plan = PlanForeignKeys({table.name});
   plan.Drop(table.name);
   CAIRN_RETURN_IF_ERROR(plan.Finish());
@@ -394,6 +402,7 @@ Status Dictionary::DropQuarantined(const QuarantinedTable& table) {
   for (const IndexId id : dropped) database_->dropped_indexes().Add(id);
   std::unique_lock lock(map_mutex_);
   quarantined_.erase(quarantined_.find(table.name));
+  ApplyDefinitions(std::move(definitions));
   ApplyForeignKeys(plan, std::move(guarded));
   return Status();
 }
@@ -460,6 +469,8 @@ Status Dictionary::TruncateTables(const std::vector<std::string>& names) {
                                                 EncodeTableVersion(0))));
   }
   CAIRN_RETURN_IF_ERROR(plan.Finish());
+  DefinitionChanges definitions;
+  CAIRN_RETURN_IF_ERROR(PutDefinitionsOfEmptied(emptied, &definitions, &batch));
   CAIRN_RETURN_IF_ERROR(Write(&batch, sync));
   for (const auto& table : tables) {
     table->counters->dropped.store(true, std::memory_order_relaxed);
@@ -474,6 +485,7 @@ Status Dictionary::TruncateTables(const std::vector<std::string>& names) {
     auto& map = empty->temporary ? temporary_tables_ : tables_;
     map.find(empty->name)->second = std::move(empty);
   }
+  ApplyDefinitions(std::move(definitions));
   ApplyForeignKeys(plan, {});
   return Status();
 }

@@ -22,6 +22,7 @@
 #include "engine/catalog/index_build_state.h"
 #include "engine/catalog/index_definition.h"
 #include "engine/catalog/row_count.h"
+#include "engine/codec/definition_copy_record.h"
 #include "engine/codec/dictionary_record.h"
 #include "engine/store/database.h"
 
@@ -146,6 +147,8 @@ class Dictionary {
   std::shared_ptr<const TableDefinition> FindForForeignKeys(std::string_view name) const;
 
   // Makes a table with fresh index numbers. `next_auto_increment` is the first value to hand out.
+  // `definition`: the server's of the table ("db.table"), with all its partitions, the same for
+  // each of them; null: the table has no copy of it, or one that does not count any more.
   // `foreign_keys` are those of which it is the child; a copy that ALTER TABLE makes has intents
   // instead, with exactly one kReplaces among them, wherever a foreign key names the table. Its
   // parents have the guard from now on, and it has theirs if foreign keys wait for its name.
@@ -158,7 +161,8 @@ class Dictionary {
       std::string_view name, const std::vector<NewIndex>& indexes,
       std::optional<uint64_t> next_auto_increment,
       TableLifetime lifetime = TableLifetime::kPermanent,
-      const std::vector<ForeignKeyRecord>& foreign_keys = {});
+      const std::vector<ForeignKeyRecord>& foreign_keys = {},
+      const DefinitionCopy* definition = nullptr);
   // The table is gone at once; its entries are removed behind (DroppedIndexes). A quarantined table
   // goes with what is known of it, and the numbers of its indexes are never used again. Errors:
   // kNotFound; it does not know temporary tables.
@@ -177,10 +181,13 @@ class Dictionary {
   Status TruncateTables(const std::vector<std::string>& names);
   // Foreign keys go along, in either role, with the names that were made of the table's, unless the
   // new name is of the server's making: then they stay at the name, for the table that gets it
-  // next, the intents of which are carried out (foreign_key_plan.h). Errors: kNotFound,
-  // kAlreadyExists (the table, or a constraint), kQuarantined. Temporary tables have no name that
-  // changes.
-  Status RenameTable(std::string_view from, std::string_view to);
+  // next, the intents of which are carried out (foreign_key_plan.h). So does the copy of the
+  // definition. Where a table becomes a partition or a partition a table, `definition` is the
+  // server's of the table that `to` is or belongs to, as it is afterwards; null: it has no copy
+  // that counts until PutDefinitionCopy(). Errors: kNotFound, kAlreadyExists (the table, or a
+  // constraint), kQuarantined. Temporary tables have no name that changes.
+  Status RenameTable(std::string_view from, std::string_view to,
+                     const DefinitionCopy* definition = nullptr);
 
   // Gives indexes that are to be added to tables their numbers, and marks them as not yet built: a
   // crash before ChangeTables() makes them part of a table has their entries removed at the next
@@ -228,6 +235,9 @@ class Dictionary {
     std::vector<uint32_t> dropped_foreign_keys{};
     // Old and new names of columns, as far as foreign keys have them.
     std::map<std::string, std::string> renamed_columns{};
+    // The server's definition as it is afterwards, the same for all partitions; null: the table has
+    // no copy until PutDefinitionCopy().
+    std::shared_ptr<const DefinitionCopy> definition{};
   };
   // All tables change together or none does; each table's version rises by one, also where nothing
   // else of ours changes: by it the server tells after a crash whether the table is the old one.
@@ -245,6 +255,22 @@ class Dictionary {
   std::vector<std::string> EntriesOfDatabase(std::string_view database) const;
   // Gives all partitions of a table ("db.table") another name at once. Errors: as RenameTable.
   Status RenamePartitions(std::string_view from, std::string_view to);
+
+  // Copies of the server's definitions. They change with the entries of their tables, so each is of
+  // the state before or after a change, whatever a crash cuts off; one whose entries were changed
+  // without it, by another engine as well, does not count. `table` is "db.table".
+  //
+  // Whether there is one that counts, of this version of the server's; false as well where a
+  // statement that changed entries was taken back. No I/O.
+  bool HasDefinitionCopy(std::string_view table, std::string_view version) const;
+  // What the server knows of the table now. Synced. Errors: kNotFound (no entries), those of
+  // RocksDB.
+  Status PutDefinitionCopy(std::string_view table, const DefinitionCopy& copy);
+  // Errors: kNotFound (there is none), kMetadataMismatch (it does not count: why), kCorruption,
+  // kNotSupported (a newer release wrote it), those of RocksDB.
+  Result<DefinitionCopy> LoadDefinitionCopy(std::string_view table) const;
+  // Removes the copies of tables that do not exist; called when what a crash cut off is settled.
+  Status SettleDefinitionCopies();
 
   // RocksDB's number of the state that a snapshot taken now would show.
   uint64_t StateNumber() const;
@@ -298,7 +324,7 @@ class Dictionary {
   // What renamings make of foreign keys. Errors: kAlreadyExists (a constraint); those of RocksDB.
   Result<ForeignKeyPlan> PlanForeignKeyRenames(const std::vector<Renaming>& renamings);
   // All of them or none; change_mutex_ is held.
-  Status Rename(const std::vector<Renaming>& renamings);
+  Status Rename(const std::vector<Renaming>& renamings, const DefinitionCopy* definition);
   // An entry of a table leaves it: a query of an older snapshot may miss its rows in what remains.
   void NotePartitionLeft(std::string_view entry) const;
   // Of a new entry of a table: that of the other ones; now, if it has none.
@@ -331,6 +357,44 @@ class Dictionary {
                    rocksdb::WriteBatch* batch) const;
   Result<uint64_t> NextAutoIncrement(const TableChange& change, const TableDefinition& table,
                                      const TableDefinition& changed) const;
+
+  // dictionary_definition_copies.cc
+  struct KnownDefinition {
+    DefinitionMark mark;
+    bool counts = true;  // The sum of its entries is that of the table's; false: it may not be.
+  };
+  // By table, what a change makes of copies; none: there is none any more.
+  using DefinitionChanges = std::map<std::string, std::optional<KnownDefinition>, std::less<>>;
+  // By name, entries as a change makes them; null: it leaves.
+  using EntriesAfter = std::map<std::string, const TableDefinition*>;
+  std::optional<KnownDefinition> FindDefinition(std::string_view table) const;
+  uint64_t SumOfEntries(std::string_view table, const EntriesAfter& after = {}) const;
+  // Each adds the records of copies that a change of entries changes.
+  Status PutDefinition(std::string_view table, const DefinitionCopy& copy, uint64_t entries,
+                       DefinitionChanges* changes, rocksdb::WriteBatch* batch) const;
+  Status PutDefinitionMark(std::string_view table, const DefinitionMark& mark,
+                           DefinitionChanges* changes, rocksdb::WriteBatch* batch) const;
+  Status DeleteDefinition(std::string_view table, DefinitionChanges* changes,
+                          rocksdb::WriteBatch* batch) const;
+  Status MoveDefinition(std::string_view from, std::string_view to, DefinitionChanges* changes,
+                        rocksdb::WriteBatch* batch) const;
+  // The copy does not count until it is put again.
+  void DiscountDefinition(std::string_view table, DefinitionChanges* changes) const;
+  Status PutDefinitionOfNew(const TableDefinition& table, const DefinitionCopy* definition,
+                            DefinitionChanges* changes, rocksdb::WriteBatch* batch) const;
+  Status PutDefinitionsOfDropped(const std::vector<std::string>& names, DefinitionChanges* changes,
+                                 rocksdb::WriteBatch* batch) const;
+  Status PutDefinitionsOfEmptied(const std::vector<std::shared_ptr<TableDefinition>>& emptied,
+                                 DefinitionChanges* changes, rocksdb::WriteBatch* batch) const;
+  Status PutDefinitionsOfChanged(
+      const std::vector<TableChange>& table_changes,
+      const std::vector<std::shared_ptr<TableDefinition>>& changed_tables,
+      DefinitionChanges* changes, rocksdb::WriteBatch* batch) const;
+  Status PutDefinitionsOfRenamed(const std::vector<Renaming>& renamings,
+                                 const DefinitionCopy* definition, DefinitionChanges* changes,
+                                 rocksdb::WriteBatch* batch) const;
+  // They are written. map_mutex_ is held.
+  void ApplyDefinitions(DefinitionChanges changes);
 
   // A record of a foreign key that cannot be used.
   struct DamagedForeignKey {
@@ -379,6 +443,8 @@ class Dictionary {
       reserved_numbers_;  // Above the largest, but named by damaged records. Set by Load.
   std::atomic<DirectoryFormat> format_{DirectoryFormat::kStock};
   std::atomic<uint32_t> max_index_number_{kFirstUserIndexNumber - 1};
+  // The copies of definitions, by table. Guarded by map_mutex_ too.
+  std::map<std::string, KnownDefinition, std::less<>> definitions_;
 };
 
 // "db.table" of the dictionary name "db.table[#P#part]".

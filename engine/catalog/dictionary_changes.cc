@@ -153,6 +153,8 @@ Status Dictionary::ChangeTables(const std::vector<TableChange>& changes) {
                               EncodeTableVersion(version + 1))));
   }
   CAIRN_RETURN_IF_ERROR(PutDropMarks(dropped, &batch));
+  DefinitionChanges definitions;
+  CAIRN_RETURN_IF_ERROR(PutDefinitionsOfChanged(changes, changed_tables, &definitions, &batch));
   CAIRN_ASSIGN_OR_RETURN(auto guarded, PutForeignKeys(plan, &batch));
   CAIRN_RETURN_IF_ERROR(Write(&batch));
   for (const IndexDefinition& index : dropped.indexes) database_->dropped_indexes().Add(index.id);
@@ -171,6 +173,7 @@ Status Dictionary::ChangeTables(const std::vector<TableChange>& changes) {
   for (std::shared_ptr<TableDefinition>& changed : changed_tables) {
     tables_.find(changed->name)->second = std::move(changed);
   }
+  ApplyDefinitions(std::move(definitions));
   ApplyForeignKeys(plan, std::move(guarded));
   return Status();
 }

@@ -66,6 +66,7 @@ class Dictionary::Loader {
     for (const Entry& entry : entries_) Judge(entry);
     ApplyDropMarks();
     CAIRN_RETURN_IF_ERROR(CheckAutoIncrements());
+    CAIRN_RETURN_IF_ERROR(ReadDefinitionMarks());
     Log(Severity::kNote, "Table_store: loaded DDL data for " +
                              std::to_string(dictionary_.tables_.size()) + " tables");
     for (const auto& [name, table] : dictionary_.tables_) {
@@ -492,6 +493,26 @@ class Dictionary::Loader {
                                       std::to_string(id->column_family) + ", " +
                                       std::to_string(id->index_number) +
                                       ") found in AUTOINC but does not exist as a DDL entry");
+        });
+  }
+
+  // A copy of a definition that cannot be used is as good as none: the table gets another one when
+  // it is opened.
+  Status ReadDefinitionMarks() {
+    return ForEachRecord(
+        database_, DictionaryRecordType::kDefinitionMark,
+        [this](std::string_view key, std::string_view value) {
+          auto table = DecodeDefinitionMarkKey(key);
+          auto mark = DecodeDefinitionMark(value);
+          if (!table.ok() || !mark.ok()) {
+            const Status why = table.ok() ? mark.status() : table.status();
+            Log(Severity::kWarning,
+                "the copy of a definition " + ToHex(key) + " is ignored: " + why.ToString());
+            return;
+          }
+          const bool counts = mark->entries == dictionary_.SumOfEntries(*table);
+          dictionary_.definitions_.emplace(std::move(table).value(),
+                                           KnownDefinition{std::move(mark).value(), counts});
         });
   }
 

@@ -70,7 +70,8 @@ Result<ForeignKeyPlan> Dictionary::PlanForeignKeyRenames(const std::vector<Renam
   return plan;
 }
 
-Status Dictionary::Rename(const std::vector<Renaming>& renamings) {
+Status Dictionary::Rename(const std::vector<Renaming>& renamings,
+                          const DefinitionCopy* definition) {
   rocksdb::WriteBatch batch;
   rocksdb::ColumnFamilyHandle* const system = database_->system_family().handle;
   std::vector<std::string> leaving;
@@ -104,6 +105,8 @@ Status Dictionary::Rename(const std::vector<Renaming>& renamings) {
       CAIRN_RETURN_IF_ERROR(FromRocksDb(batch.Delete(system, TableVersionKey(from_path))));
     }
   }
+  DefinitionChanges definitions;
+  CAIRN_RETURN_IF_ERROR(PutDefinitionsOfRenamed(renamings, definition, &definitions, &batch));
   CAIRN_ASSIGN_OR_RETURN(auto guarded, PutForeignKeys(plan, &batch));
   CAIRN_RETURN_IF_ERROR(Write(&batch));
   {
@@ -116,6 +119,7 @@ Status Dictionary::Rename(const std::vector<Renaming>& renamings) {
       tables_.erase(found);
       tables_.emplace(renaming.to, std::move(renamed));
     }
+    ApplyDefinitions(std::move(definitions));
     ApplyForeignKeys(plan, std::move(guarded));
   }
   for (const Renaming& renaming : renamings) {
@@ -125,9 +129,10 @@ Status Dictionary::Rename(const std::vector<Renaming>& renamings) {
   return Status();
 }
 
-Status Dictionary::RenameTable(std::string_view from, std::string_view to) {
+Status Dictionary::RenameTable(std::string_view from, std::string_view to,
+                               const DefinitionCopy* definition) {
   std::lock_guard change(change_mutex_);
-  return Rename({{std::string(from), std::string(to)}});
+  return Rename({{std::string(from), std::string(to)}}, definition);
 }
 
 Status Dictionary::RenamePartitions(std::string_view from, std::string_view to) {
@@ -139,7 +144,7 @@ Status Dictionary::RenamePartitions(std::string_view from, std::string_view to) 
     renamings.push_back({entry, std::string(to) + entry.substr(from.size())});
   }
   if (renamings.empty()) return Status(StatusCode::kNotFound, std::string(from));
-  return Rename(renamings);
+  return Rename(renamings, /*definition=*/nullptr);
 }
 
 }  // namespace cairn

@@ -31,6 +31,8 @@ enum class DictionaryRecordType : uint32_t {  // Persisted: first 4 bytes of the
   kPreparedLocks = 0x44,    // Ours; only ever in the log.
   kLayoutHistory = 0x45,    // Ours, of a primary key (layout_history_record.h).
   kForeignKey = 0x46,       // Ours (foreign_key_record.h).
+  kDefinitionMark = 0x47,   // Ours, of a table (definition_copy_record.h).
+  kDefinitionCopy = 0x48,   // The same.
 };
 
 inline constexpr uint32_t kFirstUserIndexNumber = 256;  // Persisted.
