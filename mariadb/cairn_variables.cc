@@ -3,6 +3,7 @@
 #include "mariadb/cairn_backup.h"
 #include "mariadb/cairn_format.h"
 #include "mariadb/cairn_paced_compactions.h"
+#include "mariadb/definition_restore.h"
 #include "mariadb/enum_names.h"
 #include "mariadb/server_headers.h"
 
@@ -27,6 +28,9 @@ constexpr mysql_var_update_func NONE = nullptr;  // The server stores the value.
   EnumNames name##_names(names);                                                                  \
   MYSQL_SYSVAR_ENUM(name, VALUE(name), PLUGIN_VAR_RQCMDARG | (mutability), text, nullptr, on_set, \
                     value, name##_names.typelib());
+#define GLOBAL_TEXT(name, mutability, value, on_set, text)                                       \
+  MYSQL_SYSVAR_STR(name, VALUE(name), PLUGIN_VAR_NOCMDOPT | (mutability), text, nullptr, on_set, \
+                   value);
 #define SESSION_BOOL(name, value, text) \
   MYSQL_THDVAR_BOOL(name, PLUGIN_VAR_OPCMDARG, text, nullptr, nullptr, value);
 #define SESSION_ENUM(name, value, names, text)                                \
@@ -55,6 +59,7 @@ st_mysql_sys_var* cairn_system_variables[] = {
 #define GLOBAL_BOOL(name, ...) MYSQL_SYSVAR(name),
 #define GLOBAL_SIZE(name, ...) MYSQL_SYSVAR(name),
 #define GLOBAL_ENUM(name, ...) MYSQL_SYSVAR(name),
+#define GLOBAL_TEXT(name, ...) MYSQL_SYSVAR(name),
 #define SESSION_BOOL(name, ...) MYSQL_SYSVAR(name),
 #define SESSION_ENUM(name, ...) MYSQL_SYSVAR(name),
 #include "mariadb/cairn_variables.def"

@@ -285,6 +285,11 @@ int FinishDdlRecovery(handlerton*) {
     engine->database().log().Write(
         Severity::kError, "finishing statements that a crash cut off: " + finished.ToString());
   }
+  const Status settled = engine->dictionary().SettleDefinitionCopies();
+  if (!settled.ok()) {
+    engine->database().log().Write(
+        Severity::kError, "removing copies of definitions of no table: " + settled.ToString());
+  }
   RemoveForgottenPartitionLists(log);
   engine->upkeep().RemoveDroppedIndexes();
   return 0;

@@ -12,6 +12,7 @@
 #include "engine/table/table_rebuild.h"
 #include "mariadb/alter_plan.h"
 #include "mariadb/build_progress.h"
+#include "mariadb/definition_copies.h"
 #include "mariadb/engine.h"
 #include "mariadb/error.h"
 #include "mariadb/foreign_key_alter.h"
@@ -579,8 +580,10 @@ bool ha_rocksdb::commit_inplace_alter_table(TABLE* altered_table, Alter_inplace_
   }
   alter_info->group_commit_ctx = nullptr;
   std::vector<cairn::Dictionary::TableChange> changes;
+  const auto definition = cairn::DefinitionOfAltered(*altered_table, dictionary_name_);
   for (InPlaceChange* context : contexts) {
     changes.push_back(context->change());
+    changes.back().definition = definition;
     context->HandOver();
   }
   cairn::Engine* const engine = cairn::RunningEngine();

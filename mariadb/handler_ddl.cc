@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "mariadb/ddl_recovery.h"
+#include "mariadb/definition_copies.h"
+#include "mariadb/definition_restore.h"
 #include "mariadb/engine.h"
 #include "mariadb/error.h"
 #include "mariadb/foreign_key_clauses.h"
@@ -22,9 +24,28 @@ using cairn::StatusCode;
 namespace {
 
 // Reports what dictionary and server files disagree about, in the words of the server's catalogue.
-int RefuseForgottenTable(const char* path, const std::string& dictionary_name) {
+int RefuseForgottenTable(THD* thd, const char* path, const std::string& dictionary_name) {
+  const std::string_view table = cairn::TableOfEntry(dictionary_name);
+  push_warning_printf(thd, Sql_condition::WARN_LEVEL_NOTE, ER_METADATA_INCONSISTENCY,
+                      "table %s has rows in the engine and no definition: %s",
+                      cairn::DescribeTableName(table).c_str(),
+                      cairn::RemedyForLackingDefinition(table).c_str());
   my_error(ER_METADATA_INCONSISTENCY, MYF(0), dictionary_name.c_str(), path);
   return HA_ERR_INTERNAL_ERROR;
+}
+
+// Reports and refuses a new table whose name the dictionary has. One of the server's own making is
+// left over from a statement that a crash cut off, and goes.
+int MakeRoom(THD* thd, const char* path, const std::string& name) {
+  cairn::Dictionary& dictionary = cairn::RunningEngine()->dictionary();
+  const auto quarantined = dictionary.FindQuarantined(name);
+  if (!quarantined.has_value() && dictionary.Find(name) == nullptr) return 0;
+  if (name.find("#sql") == std::string::npos) {
+    return quarantined.has_value() ? cairn::RefuseQuarantined(*quarantined)
+                                   : RefuseForgottenTable(thd, path, name);
+  }
+  const Status dropped = dictionary.DropTable(name);
+  return dropped.ok() ? 0 : cairn::HandlerError(dropped);
 }
 
 bool IsPartition(std::string_view name) { return cairn::TableOfEntry(name).size() < name.size(); }
@@ -71,16 +92,7 @@ int ha_rocksdb::create(const char* path, TABLE* form, HA_CREATE_INFO* create_inf
   }
 
   cairn::Dictionary& dictionary = cairn::RunningEngine()->dictionary();
-  const auto quarantined = dictionary.FindQuarantined(*name);
-  if (quarantined.has_value() && name->find("#sql") == std::string::npos) {
-    return cairn::RefuseQuarantined(*quarantined);
-  }
-  if (quarantined.has_value() || dictionary.Find(*name) != nullptr) {
-    // A name of the server's own making is left over from a statement that a crash cut off.
-    if (name->find("#sql") == std::string::npos) return RefuseForgottenTable(path, *name);
-    const Status dropped = dictionary.DropTable(*name);
-    if (!dropped.ok()) return cairn::HandlerError(dropped);
-  }
+  if (const int error = MakeRoom(ha_thd(), path, *name)) return error;
   std::optional<uint64_t> next_auto_increment;
   if (create_info->auto_increment_value > 0)
     next_auto_increment = create_info->auto_increment_value;
@@ -110,8 +122,10 @@ int ha_rocksdb::create(const char* path, TABLE* form, HA_CREATE_INFO* create_inf
       return error;
     }
   }
+  const auto definition = cairn::DefinitionOfCreated(*form, *name);
   const auto created =
-      dictionary.CreateTable(*name, indexes, next_auto_increment, lifetime, foreign_keys);
+      dictionary.CreateTable(*name, indexes, next_auto_increment, lifetime, foreign_keys,
+                             definition.has_value() ? &*definition : nullptr);
   if (!created.ok()) return OperationError(created.status());
   if (!create_info->tmp_table()) {
     (*created)->counters->made_by_query.store(ha_thd()->query_id, std::memory_order_relaxed);
@@ -268,7 +282,9 @@ int ha_rocksdb::rename_table(const char* from, const char* to) {
       print_error(error, MYF(0));
       return error;
     }
-    return cairn::RenameError(dictionary.RenameTable(*from_name, *to_name));
+    const auto definition = cairn::DefinitionOfExchanged(ha_thd(), *to_name);
+    return cairn::RenameError(dictionary.RenameTable(
+        *from_name, *to_name, definition.has_value() ? &*definition : nullptr));
   }
   // A partitioned table gets another name: the first partition takes the others along. The server's
   // recovery names the table itself, and leaves the list of its partitions to us.

@@ -10,6 +10,7 @@
 #include "mariadb/cairn_format.h"
 #include "mariadb/cairn_range_locks.h"
 #include "mariadb/cairn_variables.h"
+#include "mariadb/definition_copies.h"
 #include "mariadb/engine.h"
 #include "mariadb/error.h"
 #include "mariadb/ha_rocksdb.h"
@@ -166,6 +167,7 @@ int ha_rocksdb::BindTable() {
                                        std::move(description->indexes));
       status = opened.status();
       if (status.ok()) {
+        if (!definition->temporary) cairn::KeepDefinition(*table, dictionary_name_);
         shared_->table = std::move(opened).value();
         cairn::Table::RegisterKeyLayouts(shared_->table, &engine->database());
       }

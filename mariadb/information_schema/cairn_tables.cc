@@ -6,6 +6,8 @@
 
 #include "engine/catalog/table_figures.h"
 #include "engine/codec/index_feature.h"
+#include "mariadb/definition_copies.h"
+#include "mariadb/definition_restore.h"
 #include "mariadb/information_schema/schema_table.h"
 #include "mariadb/table_name.h"
 #include "sql_acl.h"
@@ -21,7 +23,7 @@ ST_FIELD_INFO columns[] = {
     Show::Column("TABLE_SCHEMA", Show::Varchar(NAME_CHAR_LEN), NOT_NULL),
     Show::Column("TABLE_NAME", Show::Varchar(NAME_CHAR_LEN), NOT_NULL),
     Show::Column("PARTITION_NAME", Show::Varchar(NAME_CHAR_LEN * 2 + 1), NULLABLE),
-    Show::Column("STATE", Show::Varchar(16), NOT_NULL),
+    Show::Column("STATE", Show::Varchar(32), NOT_NULL),
     Show::Column("REASON", Show::Varchar(kReasonChars), NULLABLE),
     Show::Column("FORMAT", Show::Varchar(16), NULLABLE),
     Show::Column("OBSTACLES", Show::Varchar(kObstaclesChars), NULLABLE),
@@ -107,15 +109,43 @@ void AddFigures(const TableFigures& figures, SchemaTableWriter* writer) {
 
 constexpr int kFigureColumns = 7;
 
+// Why a table has no definition; of neighbours in the list, partitions of one table, it is found
+// out once.
+class WhyWithoutDefinition {
+ public:
+  explicit WhyWithoutDefinition(THD* thd) : thd_(thd) {}
+
+  // Empty: it has one.
+  const std::string& Of(std::string_view entry) {
+    const std::string_view table = TableOfEntry(entry);
+    if (table_ == table) return reason_;
+    table_ = table;
+    reason_.clear();
+    if (LacksDefinition(thd_, table)) {
+      reason_ = DefinitionFileOf(table, kDefinitionFile) +
+                " is missing: " + RemedyForLackingDefinition(table);
+    }
+    return reason_;
+  }
+
+ private:
+  THD* const thd_;
+  std::string table_;
+  std::string reason_;
+};
+
 bool Fill(Engine* engine, SchemaTableWriter* writer) {
   THD* const thd = writer->thd();
   if (check_global_access(thd, PROCESS_ACL, /*no_errors=*/true)) return true;
   TableFigureReader figures(&engine->database());
+  WhyWithoutDefinition without_definition(thd);
   for (const auto& table : engine->dictionary().Tables()) {
     writer->TableName(table->name);
     const std::string obstacles = Obstacles(thd, *table);
     if (const auto reason = engine->dictionary().WhyUnusable(*table)) {
       writer->Text("quarantined").Text(*reason);
+    } else if (const std::string& missing = without_definition.Of(table->name); !missing.empty()) {
+      writer->Text("without definition").Text(missing);
     } else {
       writer->Text("ok").Null();
     }
