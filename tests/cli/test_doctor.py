@@ -8,6 +8,7 @@ import pytest
 from cairn.doctor import catalogue, left_behind, writes
 from cairn.doctor.backups import skips_engine
 from cairn.doctor.facts import Build, Checkpoint, Missing, Setting, Source, Stall, Table
+from cairn.doctor.texts import restoring
 from cairn.doctor.versions import OWN_PLUGINS
 from cairn.paths import ROOT
 from tests.cli.doctor_facts import (
@@ -391,3 +392,8 @@ def test_the_plugins_that_are_expected_are_those_of_the_library():
     tables = (ROOT / "mariadb/information_schema/tables.def").read_text(encoding="utf-8")
     declared = set(re.findall(r"\b(?:ROCKSDB|CAIRN)_[A-Z_]+\b", tables))
     assert declared == set(OWN_PLUGINS) - {"CAIRN"}
+
+
+def test_a_lost_definition_is_brought_back_by_its_quoted_name():
+    assert restoring("shop.it's") == "SET GLOBAL cairn_restore_definition = '`shop`.`it''s`';"
+    assert restoring("shop.a`b") == "SET GLOBAL cairn_restore_definition = '`shop`.`a``b`';"

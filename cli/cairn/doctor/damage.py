@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from cairn.doctor.facts import Facts, Source
 from cairn.doctor.finding import Finding, Kind, Severity, Subject
 from cairn.doctor.limits import data_files
-from cairn.doctor.texts import count, quoted, several
+from cairn.doctor.texts import count, quoted, restoring, several
 
 DAMAGE = Subject("Damage")
 
@@ -122,9 +122,11 @@ def undefined(kind: Kind, facts: Facts) -> Iterator[Finding]:
         yield kind.found(
             f"{count(len(facts.undefined_tables), 'table')} without definition: "
             f"{several(facts.undefined_tables)}.",
-            "Copy the .frm file of each from a backup into the directory of its database, then run "
+            "Cairn keeps copies of definitions, which bring the tables back. Where there is no "
+            "copy, copy the .frm file from a backup into the directory of the database, then run "
             "FLUSH TABLES. Where the rows are not needed, drop the table: that works without the "
             "file.",
+            *(restoring(name) for name in facts.undefined_tables[:3] if facts.is_cairn),
             *(f"DROP TABLE {quoted(name)};" for name in facts.undefined_tables[:3]),
         )
 

@@ -42,3 +42,9 @@ def quoted(table: str) -> str:
     schema, _, rest = table.partition(".")
     names = (schema, rest.partition(" partition ")[0])
     return ".".join("`" + name.replace("`", "``") + "`" for name in names)
+
+
+def restoring(table: str) -> str:
+    """The statement that brings back the definition of a table, from `schema.table`."""
+    name = quoted(table).replace("\\", "\\\\").replace("'", "''")
+    return f"SET GLOBAL cairn_restore_definition = '{name}';"
