@@ -118,3 +118,40 @@ def test_names_of_cases_are_unique_and_plain():
     names = [case.name for case in ddl_cases.CASES]
     assert len(set(names)) == len(names)
     assert all(re.fullmatch(r"[a-z-]+", name) for name in names)
+
+
+def test_copies_that_count_are_those_of_the_files(tmp_path):
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "t.frm").write_bytes(b"frm")
+    (tmp_path / "a" / "p.frm").write_bytes(b"frm")
+    (tmp_path / "a" / "p.par").write_bytes(b"par")
+    dictionary = Dictionary._parse(
+        "table\ta.t\t0:1\ntable\ta.p#P#p0\t0:2\n"
+        f"definition\ta.t\t01\t{b'frm'.hex()}\t\n"
+        f"definition\ta.p\t02\t{b'frm'.hex()}\t{b'par'.hex()}\n"
+        "mark\ta.t\t01\tcounts\nmark\ta.p\t02\toutdated\n"
+    )
+    assert ddl_state.strange_copies(tmp_path, dictionary, opened=False) == []
+    assert ddl_state.strange_copies(tmp_path, dictionary, opened=True) == [
+        "no copy of the definition of a.p that counts"
+    ]
+    dictionary.marks["a.p"] = True
+    assert ddl_state.strange_copies(tmp_path, dictionary, opened=True) == []
+    (tmp_path / "a" / "p.par").write_bytes(b"other")
+    (tmp_path / "a" / "t.frm").unlink()
+    assert ddl_state.strange_copies(tmp_path, dictionary, opened=False) == [
+        "the copy of a/p.par is another than the file",
+        "the copy of a/t.frm is another than the file",
+    ]
+
+
+def test_copies_of_definitions_belong_to_tables():
+    dictionary = Dictionary._parse(
+        "table\ta.p#P#p0\t0:2\ndefinition\ta.p\t\t66\t66\nmark\ta.p\t\tcounts\n"
+        "index\t0:2\ndefinition\ta.gone\t\t66\t\nmark\ta.gone\t\toutdated\n"
+    )
+    assert dictionary.inconsistencies() == ["copy of a definition of no table: a.gone"]
+    del dictionary.marks["a.gone"]
+    assert dictionary.inconsistencies() == [
+        "copies ['a.gone', 'a.p'] of definitions, marks ['a.p']"
+    ]

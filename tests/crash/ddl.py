@@ -69,10 +69,16 @@ class Rig:
         dictionary = Dictionary.settled(cursor, self.server.data / ENGINE_DIRECTORY)
         return ddl_state.orphans(cursor, self.server.data, dictionary)
 
+    def strange_copies(self, cursor: Any) -> list[str]:
+        """Copies of definitions as they are before a table is opened."""
+        dictionary = Dictionary.settled(cursor, self.server.data / ENGINE_DIRECTORY)
+        return ddl_state.strange_copies(self.server.data, dictionary, opened=False)
+
     def look(self, case: Case, old: State, new: State, undone: State | None) -> list[str]:
         """Everything that is wrong after a restart."""
         wrong = [line for line in self.server.errors() if "RocksDB" in line or "DDL_LOG" in line]
         with self.server.connect() as connection, connection.cursor() as cursor:
+            wrong += self.strange_copies(cursor)
             found = ddl_state.snapshot(cursor)
             if found == undone:
                 old = undone

@@ -87,6 +87,9 @@ class Dictionary:
     foreign_keys: dict[tuple[str, str, str], str] = field(default_factory=dict)
     by_index: dict[str, set[str]] = field(default_factory=dict)
     versions: set[str] = field(default_factory=set)
+    # By table, the copies of its .frm and .par files, and whether they count.
+    definitions: dict[str, tuple[bytes, bytes]] = field(default_factory=dict)
+    marks: dict[str, bool] = field(default_factory=dict)
     others: list[str] = field(default_factory=list)
 
     @staticmethod
@@ -128,6 +131,11 @@ class Dictionary:
                 dictionary.foreign_keys[child, parent, constraint] = name
             elif kind == "version":
                 dictionary.versions.add(name)
+            elif kind == "definition":
+                _, definition, partitions = ids
+                dictionary.definitions[name] = bytes.fromhex(definition), bytes.fromhex(partitions)
+            elif kind == "mark":
+                dictionary.marks[name] = ids[1] == "counts"
             elif kind.startswith("type "):
                 dictionary.others.append(f"{kind}: {name}")
             else:
@@ -155,6 +163,13 @@ class Dictionary:
                 wrong.append(f"foreign key {constraint} is left in state {state}")
             if child not in self.tables:
                 wrong.append(f"foreign key {constraint} of {child}, which does not exist")
+        names = {name.partition("#P#")[0] for name in self.tables}
+        if self.definitions.keys() != self.marks.keys():
+            copies, marks = sorted(self.definitions), sorted(self.marks)
+            wrong.append(f"copies {copies} of definitions, marks {marks}")
+        wrong += [
+            f"copy of a definition of no table: {n}" for n in sorted(self.marks.keys() - names)
+        ]
         paths = {_version_path(name) for name in self.tables}
         wrong += [f"version record of no table: {path}" for path in sorted(self.versions - paths)]
         return wrong
@@ -163,6 +178,26 @@ class Dictionary:
 def _version_path(name: str) -> str:
     schema, _, table = name.partition(".")
     return f"./{schema}/{table.partition('#P#')[0]}"
+
+
+def strange_copies(data: Path, dictionary: Dictionary, *, opened: bool) -> list[str]:
+    """Copies of definitions that are not those of the server's files, though they count.
+
+    When all tables have been opened, each has a copy that counts.
+    """
+    wrong = []
+    tables = {name.partition("#P#")[0] for name in dictionary.tables}
+    for name in sorted(tables if opened else tables & dictionary.marks.keys()):
+        if not dictionary.marks.get(name, False):
+            if opened:
+                wrong.append(f"no copy of the definition of {name} that counts")
+            continue
+        schema, _, table = name.partition(".")
+        for extension, copy in zip(("frm", "par"), dictionary.definitions[name], strict=True):
+            file = data / schema / f"{table}.{extension}"
+            if copy != (file.read_bytes() if file.exists() else b""):
+                wrong.append(f"the copy of {schema}/{file.name} is another than the file")
+    return wrong
 
 
 def orphans(cursor: Any, data: Path, dictionary: Dictionary) -> list[str]:
@@ -186,6 +221,7 @@ def orphans(cursor: Any, data: Path, dictionary: Dictionary) -> list[str]:
     wrong += [f"in the dictionary only: {name}" for name in sorted(known - expected)]
     wrong += [f"not in the dictionary: {name}" for name in sorted(expected - known)]
     wrong += _foreign_keys(cursor, dictionary)
+    wrong += strange_copies(data, dictionary, opened=True)
     listed = {f"{schema}.{table}" for schema, table in _listed(cursor)}
     for schema in SCHEMAS:
         folder = data / schema

@@ -2,13 +2,17 @@
 // run meanwhile. It reads the records itself, so that a mistake of the Dictionary does not hide
 // here.
 #include <cstdio>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "engine/base/bytes.h"
+#include "engine/codec/definition_copy_record.h"
 #include "engine/codec/dictionary_record.h"
 #include "engine/codec/foreign_key_record.h"
+#include "engine/codec/layout_history_record.h"
+#include "engine/codec/value_sample.h"
 #include "engine/lsm/comparator.h"
 #include "engine/sst/auto_increment_merge.h"
 #include "rocksdb/db.h"
@@ -27,8 +31,57 @@ uint32_t TypeOf(std::string_view key) {
   return type;
 }
 
+// What the marks of definitions are compared with, when all records are read.
+struct Sums {
+  std::map<std::string, std::vector<cairn::IndexId>> entries;
+  std::map<cairn::IndexId, uint16_t> layout_versions;
+  std::map<std::string, cairn::DefinitionMark> marks;
+};
+
+uint64_t SumOfEntries(const Sums& sums, const std::string& table) {
+  uint64_t sum = 0;
+  for (const auto& [entry, ids] : sums.entries) {
+    if (entry != table && !entry.starts_with(table + "#P#")) continue;
+    std::string bytes;
+    uint16_t layout_version = 0;
+    for (const cairn::IndexId id : ids) {
+      cairn::AppendBigEndian(id.column_family, &bytes);
+      cairn::AppendBigEndian(id.index_number, &bytes);
+      const auto layouts = sums.layout_versions.find(id);
+      if (layouts != sums.layout_versions.end()) layout_version = layouts->second;
+    }
+    cairn::AppendBigEndian(layout_version, &bytes);
+    sum += cairn::HashValue(cairn::HashValue(0, entry.substr(table.size())), bytes);
+  }
+  return sum;
+}
+
+// Whether each mark counts: the dictionary has the entries that it was made for.
+void PrintMarks(const Sums& sums) {
+  for (const auto& [table, mark] : sums.marks) {
+    const bool counts = mark.entries == SumOfEntries(sums, table);
+    printf("mark\t%s\t%s\t%s\n", table.c_str(), cairn::ToHex(mark.version).c_str(),
+           counts ? "counts" : "outdated");
+  }
+}
+
+// Prints the record of a definition; returns false when it is damaged.
+bool PrintDefinition(std::string_view key, std::string_view value, Sums* sums) {
+  const std::string table(key.substr(4));
+  if (TypeOf(key) == static_cast<uint32_t>(DictionaryRecordType::kDefinitionMark)) {
+    const auto mark = cairn::DecodeDefinitionMark(value);
+    if (mark.ok()) sums->marks[table] = *mark;
+    return mark.ok();
+  }
+  const auto copy = cairn::DecodeDefinitionCopy(value);
+  if (!copy.ok()) return false;
+  printf("definition\t%s\t%s\t%s\t%s\n", table.c_str(), cairn::ToHex(copy->version).c_str(),
+         cairn::ToHex(copy->definition).c_str(), cairn::ToHex(copy->partitions).c_str());
+  return true;
+}
+
 // Prints one record; returns false when it is damaged.
-bool Print(std::string_view key, std::string_view value) {
+bool Print(std::string_view key, std::string_view value, Sums* sums) {
   if (key.size() < 4) return false;
   const auto type = static_cast<DictionaryRecordType>(TypeOf(key));
   const auto of_index = [&](const char* what) {
@@ -41,6 +94,7 @@ bool Print(std::string_view key, std::string_view value) {
       const auto name = cairn::DecodeTableKey(key);
       const auto ids = cairn::DecodeTable(value);
       if (!name.ok() || !ids.ok()) return false;
+      sums->entries[*name] = *ids;
       printf("table\t%s", name->c_str());
       for (const cairn::IndexId id : *ids) printf("\t%s", Name(id).c_str());
       printf("\n");
@@ -56,8 +110,16 @@ bool Print(std::string_view key, std::string_view value) {
       return of_index("auto_increment");
     case DictionaryRecordType::kIndexStatistics:
       return of_index("statistics");
-    case DictionaryRecordType::kLayoutHistory:
+    case DictionaryRecordType::kLayoutHistory: {
+      const auto id = cairn::DecodeIndexKey(type, key);
+      const auto history = cairn::DecodeLayoutHistory(value);
+      if (!id.ok() || !history.ok()) return false;
+      sums->layout_versions[*id] = history->version();
       return of_index("layouts");
+    }
+    case DictionaryRecordType::kDefinitionMark:
+    case DictionaryRecordType::kDefinitionCopy:
+      return PrintDefinition(key, value, sums);
     case DictionaryRecordType::kForeignKey: {
       const auto record = cairn::DecodeForeignKey(value);
       if (!record.ok()) return false;
@@ -103,14 +165,16 @@ int main(int argc, char** argv) {
     return 1;
   }
   bool good = true;
+  Sums sums;
   std::unique_ptr<rocksdb::Iterator> iterator(
       database->NewIterator(rocksdb::ReadOptions(), handles[1]));
   for (iterator->SeekToFirst(); iterator->Valid(); iterator->Next()) {
     const std::string key = iterator->key().ToString();
-    if (Print(key, iterator->value().ToStringView())) continue;
+    if (Print(key, iterator->value().ToStringView(), &sums)) continue;
     fprintf(stderr, "damaged record %s\n", cairn::ToHex(key).c_str());
     good = false;
   }
+  PrintMarks(sums);
   if (!iterator->status().ok()) fprintf(stderr, "%s\n", iterator->status().ToString().c_str());
   good = good && iterator->status().ok();
   iterator.reset();
