@@ -283,8 +283,8 @@ def _roundtrip(reporter: Reporter, server: prefix.Server) -> Total:
     from tests.acceptance.roundtrip import command
 
     failed = command.run_rounds(reporter, server, ROUND_TRIPS, str(SEED))
-    failed += command.run_guard(reporter, server)
-    return Total(ROUND_TRIPS + 1 - failed, failed)
+    failed += command.run_guard(reporter, server) + command.run_definitions(reporter, server)
+    return Total(ROUND_TRIPS + 2 - failed, failed)
 
 
 def _damage(reporter: Reporter, server: prefix.Server) -> Total:

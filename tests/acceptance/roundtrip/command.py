@@ -18,6 +18,7 @@ from tests.acceptance import rounds
 from tests.acceptance.rounds import Wrong
 from tests.acceptance.roundtrip import picture
 from tests.acceptance.roundtrip.changes import SCHEMA, Changes
+from tests.acceptance.roundtrip.definitions import Definitions
 from tests.acceptance.roundtrip.guard import Guard
 from tests.acceptance.roundtrip.picture import Picture
 
@@ -142,7 +143,8 @@ def run(count: int, seed: str | None) -> int:
     mariadb = runs.prepare(reporter)
     base = rounds.announced_seed(seed)
     failed = run_rounds(reporter, mariadb, count, base)
-    return rounds.concluded(count + 1, failed + run_guard(reporter, mariadb))
+    failed += run_guard(reporter, mariadb) + run_definitions(reporter, mariadb)
+    return rounds.concluded(count + 2, failed)
 
 
 def run_rounds(reporter: Reporter, mariadb: Server, count: int, base: str) -> int:
@@ -161,6 +163,15 @@ def run_guard(reporter: Reporter, mariadb: Server) -> int:
         return Guard(mariadb, ScratchServer(mariadb, home, OPTIONS))
 
     return _run(reporter, mariadb, 1, "guard", make)
+
+
+def run_definitions(reporter: Reporter, mariadb: Server) -> int:
+    """Has the stock plug-in change tables behind their copies; returns how many failed."""
+
+    def make(home: Path, _seed: str) -> Definitions:
+        return Definitions(mariadb, ScratchServer(mariadb, home, OPTIONS))
+
+    return _run(reporter, mariadb, 1, "definitions", make)
 
 
 def _run(
