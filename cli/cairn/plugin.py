@@ -6,13 +6,14 @@ import os
 import re
 from pathlib import Path
 
-from cairn import files, prefix, process, rocksdb
+from cairn import files, prefix, process, rocksdb, versions
 from cairn.errors import CairnError
 from cairn.paths import BUILD, LOG, ROOT, cache
 from cairn.report import Phase
 
 PRESETS = ("release", "debug", "asan", "tsan")
 LIBRARY = "ha_rocksdb.so"
+LIBRARY_TARGET = "ha_rocksdb"
 # All checkouts share what they compile: paths count from the checkout's root, not from /.
 _CCACHE = {
     "CCACHE_BASEDIR": str(ROOT),
@@ -32,6 +33,16 @@ def library() -> Path:
             raise CairnError(f"CAIRN_PLUGIN={named}: name an existing file called {LIBRARY}.")
         return path
     return BUILD / "release" / LIBRARY
+
+
+def adapter_target(server: prefix.Server) -> str:
+    """The target of the plug-in for a server other than the chosen one: a word of CMake's."""
+    return "adapter-" + re.sub(r"[^0-9A-Za-z.+-]", "_", versions.bare(server.version))
+
+
+def adapter(server: prefix.Server) -> Path:
+    """The plug-in for that server, once its target is built."""
+    return BUILD / "release" / adapter_target(server) / LIBRARY
 
 
 def is_replaced() -> bool:
@@ -54,10 +65,11 @@ def build(
     server: prefix.Server,
     library_dir: Path,
     target: str | None = None,
+    others: tuple[prefix.Server, ...] = (),
 ) -> None:
     """Configures when something it depends on changed, then builds one target or everything.
 
-    Ninja knows what is stale.
+    `others` are servers that adapter_target() is to name a target for. Ninja knows what is stale.
     """
     directory = BUILD / preset
     log = LOG / f"build-{preset}.log"
@@ -65,6 +77,8 @@ def build(
         f"-DCAIRN_ROCKSDB_ROOT={library_dir}",
         f"-DCAIRN_ROCKSDB_SOURCES={rocksdb.sources(phase)}",
         f"-DCAIRN_SERVER_ROOT={server.headers}",
+        "-DCAIRN_OTHER_SERVERS="
+        + ";".join(f"{adapter_target(other)}={other.headers}" for other in others),
         f"-DCAIRN_TOOLS={'ON' if preset == 'release' else 'OFF'}",
         "-DCMAKE_CXX_COMPILER_LAUNCHER=ccache",
         # CMakeLists.txt chooses it by the compiler; a directory may have another choice of before.
