@@ -11,6 +11,7 @@ import os
 import re
 import subprocess
 import time
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -106,7 +107,7 @@ def current() -> Server | None:
     version = files.read_json(_choice()).get("version")
     if not version:
         return None
-    server = _server(version)
+    server = of_version(version)
     return server if server.daemon.exists() and server.stock_plugin.exists() else None
 
 
@@ -122,17 +123,17 @@ def ensure(phase: Phase) -> Server:
     """The server's packages, unpacked; fetched first when the cache lacks them."""
     server = current()
     if server is not None:
-        phase.summary = f"{_bare(server.version)}: in the cache"
+        phase.summary = f"{versions.bare(server.version)}: in the cache"
         return server
-    with files.exclusive(cache() / "server" / ".lock", "obtaining the server"):
+    with locked():
         version, packages = _download(phase)
-        server = _server(version)
+        server = of_version(version)
         phase.progress("unpacking")
         names = [*SERVER_PACKAGES, *TOOL_PACKAGES]
-        _unpack([packages[name] for name in names], server.prefix)
-        _unpack([packages[STOCK_PACKAGE]], server.root / "stock")
+        unpack([packages[name] for name in names], server.prefix)
+        unpack([packages[STOCK_PACKAGE]], server.root / "stock")
         files.write_json(_choice(), {"version": version, "chosen": time.strftime("%Y-%m-%d")})
-    phase.summary = f"{_bare(version)}: unpacked into the cache"
+    phase.summary = f"{versions.bare(version)}: unpacked into the cache"
     return server
 
 
@@ -144,16 +145,16 @@ def ensure_headers(phase: Phase, server: Server) -> None:
             "distribution's server: unset it."
         )
     if server.headers.is_dir():
-        phase.summary = f"{_bare(server.version)}: in the cache"
+        phase.summary = f"{versions.bare(server.version)}: in the cache"
         return
-    with files.exclusive(cache() / "server" / ".lock", "obtaining the server"):
+    with locked():
         if not _is_downloaded(server.version):
-            _refresh_lists(phase)
+            refresh_lists(phase)
             _download_version(phase, server.version)
-        _make_headers(phase, server)
+        make_headers(phase, server, _downloads(server.version))
         # Source and packages together take 200 MB and are not needed again.
         files.remove(_downloads(server.version))
-    phase.summary = f"{_bare(server.version)}: from the source package"
+    phase.summary = f"{versions.bare(server.version)}: from the source package"
 
 
 def ensure_sysbench(phase: Phase, server: Server) -> None:
@@ -177,7 +178,7 @@ def download_core(version: str, directory: Path) -> Path:
     if not re.fullmatch(r"[0-9][0-9A-Za-z.:+~-]*", version):
         raise CairnError(f"{version} is no file, and no version of MariaDB's packages.")
     process.run(
-        _apt("apt-get", "download", f"mariadb-server-core={version}"),
+        apt("apt-get", "download", f"mariadb-server-core={version}"),
         cwd=directory,
         log=LOG / "server.log",
         what=f"Downloading mariadb-server-core {version}",
@@ -190,34 +191,36 @@ def _ensure_unpacked(phase: Phase, directory: Path, packages: tuple[str, ...], w
     if directory.is_dir():
         phase.summary = "in the cache"
         return
-    with files.exclusive(cache() / "server" / ".lock", "obtaining the server"):
-        _refresh_lists(phase)
+    with locked():
+        refresh_lists(phase)
         target = files.fresh_directory(cache() / "server" / "download" / directory.name)
         process.run(
-            _apt("apt-get", "download", *packages),
+            apt("apt-get", "download", *packages),
             cwd=target,
             log=LOG / "server.log",
             what=f"Downloading {what}",
         )
-        _unpack(sorted(target.glob("*.deb")), directory)
+        unpack(sorted(target.glob("*.deb")), directory)
         files.remove(target)
     phase.summary = "unpacked into the cache"
+
+
+def locked() -> AbstractContextManager[None]:
+    """Held while anything of a server is put into the cache, which all checkouts share."""
+    return files.exclusive(cache() / "server" / ".lock", "obtaining the server")
 
 
 def _choice() -> Path:
     return cache() / "server" / "chosen.json"
 
 
-def _bare(version: str) -> str:
-    return version.partition(":")[2] or version
-
-
-def _server(version: str) -> Server:
-    return Server(version, cache() / "server" / _bare(version))
+def of_version(version: str) -> Server:
+    """Where this version is in the cache, or would be."""
+    return Server(version, cache() / "server" / versions.bare(version))
 
 
 def _downloads(version: str) -> Path:
-    return cache() / "server" / "download" / _bare(version)
+    return cache() / "server" / "download" / versions.bare(version)
 
 
 def _is_downloaded(version: str) -> bool:
@@ -227,7 +230,7 @@ def _is_downloaded(version: str) -> bool:
 # ---- fetching ----------------------------------------------------------------------------------
 
 
-def _apt(*arguments: str) -> list[str]:
+def apt(*arguments: str) -> list[str]:
     """An apt command with sources and lists of our own: it needs no root and changes no system."""
     home = cache() / "server" / "apt"
     (home / "lists" / "partial").mkdir(parents=True, exist_ok=True)
@@ -246,7 +249,7 @@ def _apt(*arguments: str) -> list[str]:
     return [tool, *(part for option in options for part in ("-o", option)), *rest]
 
 
-def _refresh_lists(phase: Phase) -> None:
+def refresh_lists(phase: Phase) -> None:
     """Package lists, with the source packages', of those archives that offer the server."""
     phase.progress("reading the package lists")
     offers = versions.parse_madison(process.output(["apt-cache", "madison", "mariadb-server"]))
@@ -265,7 +268,7 @@ def _refresh_lists(phase: Phase) -> None:
         for kind in ("deb", "deb-src")
     ]
     files.write_if_changed(cache() / "server" / "apt" / "sources.list", "".join(lines))
-    process.run(_apt("apt-get", "update"), log=LOG / "server.log", what="Reading package lists")
+    process.run(apt("apt-get", "update"), log=LOG / "server.log", what="Reading package lists")
 
 
 def _download(phase: Phase) -> tuple[str, dict[str, Path]]:
@@ -276,22 +279,24 @@ def _download(phase: Phase) -> tuple[str, dict[str, Path]]:
     """
     for earlier in sorted((cache() / "server" / "download").glob("*/complete")):
         version = earlier.read_text(encoding="utf-8").strip()
-        return version, _packages(version)
-    _refresh_lists(phase)
-    listed = process.output(_apt("apt-cache", "madison", "mariadb-server"))
+        return version, packages_in(_downloads(version))
+    refresh_lists(phase)
+    listed = process.output(apt("apt-cache", "madison", "mariadb-server"))
     tried = []
     for version in versions.candidates(versions.parse_madison(listed)):
         try:
             _download_version(phase, version)
         except CairnError:
             tried.append(version)
-            phase.note(f"{_bare(version)} is listed but cannot be downloaded whole: trying older")
+            phase.note(
+                f"{versions.bare(version)} is listed but cannot be downloaded whole: trying older"
+            )
             files.remove(_downloads(version))
             continue
-        return version, _packages(version)
+        return version, packages_in(_downloads(version))
     raise CairnError(
         f"No version of mariadb-server {versions.SERIES} could be downloaded with its source "
-        f"({', '.join(map(_bare, tried)) or 'none is listed'}): check the network and "
+        f"({', '.join(map(versions.bare, tried)) or 'none is listed'}): check the network and "
         f"'apt-get update', then try again. Log: {LOG / 'server.log'}"
     )
 
@@ -302,11 +307,11 @@ def _download_version(phase: Phase, version: str) -> None:
 
     def on_line(line: str) -> None:
         if line.startswith("Get:"):
-            phase.progress(f"{_bare(version)}: {' '.join(line.split()[4:])}")
+            phase.progress(f"{versions.bare(version)}: {' '.join(line.split()[4:])}")
 
     def fetch(arguments: list[str], what: str) -> None:
         process.run(
-            _apt("apt-get", *arguments),
+            apt("apt-get", *arguments),
             cwd=target,
             log=LOG / "server.log",
             what=what,
@@ -315,25 +320,26 @@ def _download_version(phase: Phase, version: str) -> None:
 
     fetch(
         ["source", "--download-only", "--tar-only", f"{SOURCE_PACKAGE}={version}"],
-        f"Downloading the source of MariaDB {_bare(version)}",
+        f"Downloading the source of MariaDB {versions.bare(version)}",
     )
     names = [f"{name}={version}" for name in (*SERVER_PACKAGES, *HEADER_PACKAGES, STOCK_PACKAGE)]
     fetch(
         ["download", *names, *TOOL_PACKAGES],
-        f"Downloading the packages of MariaDB {_bare(version)}",
+        f"Downloading the packages of MariaDB {versions.bare(version)}",
     )
     files.write_atomic(target / "complete", f"{version}\n")
 
 
-def _packages(version: str) -> dict[str, Path]:
-    """The downloaded packages by name."""
-    return {path.name.partition("_")[0]: path for path in _downloads(version).glob("*.deb")}
+def packages_in(directory: Path) -> dict[str, Path]:
+    """The packages in a directory, by name."""
+    return {path.name.partition("_")[0]: path for path in directory.glob("*.deb")}
 
 
 # ---- unpacking ---------------------------------------------------------------------------------
 
 
-def _unpack(packages: list[Path], target: Path) -> None:
+def unpack(packages: list[Path], target: Path) -> None:
+    """Makes `target`, in one step, of the files of packages."""
     partial = files.fresh_directory(target.with_name(f"{target.name}.partial"))
     for package in packages:
         process.run(
@@ -359,9 +365,10 @@ def _keep_links_inside(root: Path) -> None:
                 link.symlink_to(os.path.relpath(inside, link.parent))
 
 
-def _make_headers(phase: Phase, server: Server) -> None:
+def make_headers(phase: Phase, server: Server, downloads: Path) -> None:
+    """Makes the server's headers of its source and of HEADER_PACKAGES, which lie in `downloads`."""
     phase.progress("extracting the headers")
-    (tarball,) = _downloads(server.version).glob("*.orig.tar.*[xz]")
+    (tarball,) = downloads.glob("*.orig.tar.*[xz]")
     partial = files.fresh_directory(server.root / "headers.partial")
     top = _top_directory(tarball)
     # Members are named one by one, so that nothing else of the source tree reaches the disk; in
@@ -376,7 +383,7 @@ def _make_headers(phase: Phase, server: Server) -> None:
         log=LOG / "server.log",
         what="Extracting the server's headers",
     )
-    packages = _packages(server.version)
+    packages = packages_in(downloads)
     development = files.fresh_directory(server.root / "development.partial")
     for name in HEADER_PACKAGES:
         process.run(

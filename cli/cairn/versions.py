@@ -22,8 +22,13 @@ class Offer:
 
     @property
     def bare(self) -> str:
-        """The version without its epoch, as file names carry it."""
-        return self.version.partition(":")[2] or self.version
+        """The version without its epoch."""
+        return bare(self.version)
+
+
+def bare(version: str) -> str:
+    """A version without its epoch, as file names carry it."""
+    return version.partition(":")[2] or version
 
 
 def parse_madison(text: str) -> list[Offer]:
