@@ -43,9 +43,42 @@ def test_the_date_of_a_version_is_that_of_its_commit() -> None:
 
 def test_the_package_depends_on_exactly_the_servers_that_it_has_builds_for() -> None:
     assert tree.server_core(["1:10.11.19-0+deb12u2", "1:10.11.18-0+deb12u1"]) == (
-        "mariadb-server-core (= 1:10.11.18-0+deb12u1) | "
-        "mariadb-server-core (= 1:10.11.19-0+deb12u2)"
+        "mariadb-server-core (= 1:10.11.19-0+deb12u2) | "
+        "mariadb-server-core (= 1:10.11.18-0+deb12u1)"
     )
+
+
+def test_the_newest_server_is_first_as_versions_are_ordered() -> None:
+    text = tree.server_core(["1:10.11.9-0", "1:10.11.18-0", "1:10.11.18-0+deb12u1"])
+    assert [part.split("= ")[1].rstrip(")") for part in text.split(" | ")] == [
+        "1:10.11.18-0+deb12u1",
+        "1:10.11.18-0",
+        "1:10.11.9-0",
+    ]
+
+
+def test_two_builds_for_servers_that_call_themselves_the_same_are_refused() -> None:
+    template = (tree.RECIPE / "control.in").read_text(encoding="utf-8")
+    twice = (
+        adapter("10.11.18-MariaDB-0", "1:10.11.18-0"),
+        adapter("10.11.18-MariaDB-0", "1:10.11.18-0+b1"),
+    )
+    with pytest.raises(CairnError, match="two builds for 10.11.18-MariaDB-0"):
+        tree.control(template, twice)
+
+
+def test_the_control_file_names_every_server() -> None:
+    template = (tree.RECIPE / "control.in").read_text(encoding="utf-8")
+    both = (
+        adapter("10.11.18-MariaDB-0", "1:10.11.18-0"),
+        adapter("10.11.14-MariaDB-0", "1:10.11.14-0"),
+    )
+    text = tree.control(template, both)
+    assert (
+        "mariadb-server, mariadb-server-core (= 1:10.11.18-0) | "
+        "mariadb-server-core (= 1:10.11.14-0), " in text
+    )
+    assert "10.11.14-MariaDB-0, 10.11.18-MariaDB-0." in text
 
 
 @pytest.mark.parametrize("package_versions", [[], ["10.11"], ["1:10.11.18-1)", "1:10.11.18-1"]])

@@ -192,13 +192,23 @@ def conformance(
     type=click.Path(file_okay=False, path_type=Path),
     help="Where the package goes, instead of dist/.",
 )
+@click.option(
+    "--server",
+    "versions",
+    multiple=True,
+    metavar="VERSION",
+    help="Build for this version of mariadb-server-core as well: 1:10.11.14-0+deb12u2. Repeatable.",
+)
 @click.option("--test", "tested", is_flag=True, help="Try it in a clean Debian 12 (needs root).")
-def package(output: Path | None, tested: bool) -> None:
-    """Make the Debian package mariadb-plugin-cairn."""
+def package(output: Path | None, versions: tuple[str, ...], tested: bool) -> None:
+    """Make the Debian package mariadb-plugin-cairn.
+
+    It has a build for the server of ./cairn up, and for each version that --server names.
+    """
     from cairn.package import build as command
     from cairn.report import Reporter
 
-    made = command.make(Reporter(), (output or command.DIST).absolute())
+    made = command.make(Reporter(), (output or command.DIST).absolute(), versions)
     if tested:
         from tests.acceptance.package import run as acceptance
 

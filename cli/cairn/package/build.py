@@ -6,7 +6,7 @@ import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
-from cairn import files, packages, plugin, prefix, process, rocksdb
+from cairn import files, packages, plugin, prefix, process, rocksdb, server_versions
 from cairn.errors import CairnError
 from cairn.package import abi, tree
 from cairn.package.version import Version, current
@@ -14,8 +14,10 @@ from cairn.paths import BUILD, LOG, ROOT, VAR, shown
 from cairn.report import Phase, Reporter
 
 DIST = ROOT / "dist"
+_DEBUG = f"{tree.NAME}-dbgsym"
 _LOG = LOG / "package.log"
-_TARGETS = ("ha_rocksdb", "cairn_chooser", "ldb", "sst_dump")
+# Beside the adapters.
+_TARGETS = ("cairn_chooser", "ldb", "sst_dump")
 # What lintian finds beyond errors is told, and ends nothing.
 _LINTIAN = ("lintian", "--fail-on", "error", "--info", "--allow-root")
 
@@ -25,48 +27,88 @@ class Package:
     """What was made."""
 
     package: Path
-    debug: Path
+    debug: Path | None
     version: Version
 
 
-def make(reporter: Reporter, output: Path) -> Package:
-    """Makes the package, in `output`."""
-    version = current()
+def make(reporter: Reporter, output: Path, versions: tuple[str, ...] = ()) -> Package:
+    """Makes the package, in `output`.
+
+    It has a build for the chosen server, and for each of `versions` of mariadb-server-core.
+    """
+    made = pack(reporter, adapters(reporter, versions), current(), output)
+    with reporter.phase("lintian") as phase:
+        process.run([*_LINTIAN, made.package], log=_LOG, what="lintian, which looks for errors,")
+        phase.summary = "no errors"
+    return made
+
+
+def adapters(reporter: Reporter, versions: tuple[str, ...] = ()) -> tuple[tree.Adapter, ...]:
+    """Builds all that goes into the package; the adapters, of which the chosen server's is first.
+
+    Raises when a version of the server cannot be had whole.
+    """
+    for named in versions:
+        server_versions.require_version(named)
     with reporter.phase("Packages") as phase:
         groups = (packages.BUILD, packages.COMPRESSION, packages.UNIT_TESTS, packages.PACKAGING)
-        packages.ensure(groups, phase)
+        packages.ensure((*groups, packages.SERVER), phase)
     with reporter.phase("MariaDB server") as phase:
         mariadb = prefix.ensure(phase)
     with reporter.phase("Server headers") as phase:
         prefix.ensure_headers(phase, mariadb)
+    others = []
+    for named in sorted({*versions} - {mariadb.version}):
+        with reporter.phase("Another server") as phase:
+            others.append(server_versions.ensure(phase, named))
     with reporter.phase("RocksDB") as phase:
         library = rocksdb.ensure(phase, "")
     with reporter.phase("Build") as phase:
-        for target in _TARGETS:
-            plugin.build(phase, "release", mariadb, library, target)
+        return _build(phase, library, mariadb, tuple(others))
+
+
+def pack(
+    reporter: Reporter,
+    built: tuple[tree.Adapter, ...],
+    version: Version,
+    output: Path,
+    *,
+    debug: bool = True,
+) -> Package:
+    """Packs what adapters() has built, in `output`; the debug information unless `debug` is off."""
     with reporter.phase("Package") as phase:
-        made = _pack(phase, mariadb, version)
-        package = _deliver(made, output, version)
+        made = _pack(phase, built, version, debug=debug)
+        package = _deliver(made, output, version, {tree.NAME, *([_DEBUG] if debug else [])})
         phase.summary = f"{shown(package.package)}, {package.package.stat().st_size >> 10:,} KiB"
-    with reporter.phase("lintian") as phase:
-        process.run([*_LINTIAN, package.package], log=_LOG, what="lintian, which looks for errors,")
-        phase.summary = "no errors"
     return package
 
 
-def _pack(phase: Phase, mariadb: prefix.Server, version: Version) -> list[Path]:
+def _build(
+    phase: Phase, library: Path, mariadb: prefix.Server, others: tuple[prefix.Server, ...]
+) -> tuple[tree.Adapter, ...]:
+    targets = (*_TARGETS, plugin.LIBRARY_TARGET, *map(plugin.adapter_target, others))
+    for target in targets:
+        plugin.build(phase, "release", mariadb, library, target, others)
+    phase.summary = f"for {1 + len(others)} of the server's versions"
+    chosen = adapter_of(mariadb, BUILD / "release" / plugin.LIBRARY)
+    return (chosen, *(adapter_of(other, plugin.adapter(other)) for other in others))
+
+
+def adapter_of(server: prefix.Server, library: Path) -> tree.Adapter:
+    """Describes a build of Cairn for a server."""
+    text = abi.version_of(server.daemon, server.environment())
+    return tree.Adapter(library, server.daemon, text, server.version)
+
+
+def _pack(
+    phase: Phase, built: tuple[tree.Adapter, ...], version: Version, *, debug: bool
+) -> list[Path]:
     release = BUILD / "release"
-    adapter = tree.Adapter(
-        library=release / plugin.LIBRARY,
-        daemon=mariadb.daemon,
-        server_text=abi.version_of(mariadb.daemon, mariadb.environment()),
-        package_version=mariadb.version,
-    )
-    built = tree.Built(release / "chooser" / plugin.LIBRARY, (adapter,), release / "tools")
+    content = tree.Built(release / "chooser" / plugin.LIBRARY, built, release / "tools")
     directory = files.fresh_directory(VAR / "package" / "packing")
     source = directory / "source"
     source.mkdir()
-    tree.lay_out(source, built, version)
+    tree.lay_out(source, content, version)
     phase.progress("packing")
     process.run(
         ["dpkg-buildpackage", "--build=binary", "--no-sign", "--no-check-builddeps"],
@@ -74,7 +116,7 @@ def _pack(phase: Phase, mariadb: prefix.Server, version: Version) -> list[Path]:
         env={
             "SOURCE_DATE_EPOCH": str(version.epoch),
             # What a person has set would make other bytes.
-            "DEB_BUILD_OPTIONS": "",
+            "DEB_BUILD_OPTIONS": "" if debug else "noautodbgsym",
             "DEB_BUILD_PROFILES": "",
             "TZ": "UTC",
             "LC_ALL": "C.UTF-8",
@@ -86,7 +128,7 @@ def _pack(phase: Phase, mariadb: prefix.Server, version: Version) -> list[Path]:
     return sorted(directory.glob("*.deb"))
 
 
-def _deliver(made: list[Path], output: Path, version: Version) -> Package:
+def _deliver(made: list[Path], output: Path, version: Version, expected: set[str]) -> Package:
     """Moves the packages to `output`, and their SHA-256 beside them."""
     output.mkdir(parents=True, exist_ok=True)
     targets = {}
@@ -94,11 +136,11 @@ def _deliver(made: list[Path], output: Path, version: Version) -> Package:
         target = output / path.name
         path.replace(target)
         targets[path.name.partition("_")[0]] = target
-    if sorted(targets) != [tree.NAME, f"{tree.NAME}-dbgsym"]:
+    if targets.keys() != expected:
         raise CairnError(f"Packing made {', '.join(sorted(targets)) or 'nothing'}. Log: {_LOG}")
     sums = "".join(
         f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n"
         for _, path in sorted(targets.items())
     )
     files.write_atomic(output / "SHA256SUMS", sums)
-    return Package(targets[tree.NAME], targets[f"{tree.NAME}-dbgsym"], version)
+    return Package(targets[tree.NAME], targets.get(_DEBUG), version)

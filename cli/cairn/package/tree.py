@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import shutil
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 from cairn import files
@@ -12,6 +14,7 @@ from cairn.errors import CairnError
 from cairn.package import abi
 from cairn.package.version import Version
 from cairn.paths import ROOT
+from cairn.versions import compare
 
 NAME = "mariadb-plugin-cairn"
 RECIPE = ROOT / "packaging" / "debian"
@@ -44,14 +47,15 @@ def server_core(package_versions: list[str]) -> str:
     """The dependency on the server: exactly the versions that there is a build for.
 
     A revision of the distribution is another version: what the server calls itself has it, and it
-    may be compiled otherwise.
+    may be compiled otherwise. The newest comes first: apt takes the first that it can have.
     """
     if not package_versions:
         raise CairnError("A package needs a build for at least one server.")
     for version in package_versions:
         if not _VERSION.fullmatch(version):
             raise CairnError(f"{version} is no version of MariaDB's packages.")
-    return " | ".join(f"mariadb-server-core (= {version})" for version in sorted(package_versions))
+    newest_first = sorted(package_versions, key=functools.cmp_to_key(compare), reverse=True)
+    return " | ".join(f"mariadb-server-core (= {version})" for version in newest_first)
 
 
 def control(template: str, adapters: tuple[Adapter, ...]) -> str:
@@ -65,7 +69,11 @@ def control(template: str, adapters: tuple[Adapter, ...]) -> str:
 
 
 def _names(adapters: tuple[Adapter, ...]) -> list[str]:
-    return sorted(adapter.server_text for adapter in adapters)
+    names = sorted(adapter.server_text for adapter in adapters)
+    for name, following in pairwise(names):
+        if name == following:
+            raise CairnError(f"There are two builds for {name}, and a place for one.")
+    return names
 
 
 def _filled(template: str, values: dict[str, str]) -> str:
