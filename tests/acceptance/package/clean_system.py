@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -28,14 +30,25 @@ MIRROR = "http://deb.debian.org/debian"
 SECURITY = "http://deb.debian.org/debian-security"
 _LOG = LOG / "package-test.log"
 _START_S = 120
-_SOCKET = "run/mysqld/mysqld.sock"
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where a server of the system has its files, from its root, and its first options."""
+
+    options: tuple[str, ...] = ()
+    socket: str = "run/mysqld/mysqld.sock"
+    data: str = "var/lib/mysql"
+    error_log: str = "var/log/mysql/error.log"
 
 
 class CleanSystem:
-    """One Debian below `root`; for one thread."""
+    """One Debian below `root`, and its server; for one thread."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, places: Places | None = None) -> None:
+        """`places`: of a server of its own, beside that of the system."""
         self.root = root
+        self.places = places or Places()
         self.daemon: subprocess.Popen[bytes] | None = None
 
     # ---- commands -------------------------------------------------------------------------------
@@ -84,12 +97,37 @@ class CleanSystem:
     def install_server(self, version: str, *others: str) -> None:
         """Installs this version of the server, and other packages of it."""
         names = ("server", "server-core", "client", "client-core", *others)
+        self.install_exactly(version, *(f"mariadb-{name}" for name in names))
+
+    def install_exactly(self, version: str, *names: str, **variables: str) -> None:
+        """Installs packages of this version of the server, be they newer or older than before."""
         self.apt(
-            "install", "--no-install-recommends", *(f"mariadb-{name}={version}" for name in names)
+            *("install", "--no-install-recommends", "--allow-downgrades"),
+            *(f"{name}={version}" for name in names),
+            **variables,
         )
         # Its server listens on the socket alone.
         options = self.root / "etc/mysql/mariadb.conf.d/zz-test.cnf"
         options.write_text("[mariadbd]\nskip-networking\n", encoding="ascii")
+
+    def package_version(self, which: str, name: str = "mariadb-server-core") -> str:
+        """The "Installed" or "Candidate" version of a package, as apt has it."""
+        policy = self.run("apt-cache", "policy", name)
+        return policy.split(f"{which}: ")[1].split()[0]
+
+    def add_archive(self, name: str, directory: Path) -> None:
+        """Adds an archive of the packages in `directory` to apt's sources."""
+        place = self.root / "srv" / name
+        shutil.copytree(directory, place)
+        listing = process.output(["dpkg-scanpackages", "--multiversion", str(place)])
+        if not listing:
+            raise CairnError(f"{directory} has no packages.")
+        # Paths count from the archive's own directory.
+        text = listing.replace(f"Filename: {place}/", "Filename: ./")
+        (place / "Packages").write_text(text, encoding="utf-8")
+        source = self.root / f"etc/apt/sources.list.d/{name}.list"
+        source.write_text(f"deb [trusted=yes] file:/srv/{name} ./\n", encoding="ascii")
+        self.apt("update")
 
     def use_security_archive(self, *, use: bool) -> None:
         """Adds the archive of security updates to apt's sources, or takes it away."""
@@ -119,11 +157,11 @@ class CleanSystem:
 
     @property
     def data(self) -> Path:
-        return self.root / "var/lib/mysql"
+        return self.root / self.places.data
 
     @property
     def error_log(self) -> Path:
-        return self.root / "var/log/mysql/error.log"
+        return self.root / self.places.error_log
 
     def start(self) -> None:
         """Starts the server with the system's own options. Raises if it does not come up."""
@@ -138,7 +176,11 @@ class CleanSystem:
         self.error_log.parent.mkdir(parents=True, exist_ok=True)
         with self.error_log.open("wb") as log:
             self.daemon = subprocess.Popen(
-                ["chroot", str(self.root), "/usr/sbin/mariadbd", "--user=mysql"],
+                [
+                    *("chroot", str(self.root), "/usr/sbin/mariadbd"),
+                    *self.places.options,
+                    "--user=mysql",
+                ],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
@@ -182,7 +224,10 @@ class CleanSystem:
     def connect(self) -> Any:
         """A session of root, who comes by the socket."""
         return pymysql.connect(
-            unix_socket=str(self.root / _SOCKET), user="root", autocommit=True, read_timeout=300
+            unix_socket=str(self.root / self.places.socket),
+            user="root",
+            autocommit=True,
+            read_timeout=300,
         )
 
     def query(self, *statements: str) -> list[tuple[Any, ...]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 
 from cairn.package.tree import NAME
@@ -12,7 +13,6 @@ from tests.acceptance.package.trial import Trial
 
 STOCK = "mariadb-plugin-rocksdb"
 LIBRARY = "usr/lib/mysql/plugin/ha_rocksdb.so"
-ADAPTERS = "usr/lib/cairn"
 OPTIONS = "etc/mysql/mariadb.conf.d/cairn.cnf"
 # Versions of servers that there is no build for.
 _ANOTHER = "10.11.17-MariaDB-0+deb12u1"
@@ -61,28 +61,16 @@ def _hold(trial: Trial, phase: Phase) -> None:
     system = trial.system
     system.use_security_archive(use=True)
     try:
-        installed = _version(system, "Installed")
-        candidate = _version(system, "Candidate")
+        installed = system.package_version("Installed")
+        candidate = system.package_version("Candidate")
         if installed == candidate:
             phase.summary = f"not tried: the archive has no newer server than {installed}"
             return
-        for arguments in (("upgrade",), ("dist-upgrade",), ("install", "mariadb-server")):
-            _, output = system.attempt("apt-get", "--yes", "--simulate", *arguments)
-            what = f"apt-get {' '.join(arguments)} with {candidate} in the archive"
-            trial.require(f"Remv {NAME} " not in output, f"{what} removes the package")
-            trial.require("Inst mariadb-server-core " not in output, f"{what} upgrades the server")
-        trial.require(
-            "mariadb-server-core" in output and NAME in output,
-            f"apt-get install mariadb-server does not say what holds it: {output[-500:]}",
-        )
+        output = trial.require_server_kept(candidate)
+        trial.require(NAME in output, f"apt-get install does not say what holds it: {output}")
         phase.summary = f"{installed} stays with {candidate} in the archive"
     finally:
         system.use_security_archive(use=False)
-
-
-def _version(system: CleanSystem, which: str) -> str:
-    policy = system.run("apt-cache", "policy", "mariadb-server-core")
-    return policy.split(f"{which}: ")[1].split()[0]
 
 
 def _server_again(trial: Trial, phase: Phase) -> None:
@@ -159,11 +147,32 @@ def _protection(trial: Trial, phase: Phase) -> None:
     phase.summary = "apt-get remove and dpkg --remove want a word more"
 
 
+def _several(trial: Trial, phase: Phase) -> None:
+    """Of several builds the server gets its own, wherever the names of the others come."""
+    system = trial.system
+    system.stop()
+    adapter = trial.adapter()
+    others = [adapter.with_name(name) for name in (_ANOTHER, "9.9.9-MariaDB", f"{adapter.name}.1")]
+    for other in others:
+        shutil.copytree(adapter, other)
+        (other / "adapter.so").write_bytes(b"no library")
+    system.start()
+    trial.require_tables("with builds for other servers beside it")
+    system.stop()
+    elsewhere = adapter.with_name("elsewhere")
+    adapter.rename(elsewhere)
+    trial.require_no_start("builds for other servers alone", *(other.name for other in others))
+    elsewhere.rename(adapter)
+    for other in others:
+        shutil.rmtree(other)
+    phase.summary = f"its own of {1 + len(others)}; without it all are named"
+
+
 def _faults(trial: Trial, phase: Phase) -> None:
     """Whatever is wrong with the library, the server does not start without the engine."""
     system = trial.system
     system.stop()
-    (adapter,) = (system.root / ADAPTERS).iterdir()
+    adapter = trial.adapter()
     library, abi = adapter / "adapter.so", adapter / "abi"
     content, sizes = library.read_bytes(), abi.read_text(encoding="ascii")
     chooser = (system.root / LIBRARY).read_bytes()
@@ -213,7 +222,7 @@ def _installed_at_run_time(trial: Trial, phase: Phase) -> None:
     system.stop()
     options = system.root / OPTIONS
     options.rename(options.with_suffix(".away"))
-    (adapter,) = (system.root / ADAPTERS).iterdir()
+    adapter = trial.adapter()
     elsewhere = adapter.with_name(_ANOTHER)
     adapter.rename(elsewhere)
     system.start()
@@ -304,6 +313,7 @@ STEPS: tuple[tuple[str, Callable[[Trial, Phase], None]], ...] = (
     ("Server again", _server_again),
     ("Protected", _protection),
     ("Refused removal", _refusal),
+    ("Several builds", _several),
     ("Broken library", _faults),
     ("INSTALL SONAME", _installed_at_run_time),
     ("Removal", _taken_out),

@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+import re
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
+from cairn.package.tree import NAME
 from tests.acceptance.package import tables
 from tests.acceptance.package.clean_system import CleanSystem
+
+ADAPTERS = "usr/lib/cairn"
+# How people upgrade a server; the second is what `apt upgrade` does.
+WAYS = (
+    ("upgrade",),
+    ("upgrade", "--with-new-pkgs"),
+    ("dist-upgrade",),
+    ("install", "mariadb-server"),
+)
 
 
 class Trial:
@@ -33,6 +45,41 @@ class Trial:
             if self.checksums.get(name) != found.get(name)
         )
         self.require(not differing, f"{when}: other rows in {', '.join(differing)}")
+
+    def simulated(self) -> Iterator[tuple[str, str]]:
+        """What apt would do, by each way in which people upgrade a server."""
+        for arguments in WAYS:
+            _, output = self.system.attempt("apt-get", "--yes", "--simulate", *arguments)
+            yield f"apt-get {' '.join(arguments)}", output
+
+    def require_server_kept(self, candidate: str) -> str:
+        """apt neither upgrades the server nor removes the package; what the last way has said."""
+        output = ""
+        for what, output in self.simulated():
+            what += f" with {candidate} in the archive"
+            self.require(f"Remv {NAME} " not in output, f"{what} removes the package")
+            self.require("Inst mariadb-server-core " not in output, f"{what} upgrades the server")
+            self.require("mariadb-server-core" in output, f"{what} does not name it: {output}")
+        return output
+
+    def require_server_upgraded(self, version: str) -> None:
+        """apt upgrades the server and does not remove the package."""
+        for what, output in self.simulated():
+            self.require(f"Remv {NAME} " not in output, f"{what} removes the package")
+            # A version may need a package that the one before did not.
+            kept = what == "apt-get upgrade" and "kept back" in output
+            self.require(
+                kept
+                or re.search(
+                    rf"^Inst mariadb-server-core \S+ \({re.escape(version)} ", output, re.M
+                ),
+                f"{what} does not upgrade the server to {version}: {output[-500:]}",
+            )
+
+    def adapter(self) -> Path:
+        """The directory of the build for the server that is installed."""
+        said = self.system.run("mariadbd", "--no-defaults", "--version")
+        return self.system.root / ADAPTERS / said.split(" Ver ")[1].split()[0]
 
     def plugins(self) -> set[tuple[str, str, str]]:
         """Author, status and load option of the plug-ins of our library's name."""
