@@ -46,6 +46,25 @@ def acceptance_install() -> None:
     sys.exit(command.run())
 
 
+@acceptance.command("upgrade")
+@click.option(
+    "--from",
+    "old_version",
+    metavar="VERSION",
+    help="The older server: 1:10.11.14-0+deb12u2 unless named.",
+)
+@click.option("--rounds", type=click.IntRange(1), default=3, show_default=True)
+@click.option("--seed", type=int, help="Repeat the rounds of an earlier run.")
+def acceptance_upgrade(old_version: str | None, rounds: int, seed: int | None) -> None:
+    """Upgrade a server by apt after kills under load, with a package for both; and take it back.
+
+    The older server comes from the archive's pool. Needs root, for a clean Debian 12.
+    """
+    from tests.acceptance.package import upgrade as command
+
+    sys.exit(command.run(old_version or command.FROM, rounds, seed))
+
+
 @acceptance.command("backup")
 @click.option("--rounds", type=click.IntRange(1), default=50, show_default=True)
 @click.option("--seed", help="Repeat the rounds of an earlier run.")
