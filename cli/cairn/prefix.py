@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 import time
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
-from cairn import files, process, versions
+from cairn import files, process, server_headers, versions
 from cairn.errors import CairnError
 from cairn.paths import LOG, cache
 from cairn.report import Phase
+from cairn.server_headers import PACKAGES as HEADER_PACKAGES
 
 SOURCE_PACKAGE = "mariadb"
 SERVER_PACKAGES = (
@@ -32,7 +32,6 @@ SERVER_PACKAGES = (
     "mariadb-test",
     "mariadb-test-data",
 )
-HEADER_PACKAGES = ("libmariadb-dev", "libmariadbd-dev")
 STOCK_PACKAGE = "mariadb-plugin-rocksdb"
 # The packaged tests of the stock plug-in look into its files with sst_dump and ldb.
 TOOL_PACKAGES = ("rocksdb-tools", "librocksdb7.8")
@@ -43,9 +42,6 @@ MONITORING_PACKAGES = ("prometheus-mysqld-exporter=0.14.*", "prometheus=2.42.*")
 
 # What drivers in other languages are compiled with: the library, and its headers.
 CLIENT_PACKAGES = ("libmariadb3", "libmariadb-dev")
-
-# What the headers' consumers cannot do without; a package that lost one of them is reported.
-GENERATED_HEADERS = ("my_config.h", "mysql_version.h", "mysqld_ername.h", "mysqld_error.h")
 
 
 @dataclass(frozen=True)
@@ -369,71 +365,10 @@ def make_headers(phase: Phase, server: Server, downloads: Path) -> None:
     """Makes the server's headers of its source and of HEADER_PACKAGES, which lie in `downloads`."""
     phase.progress("extracting the headers")
     (tarball,) = downloads.glob("*.orig.tar.*[xz]")
-    partial = files.fresh_directory(server.root / "headers.partial")
-    top = _top_directory(tarball)
-    # Members are named one by one, so that nothing else of the source tree reaches the disk; in
-    # particular no storage engine.
-    process.run(
-        [
-            *("tar", "--extract", "--file", tarball, "--directory", partial),
-            *("--strip-components=1", "--wildcards", "--no-wildcards-match-slash"),
-            *(f"{top}/{member}" for member in ("include", "wsrep-lib/include", "sql/*.h")),
-            f"{top}/wsrep-lib/wsrep-API/v26/*.h",
-        ],
-        log=LOG / "server.log",
-        what="Extracting the server's headers",
-    )
     packages = packages_in(downloads)
-    development = files.fresh_directory(server.root / "development.partial")
-    for name in HEADER_PACKAGES:
-        process.run(
-            ["dpkg-deb", "--extract", packages[name], development],
-            log=LOG / "server.log",
-            what=f"Unpacking {name}",
-        )
-    _copy_generated(partial, development)
-    files.remove(development)
-    files.install_directory(partial, server.headers)
-
-
-def _top_directory(tarball: Path) -> str:
-    """The directory that every member of the tarball is in."""
-    with subprocess.Popen(
-        ["tar", "--list", "--file", str(tarball)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    ) as listing:
-        assert listing.stdout is not None
-        first = listing.stdout.readline().strip()
-        listing.terminate()
-    top = re.match(r"[^/]+", first)
-    if top is None:
-        raise CairnError(
-            f"{tarball} is no source package: run ./cairn clean --cache and try again."
-        )
-    return top.group()
-
-
-def _copy_generated(headers: Path, development: Path) -> None:
-    """Adds what only a configured source tree has: it comes from the -dev packages."""
-    generated = headers / "generated"
-    generated.mkdir()
-    server = development / "usr" / "include" / "mariadb" / "server"
-    for base, source in ((server, headers / "include"), (server / "private", headers / "sql")):
-        for path in sorted(base.rglob("*")):
-            name = path.relative_to(base)
-            if not path.is_file() or "private" in name.parts or (source / name).exists():
-                continue
-            target = generated / name
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(path.read_bytes())
-    # Debian builds without DTrace: the probes are the empty macros of this template.
-    probes = headers / "include" / "probes_mysql_nodtrace.h.in"
-    (generated / "probes_mysql_nodtrace.h").write_bytes(probes.read_bytes())
-    lacking = [name for name in GENERATED_HEADERS if not (generated / name).is_file()]
-    if lacking:
-        raise CairnError(f"The -dev packages lack {', '.join(lacking)}: please report this.")
-    (services,) = development.glob("usr/lib/*/libmysqlservices.a")
-    (headers / "lib").mkdir()
-    (headers / "lib" / services.name).write_bytes(services.read_bytes())
+    server_headers.make(
+        tarball,
+        [packages[name] for name in HEADER_PACKAGES],
+        server.headers,
+        LOG / "server.log",
+    )

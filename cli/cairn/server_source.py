@@ -17,7 +17,8 @@ from pathlib import Path
 from cairn import files
 from cairn.errors import CairnError
 from cairn.paths import cache
-from cairn.prefix import GENERATED_HEADERS, Server
+from cairn.prefix import Server
+from cairn.server_headers import GENERATED_HEADERS
 
 VARIABLE = "CAIRN_SERVER_SOURCE"
 _BUILDS = (".", "build", "builddir", "bld")

@@ -8,8 +8,9 @@ import pytest
 
 from cairn import prefix, server_source
 from cairn.errors import CairnError
-from cairn.prefix import GENERATED_HEADERS, Server
+from cairn.prefix import Server
 from cairn.report import Reporter
+from cairn.server_headers import GENERATED_HEADERS
 
 
 @pytest.fixture
