@@ -39,6 +39,15 @@ target_compile_options(cairn_warnings INTERFACE
 # cairn_engine_library(NAME SOURCES ... LIBRARIES ...): one folder of engine/.
 function(cairn_engine_library name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LIBRARIES")
+  if(CAIRN_ENGINE_ROOT)
+    if(NOT EXISTS "${CAIRN_ENGINE_ROOT}/lib${name}.a")
+      message(FATAL_ERROR "CAIRN_ENGINE_ROOT='${CAIRN_ENGINE_ROOT}' holds no lib${name}.a")
+    endif()
+    add_library(${name} STATIC IMPORTED GLOBAL)
+    set_target_properties(${name} PROPERTIES IMPORTED_LOCATION "${CAIRN_ENGINE_ROOT}/lib${name}.a")
+    target_link_libraries(${name} INTERFACE cairn_build_options ${arg_LIBRARIES})
+    return()
+  endif()
   add_library(${name} STATIC ${arg_SOURCES})
   target_link_libraries(${name} PUBLIC cairn_build_options ${arg_LIBRARIES} PRIVATE cairn_warnings)
   set_target_properties(${name} PROPERTIES

@@ -6,7 +6,8 @@ if(NOT EXISTS "${CAIRN_ROCKSDB_ROOT}/lib/librocksdb.a")
     "builds the pinned RocksDB and passes its place on.")
 endif()
 
-if(NOT EXISTS "${CAIRN_ROCKSDB_SOURCES}/db/db_impl/db_impl.h")
+# They are for the engine alone.
+if(NOT CAIRN_ENGINE_ROOT AND NOT EXISTS "${CAIRN_ROCKSDB_SOURCES}/db/db_impl/db_impl.h")
   message(FATAL_ERROR
     "CAIRN_ROCKSDB_SOURCES='${CAIRN_ROCKSDB_SOURCES}' holds no db/db_impl/db_impl.h; run ./cairn build, "
     "which fetches the sources of the pinned RocksDB and passes their place on.")
