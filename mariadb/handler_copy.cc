@@ -7,9 +7,9 @@
 // duplicate (ALTER IGNORE), and where it reads rows of the copy itself. Few rows go through one
 // transaction when all of them are there.
 //
-// The server begins the copy of a table by start_bulk_insert() and HA_EXTRA_BEGIN_COPY, and that of
-// a partition by the latter and, at its first row, the former. Where it moves rows between
-// partitions (REORGANIZE PARTITION) it sends HA_EXTRA_BEGIN_COPY alone, and would not hear of an
+// The server begins the copy of a table by start_bulk_insert() and kCopyOperations.begin, and that
+// of a partition by the latter and, at its first row, the former. Where it moves rows between
+// partitions (REORGANIZE PARTITION) it sends kCopyOperations.begin alone, and would not hear of an
 // error at the end.
 #include <algorithm>
 #include <utility>
@@ -84,14 +84,14 @@ void ha_rocksdb::start_bulk_insert(ha_rows, uint) {
 
 void ha_rocksdb::NoteCopy(ha_extra_function operation) {
   switch (operation) {
-    case HA_EXTRA_BEGIN_COPY:
+    case cairn::kCopyOperations.begin:
       copy_.may_sort = true;
       BeginSortedCopy();
       break;
-    case HA_EXTRA_ABORT_COPY:
+    case cairn::kCopyOperations.abort:
       copy_.is_abandoned = true;
       [[fallthrough]];
-    case HA_EXTRA_END_COPY:
+    case cairn::kCopyOperations.end:
       copy_.may_sort = false;
       break;
     default:

@@ -17,3 +17,26 @@
 #include "sql_table.h"
 #include "sql_type.h"
 #include "table.h"
+
+namespace cairn {
+
+// What the server calls the copy of a table: by one of two names, depending on the patch level.
+struct CopyOperations {
+  ha_extra_function begin;
+  ha_extra_function end;
+  ha_extra_function abort;
+};
+
+template <typename Extra>
+constexpr CopyOperations NamedCopyOperations() {
+  if constexpr (requires { Extra::HA_EXTRA_BEGIN_COPY; }) {
+    return {Extra::HA_EXTRA_BEGIN_COPY, Extra::HA_EXTRA_END_COPY, Extra::HA_EXTRA_ABORT_COPY};
+  } else {
+    return {Extra::HA_EXTRA_BEGIN_ALTER_COPY, Extra::HA_EXTRA_END_ALTER_COPY,
+            Extra::HA_EXTRA_ABORT_ALTER_COPY};
+  }
+}
+
+inline constexpr CopyOperations kCopyOperations = NamedCopyOperations<ha_extra_function>();
+
+}  // namespace cairn
