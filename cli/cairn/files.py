@@ -59,6 +59,13 @@ def remove(path: Path) -> None:
         shutil.rmtree(path)
 
 
+def place(source: Path, target: Path, mode: int = 0o644) -> None:
+    """Copies a file to where nothing need be, with the rights of `mode`."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(source, target)
+    target.chmod(mode)
+
+
 def install_directory(partial: Path, final: Path) -> None:
     """Puts a finished directory into its place in one step."""
     final.parent.mkdir(parents=True, exist_ok=True)

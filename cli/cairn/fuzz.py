@@ -11,7 +11,7 @@ from pathlib import Path
 from cairn import files, packages, process, rocksdb
 from cairn.errors import CairnError
 from cairn.paths import BUILD, LOG, ROOT, VAR, shown
-from cairn.report import Phase, Reporter, say
+from cairn.report import Phase, Reporter, ninja_progress, say
 
 FOUND = VAR / "fuzz"
 _LOG = LOG / "fuzz.log"
@@ -87,7 +87,7 @@ def _build(phase: Phase, library: Path, targets: Sequence[str]) -> None:
         cwd=ROOT,
         log=_LOG,
         what="Building the targets",
-        on_line=rocksdb.ninja_progress(phase),
+        on_line=ninja_progress(phase),
     )
     phase.summary = "clang, address and undefined-behaviour sanitizers"
 

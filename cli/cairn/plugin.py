@@ -9,7 +9,7 @@ from pathlib import Path
 from cairn import files, prefix, process, rocksdb, versions
 from cairn.errors import CairnError
 from cairn.paths import BUILD, LOG, ROOT, cache
-from cairn.report import Phase
+from cairn.report import Phase, ninja_progress
 
 PRESETS = ("release", "debug", "asan", "tsan")
 LIBRARY = "ha_rocksdb.so"
@@ -93,7 +93,7 @@ def build(
         )
         files.write_atomic(stamp, "\n".join(arguments))
     compiled = 0
-    ninja = rocksdb.ninja_progress(phase)
+    ninja = ninja_progress(phase)
 
     def on_line(line: str) -> None:
         nonlocal compiled

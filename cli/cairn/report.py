@@ -6,9 +6,10 @@ end, how long it took.
 
 from __future__ import annotations
 
+import re
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -63,11 +64,7 @@ class Reporter:
     """Runs phases and prints their outcome."""
 
     def __init__(self) -> None:
-        self._console: Any | None = None
-        if sys.stdout.isatty():
-            from rich.console import Console  # Costs time to import, so only for terminals.
-
-            self._console = Console()
+        self._console = _console() if sys.stdout.isatty() else None
 
     @contextmanager
     def phase(self, name: str) -> Iterator[Phase]:
@@ -85,3 +82,24 @@ class Reporter:
     @staticmethod
     def _line(phase: Phase) -> str:
         return f"{phase.name:<19} {phase.summary or 'done':<56} {duration(phase.seconds()):>12}"
+
+
+def _console() -> Any | None:
+    """What writes to a terminal; none where there is no rich, as beside cairn-adapters."""
+    try:
+        from rich.console import Console  # Costs time to import, so only for terminals.
+    except ImportError:
+        return None
+    return Console()
+
+
+def ninja_progress(phase: Phase) -> Callable[[str], None]:
+    """A line handler that turns ninja's `[3/27] Building …` into the phase's progress."""
+    step = re.compile(r"^\[(\d+)/(\d+)\] (.*)")
+
+    def on_line(line: str) -> None:
+        if found := step.match(line):
+            done, total, what = found.groups()
+            phase.progress(f"step {done} of {total} ({what.split('/')[-1][:40]})")
+
+    return on_line

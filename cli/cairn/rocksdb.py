@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 import shutil
 import tarfile
 import tomllib
@@ -18,7 +17,7 @@ from pathlib import Path
 from cairn import files, process
 from cairn.errors import CairnError
 from cairn.paths import LOG, ROCKSDB_RECIPE, cache
-from cairn.report import Phase
+from cairn.report import Phase, ninja_progress
 
 CRATE = "librocksdb-sys"
 # How often the branches of its code are taken, by a training run (./cairn train).
@@ -232,15 +231,3 @@ def _configure(scratch: Path, log: Path, recipe: Path, *options: str) -> None:
         log=log,
         what="Configuring RocksDB",
     )
-
-
-def ninja_progress(phase: Phase):
-    """A line handler that turns ninja's `[3/27] Building …` into the phase's progress."""
-    step = re.compile(r"^\[(\d+)/(\d+)\] (.*)")
-
-    def on_line(line: str) -> None:
-        if found := step.match(line):
-            done, total, what = found.groups()
-            phase.progress(f"step {done} of {total} ({what.split('/')[-1][:40]})")
-
-    return on_line

@@ -49,7 +49,11 @@ def parse_madison(text: str) -> list[Offer]:
 def candidates(offers: Iterable[Offer], series: str = SERIES) -> list[str]:
     """The versions of the series, newest first, each once."""
     pattern = re.compile(rf"^(\d+:)?{re.escape(series)}\.")
-    versions = {offer.version for offer in offers if pattern.match(offer.version)}
+    return newest_first({offer.version for offer in offers if pattern.match(offer.version)})
+
+
+def newest_first(versions: Iterable[str]) -> list[str]:
+    """Versions in Debian's order."""
     return sorted(versions, key=functools.cmp_to_key(compare), reverse=True)
 
 

@@ -1,0 +1,76 @@
+"""Where things are: what the packages have put into the system, and what they are called."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from cairn.errors import CairnError
+from cairn.versions import SERIES
+
+PLUGIN_PACKAGE = "mariadb-plugin-cairn"
+# Of what is made here: one name, so that the next server's takes the place of the last one's. The
+# package of this name that comes with each Cairn is empty, and a later version, and replaces it.
+LOCAL_PACKAGE = "mariadb-plugin-cairn-adapter"
+SERVER_PACKAGE = "mariadb-server-core"
+SOURCE_PACKAGE = "mariadb"
+ARCHITECTURE = "amd64"
+MAINTAINER = "Cairn maintainers <maintainers@cairn.invalid>"
+
+_DISTRIBUTION = "Debian 12"
+_BUILD = re.compile(
+    rf"(?:\d+:)?(?P<upstream>{re.escape(SERIES)}\.\d+)-(?P<revision>\d+\+deb12u\d+)"
+)
+
+
+@dataclass(frozen=True)
+class Place:
+    """The directories of the packages; tests have others."""
+
+    sources: Path = Path("/usr/src/cairn")
+    libraries: Path = Path("/usr/lib/cairn-adapters")
+    recipe: Path = Path("/usr/share/cairn-adapters")
+    adapters: Path = Path("/usr/lib/cairn")
+    daemon: Path = Path("/usr/sbin/mariadbd")
+
+
+@dataclass(frozen=True)
+class Own:
+    """Which Cairn the sources here are of."""
+
+    version: str
+    epoch: int  # Seconds since 1970: of the commit.
+
+
+def own(place: Place) -> Own:
+    """Reads it. Raises if the package is not there, or damaged."""
+    path = place.recipe / "version"
+    try:
+        version, epoch = path.read_text(encoding="utf-8").split()
+        return Own(version, int(epoch))
+    except (OSError, ValueError) as error:
+        raise CairnError(
+            f"{path} is missing or damaged: apt-get install --reinstall cairn-adapters."
+        ) from error
+
+
+def bare(version: str) -> str:
+    """The version without its epoch, as file names carry it."""
+    return version.partition(":")[2] or version
+
+
+def server_text(version: str) -> str:
+    """What the server of a package calls itself: "10.11.19-MariaDB-0+deb12u1".
+
+    Raises for what is no build of the distribution: others are compiled otherwise, may call
+    themselves the same, and nobody has tried Cairn with them.
+    """
+    found = _BUILD.fullmatch(version)
+    if found is None:
+        raise CairnError(
+            f"{SERVER_PACKAGE} {version} is no MariaDB {SERIES} of {_DISTRIBUTION}, whose versions "
+            f"are like 1:{SERIES}.18-0+deb12u1. Cairn is built for those alone: another vendor's "
+            "server, or another release, is compiled otherwise."
+        )
+    return f"{found['upstream']}-MariaDB-{found['revision']}"
