@@ -76,7 +76,7 @@ def test_the_control_file_names_every_server() -> None:
     text = tree.control(template, both)
     assert (
         "mariadb-server, mariadb-server-core (= 1:10.11.18-0) | "
-        "mariadb-server-core (= 1:10.11.14-0), " in text
+        "mariadb-server-core (= 1:10.11.14-0) | cairn-adapter (= ${binary:Version}), " in text
     )
     assert "10.11.14-MariaDB-0, 10.11.18-MariaDB-0." in text
 
@@ -91,7 +91,8 @@ def test_the_control_file_names_the_servers_and_leaves_no_place_open() -> None:
     template = (tree.RECIPE / "control.in").read_text(encoding="utf-8")
     text = tree.control(template, (adapter("10.11.18-MariaDB-0", "1:10.11.18-0"),))
     assert "@" not in text.replace("maintainers@cairn", "")
-    assert "mariadb-server, mariadb-server-core (= 1:10.11.18-0), " in text
+    dependencies = "mariadb-server-core (= 1:10.11.18-0) | cairn-adapter (= ${binary:Version})"
+    assert f"mariadb-server, {dependencies}, " in text
     assert "10.11.18-MariaDB-0." in text
     assert "\nProtected: yes\n" in text
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from cairn import files, packages, plugin, prefix, process, rocksdb, server_versions
 from cairn.errors import CairnError
-from cairn.package import abi, tree
+from cairn.package import abi, adapter_sources, tree
 from cairn.package.version import Version, current
 from cairn.paths import BUILD, LOG, ROOT, VAR, shown
 from cairn.report import Phase, Reporter
@@ -38,7 +38,11 @@ def make(reporter: Reporter, output: Path, versions: tuple[str, ...] = ()) -> Pa
     """
     made = pack(reporter, adapters(reporter, versions), current(), output)
     with reporter.phase("lintian") as phase:
-        process.run([*_LINTIAN, made.package], log=_LOG, what="lintian, which looks for errors,")
+        process.run(
+            [*_LINTIAN, made.package, *made.others],
+            log=_LOG,
+            what="lintian, which looks for errors,",
+        )
         phase.summary = "no errors"
     return made
 
@@ -104,7 +108,8 @@ def _pack(
     phase: Phase, built: tuple[tree.Adapter, ...], version: Version, *, debug: bool
 ) -> list[Path]:
     release = BUILD / "release"
-    content = tree.Built(release / "chooser" / plugin.LIBRARY, built, release / "tools")
+    engine = adapter_sources.Engine(release / "engine", rocksdb.library())
+    content = tree.Built(release / "chooser" / plugin.LIBRARY, built, release / "tools", engine)
     directory = files.fresh_directory(VAR / "package" / "packing")
     source = directory / "source"
     source.mkdir()

@@ -10,8 +10,9 @@ from itertools import pairwise
 from pathlib import Path
 
 from cairn import files
+from cairn.adapters.place import MAINTAINER
 from cairn.errors import CairnError
-from cairn.package import abi
+from cairn.package import abi, adapter_sources
 from cairn.package.version import Version
 from cairn.paths import ROOT
 from cairn.versions import compare
@@ -20,7 +21,6 @@ NAME = "mariadb-plugin-cairn"
 RECIPE = ROOT / "packaging" / "debian"
 # Of the command line's parts those that are programs of the package: cairn-doctor, cairn-migrate.
 PROGRAMS = ("doctor", "migrate")
-MAINTAINER = "Cairn maintainers <maintainers@cairn.invalid>"
 _VERSION = re.compile(r"(\d+:)?\d+(\.\d+)+-[0-9A-Za-z.+~]+")
 
 
@@ -41,6 +41,7 @@ class Built:
     chooser: Path
     adapters: tuple[Adapter, ...]
     tools: Path
+    engine: adapter_sources.Engine
 
 
 def server_core(package_versions: list[str]) -> str:
@@ -92,7 +93,7 @@ def changelog(version: Version) -> str:
 
 
 def lay_out(source: Path, built: Built, version: Version) -> None:
-    """Fills `source`, which is empty, with debian/ and staging/."""
+    """Fills `source`, which is empty, with debian/ and, for each package with files, staging/."""
     debian = source / "debian"
     debian.mkdir()
     text = (RECIPE / "control.in").read_text(encoding="utf-8")
@@ -100,14 +101,15 @@ def lay_out(source: Path, built: Built, version: Version) -> None:
     _write(debian / "changelog", changelog(version))
     shutil.copy(RECIPE / "rules", debian / "rules")
     shutil.copy(RECIPE / "copyright", debian / "copyright")
-    servers = {"SERVER_STRINGS": " ".join(_names(built.adapters))}
+    servers = {"SERVER_STRINGS": " ".join(_names(built.adapters)), "VERSION": version.text}
     for name in ("preinst", "postinst", "prerm", "postrm"):
         template = next(RECIPE.glob(f"{name}*"))
         _write(
             debian / f"{NAME}.{name}", _filled(template.read_text(encoding="utf-8"), servers), 0o755
         )
     _write(debian / f"{NAME}.lintian-overrides", (RECIPE / "lintian-overrides").read_text("utf-8"))
-    _stage(source / "staging", built)
+    _stage(source / "staging" / NAME, built)
+    adapter_sources.stage(source / "staging" / adapter_sources.NAME, built.engine, version)
 
 
 def _write(path: Path, text: str, mode: int = 0o644) -> None:
@@ -116,31 +118,33 @@ def _write(path: Path, text: str, mode: int = 0o644) -> None:
 
 
 def _stage(root: Path, built: Built) -> None:
-    _place(built.chooser, root / "usr/lib/mysql/plugin/ha_rocksdb.so")
+    files.place(built.chooser, root / "usr/lib/mysql/plugin/ha_rocksdb.so")
     for adapter in built.adapters:
         directory = root / "usr/lib/cairn" / adapter.server_text
-        _place(adapter.library, directory / "adapter.so")
+        files.place(adapter.library, directory / "adapter.so")
         _write(directory / "abi", abi.text(adapter.daemon))
     for tool, name in (
         ("ldb", "cairn-ldb"),
         ("sst_dump", "cairn-sst-dump"),
         ("cairn-store", "cairn-store"),
     ):
-        _place(built.tools / tool, root / "usr/bin" / name, 0o755)
+        files.place(built.tools / tool, root / "usr/bin" / name, 0o755)
     for path in _programs():
-        _place(path, root / "usr/share/cairn/python" / path.relative_to(ROOT / "cli"))
+        files.place(path, root / "usr/share/cairn/python" / path.relative_to(ROOT / "cli"))
     for name in PROGRAMS:
         text = (RECIPE / "program.in").read_text(encoding="utf-8")
         _write(root / "usr/bin" / f"cairn-{name}", _filled(text, {"NAME": name}), 0o755)
-    _place(RECIPE / "cairn.cnf", root / "etc/mysql/mariadb.conf.d/cairn.cnf")
+    files.place(RECIPE / "cairn.cnf", root / "etc/mysql/mariadb.conf.d/cairn.cnf")
     # Of the one server, and of each of several.
     for unit in ("mariadb.service.d", "mariadb@.service.d"):
-        _place(RECIPE / "cairn.conf", root / "usr/lib/systemd/system" / unit / "cairn.conf")
+        files.place(RECIPE / "cairn.conf", root / "usr/lib/systemd/system" / unit / "cairn.conf")
     documents = root / "usr/share/doc" / NAME
     for page in sorted((ROOT / "docs").glob("*.md")):
-        _place(page, documents / "docs" / page.name)
+        files.place(page, documents / "docs" / page.name)
     for name in ("alerts.yml", "dashboard.json", "README.md"):
-        _place(ROOT / "packaging/monitoring" / name, root / "usr/share/cairn/monitoring" / name)
+        files.place(
+            ROOT / "packaging/monitoring" / name, root / "usr/share/cairn/monitoring" / name
+        )
 
 
 def _programs() -> list[Path]:
@@ -149,9 +153,3 @@ def _programs() -> list[Path]:
     shared = ("__init__", "errors", "place", "report")
     own = [path for name in PROGRAMS for path in (package / name).glob("*.py")]
     return [*(package / f"{name}.py" for name in shared), *sorted(own)]
-
-
-def _place(source: Path, target: Path, mode: int = 0o644) -> None:
-    target.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(source, target)
-    target.chmod(mode)
