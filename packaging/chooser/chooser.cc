@@ -68,6 +68,10 @@ constexpr size_t kMostDeclarations = 63;
 // Suffixes that the server appends to its version by its options, for the same program.
 constexpr std::string_view kOptionSuffixes[] = {"", "-log"};
 
+// A build comes with the one package or, made by cairn-adapters, with the other.
+constexpr std::string_view kInstallAgain =
+    "Install its package, mariadb-plugin-cairn or mariadb-plugin-cairn-adapter, again.";
+
 // Why there is no adapter. Belongs to the thread that loads the library, and is not changed later.
 std::string& Problem() {
   static std::string problem;
@@ -157,8 +161,8 @@ bool ClassesAreAsCompiled(const std::filesystem::path& abi, const std::string& v
     return false;
   }
   Problem() = "Cairn: " + abi.string() +
-              " is missing or damaged, so that nothing tells whether the build fits this server. "
-              "Install the package mariadb-plugin-cairn again.";
+              " is missing or damaged, so that nothing tells whether the build fits this server. ";
+  Problem() += kInstallAgain;
   return false;
 }
 
@@ -185,16 +189,16 @@ bool IsWhole(const std::filesystem::path& library) {
 void* OpenAdapter(const std::filesystem::path& directory, const std::string& version) {
   if (!ClassesAreAsCompiled(directory / "abi", version)) return nullptr;
   if (!IsWhole(directory / "adapter.so")) {
-    Problem() = "Cairn: " + (directory / "adapter.so").string() +
-                " is cut off or cannot be read. Install the package mariadb-plugin-cairn again.";
+    Problem() = "Cairn: " + (directory / "adapter.so").string() + " is cut off or cannot be read. ";
+    Problem() += kInstallAgain;
     return nullptr;
   }
   void* const adapter = dlopen((directory / "adapter.so").c_str(), RTLD_NOW | RTLD_LOCAL);
   if (adapter == nullptr) {
     const char* const reason = dlerror();
     Problem() = std::string("Cairn: its build for this server cannot be loaded: ") +
-                (reason == nullptr ? "no reason given" : reason) +
-                ". Install the package mariadb-plugin-cairn again.";
+                (reason == nullptr ? "no reason given" : reason) + ". ";
+    Problem() += kInstallAgain;
   }
   return adapter;
 }
@@ -216,9 +220,11 @@ void* FindAdapter(const std::string& version) {
               InstalledVersions(directory) + ". ";
   const auto* const is_custom =
       static_cast<const bool*>(dlsym(RTLD_DEFAULT, "using_custom_server_version"));
-  Problem() += is_custom != nullptr && *is_custom
-                   ? "The option \"version\" hides which server this is: remove it."
-                   : "Install a mariadb-plugin-cairn that has one, or a server that has one.";
+  Problem() +=
+      is_custom != nullptr && *is_custom
+          ? "The option \"version\" hides which server this is: remove it."
+          : "Install a mariadb-plugin-cairn that has one, or a server that has one; or make one "
+            "with cairn-adapters build.";
   return nullptr;
 }
 
@@ -251,8 +257,8 @@ bool HandDeclarationsOn() {
   }
   if (count == 0 || count > kMostDeclarations) {
     Problem() =
-        "Cairn: its build for this server declares no plug-ins that this library can read. "
-        "Install the package mariadb-plugin-cairn again.";
+        "Cairn: its build for this server declares no plug-ins that this library can read. ";
+    Problem() += kInstallAgain;
     return false;
   }
   _maria_plugin_interface_version_ = *interface;
