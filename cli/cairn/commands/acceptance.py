@@ -65,6 +65,20 @@ def acceptance_upgrade(old_version: str | None, rounds: int, seed: int | None) -
     sys.exit(command.run(old_version or command.FROM, rounds, seed))
 
 
+@acceptance.command("adapters")
+@click.option(
+    "--packages",
+    type=click.Path(file_okay=False, exists=True, path_type=Path),
+    metavar="DIRECTORY",
+    help="Has the packages of ./cairn package; they are made without it.",
+)
+def acceptance_adapters(packages: Path | None) -> None:
+    """Build Cairn in a clean system for a server that the package has no build for (root)."""
+    from tests.acceptance.adapters import command
+
+    sys.exit(command.run(packages))
+
+
 @acceptance.command("backup")
 @click.option("--rounds", type=click.IntRange(1), default=50, show_default=True)
 @click.option("--seed", help="Repeat the rounds of an earlier run.")

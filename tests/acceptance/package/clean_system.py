@@ -88,6 +88,10 @@ class CleanSystem:
     def apt(self, *arguments: str, **variables: str) -> str:
         return self.run("apt-get", "--yes", "--quiet", *arguments, **variables)
 
+    def write(self, name: str, text: str) -> None:
+        """Makes a file inside."""
+        (self.root / name).write_text(text, encoding="utf-8")
+
     def offers(self, version: str) -> bool:
         """Whether the archive has this version of the server still; reads its lists anew."""
         self.apt("update")

@@ -1,0 +1,1 @@
+"""./cairn acceptance adapters: a build of Cairn made where there is none for the server."""
