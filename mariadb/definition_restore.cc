@@ -65,7 +65,7 @@ Status WriteSynced(const std::string& path, std::string_view bytes) {
 Status SyncDirectory(const std::string& path) {
   const int directory = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (directory < 0) return FileError("cannot open", path);
-  const Status synced = fsync(directory) == 0 ? Status() : FileError("cannot sync", path);
+  Status synced = fsync(directory) == 0 ? Status() : FileError("cannot sync", path);
   close(directory);
   return synced;
 }

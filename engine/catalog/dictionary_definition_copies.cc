@@ -227,11 +227,12 @@ Status Dictionary::PutDefinitionsOfRenamed(const std::vector<Renaming>& renaming
 }
 
 void Dictionary::ApplyDefinitions(DefinitionChanges changes) {
-  for (auto& [table, known] : changes) {
-    if (known.has_value()) {
-      definitions_.insert_or_assign(table, std::move(*known));
+  while (!changes.empty()) {
+    auto change = changes.extract(changes.begin());
+    if (change.mapped().has_value()) {
+      definitions_.insert_or_assign(std::move(change.key()), std::move(*change.mapped()));
     } else {
-      definitions_.erase(table);
+      definitions_.erase(change.key());
     }
   }
 }
