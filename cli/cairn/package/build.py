@@ -15,9 +15,10 @@ from cairn.report import Phase, Reporter
 
 DIST = ROOT / "dist"
 _DEBUG = f"{tree.NAME}-dbgsym"
+_ALWAYS = frozenset((tree.NAME, f"{tree.NAME}-adapter", adapter_sources.NAME))
 _LOG = LOG / "package.log"
 # Beside the adapters.
-_TARGETS = ("cairn_chooser", "ldb", "sst_dump")
+_TARGETS = ("cairn_chooser", "ldb", "sst_dump", "tools/cairn-store")
 # What lintian finds beyond errors is told, and ends nothing.
 _LINTIAN = ("lintian", "--fail-on", "error", "--info", "--allow-root")
 
@@ -28,6 +29,7 @@ class Package:
 
     package: Path
     debug: Path | None
+    others: tuple[Path, ...]  # mariadb-plugin-cairn-adapter, which is empty, and cairn-adapters.
     version: Version
 
 
@@ -82,7 +84,7 @@ def pack(
     """Packs what adapters() has built, in `output`; the debug information unless `debug` is off."""
     with reporter.phase("Package") as phase:
         made = _pack(phase, built, version, debug=debug)
-        package = _deliver(made, output, version, {tree.NAME, *([_DEBUG] if debug else [])})
+        package = _deliver(made, output, version, _ALWAYS | ({_DEBUG} if debug else set()))
         phase.summary = f"{shown(package.package)}, {package.package.stat().st_size >> 10:,} KiB"
     return package
 
@@ -133,7 +135,7 @@ def _pack(
     return sorted(directory.glob("*.deb"))
 
 
-def _deliver(made: list[Path], output: Path, version: Version, expected: set[str]) -> Package:
+def _deliver(made: list[Path], output: Path, version: Version, expected: frozenset[str]) -> Package:
     """Moves the packages to `output`, and their SHA-256 beside them."""
     output.mkdir(parents=True, exist_ok=True)
     targets = {}
@@ -148,7 +150,8 @@ def _deliver(made: list[Path], output: Path, version: Version, expected: set[str
         for _, path in sorted(targets.items())
     )
     files.write_atomic(output / "SHA256SUMS", sums)
-    return Package(targets[tree.NAME], targets.get(_DEBUG), version)
+    others = tuple(targets[name] for name in sorted(_ALWAYS - {tree.NAME}))
+    return Package(targets[tree.NAME], targets.get(_DEBUG), others, version)
 
 
 def _linted(others: tuple[Path, ...]) -> list[Path]:
