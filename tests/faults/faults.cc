@@ -233,17 +233,19 @@ CAIRN_CALL("_ZN5cairn16RollbackPreparedEPNS_8DatabaseEPNS_13PreparedLocksERKNS_1
            (database, locks, id, on_failure, durability), )
 
 // --- Definitions ---
-CAIRN_CALL("_ZN5cairn10Dictionary11CreateTableESt17basic_string_viewIcSt11char_traitsIcEERKSt6vectorINS_8NewIndexESaIS6_EESt8optionalImENS_13TableLifetimeERKS5_INS_16ForeignKeyRecordESaISE_EE",
+CAIRN_CALL("_ZN5cairn10Dictionary11CreateTableESt17basic_string_viewIcSt11char_traitsIcEERKSt6vectorINS_8NewIndexESaIS6_EESt8optionalImENS_13TableLifetimeERKS5_INS_16ForeignKeyRecordESaISE_EEPKNS_14DefinitionCopyE",
            "Dictionary::CreateTable", kAnyCall, Result<std::shared_ptr<const TableDefinition>>,
            (Dictionary* self, View name, const std::vector<NewIndex>& indexes, std::optional<uint64_t> next,
-            TableLifetime lifetime, const std::vector<ForeignKeyRecord>& foreign_keys),
-           (self, name, indexes, next, lifetime, foreign_keys), )
+            TableLifetime lifetime, const std::vector<ForeignKeyRecord>& foreign_keys,
+            const DefinitionCopy* definition),
+           (self, name, indexes, next, lifetime, foreign_keys, definition), )
 CAIRN_CALL("_ZN5cairn10Dictionary10DropTablesERKSt6vectorINSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEESaIS7_EE",
            "Dictionary::DropTables", kAnyCall, Status, (Dictionary* self, const Names& names), (self, names), )
 CAIRN_CALL("_ZN5cairn10Dictionary14TruncateTablesERKSt6vectorINSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEESaIS7_EE",
            "Dictionary::TruncateTables", kAnyCall, Status, (Dictionary* self, const Names& names), (self, names), )
-CAIRN_CALL("_ZN5cairn10Dictionary11RenameTableESt17basic_string_viewIcSt11char_traitsIcEES4_",
-           "Dictionary::RenameTable", kAnyCall, Status, (Dictionary* self, View from, View to), (self, from, to), )
+CAIRN_CALL("_ZN5cairn10Dictionary11RenameTableESt17basic_string_viewIcSt11char_traitsIcEES4_PKNS_14DefinitionCopyE",
+           "Dictionary::RenameTable", kAnyCall, Status,
+           (Dictionary* self, View from, View to, const DefinitionCopy* definition), (self, from, to, definition), )
 CAIRN_CALL("_ZN5cairn10Dictionary16RenamePartitionsESt17basic_string_viewIcSt11char_traitsIcEES4_",
            "Dictionary::RenamePartitions", kAnyCall, Status, (Dictionary* self, View from, View to), (self, from, to), )
 CAIRN_CALL("_ZN5cairn10Dictionary12BeginIndexesERKSt6vectorINS_8NewIndexESaIS2_EE", "Dictionary::BeginIndexes",
