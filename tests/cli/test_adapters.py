@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from cairn import versions
-from cairn.adapters import build, check, needs, obtain, pack, show
+from cairn import files, prefix, rocksdb, versions
+from cairn.adapters import build, check, compile, needs, obtain, pack, show
 from cairn.adapters.facts import Adapter, Facts, Server, gather
 from cairn.adapters.place import (
     LOCAL_PACKAGE,
@@ -26,7 +26,7 @@ from cairn.adapters.place import (
 )
 from cairn.errors import CairnError
 from cairn.package import adapter_sources
-from cairn.paths import ROOT
+from cairn.paths import BUILD, ROOT
 from cairn.report import Phase
 
 OWN = Own("1.0~git20261128.120000.abc", 1_795_867_200)
@@ -420,6 +420,25 @@ def test_the_advice_is_one_command_for_apt(programs: Path, installed: str) -> No
     assert any(f" {plain}" in line for line in build.advice(known, OWN, NEW, plain))
     older = build.advice(known, OWN, "1:10.11.17-0+deb12u1", target)
     assert any("mariadb-x=1:10.11.17-0+deb12u1" in line for line in older)
+
+
+@pytest.mark.skipif(
+    prefix.current() is None or not (BUILD / "release/engine/base/libcairn_base.a").is_file(),
+    reason="./cairn build has not been run here",
+)
+def test_the_sources_of_the_package_are_all_that_a_build_takes(tmp_path, monkeypatch):
+    monkeypatch.setattr(compile.os, "environ", dict(os.environ))
+    for path in adapter_sources.sources():
+        files.place(path, tmp_path / "sources" / path.relative_to(ROOT))
+    engine = adapter_sources.Engine(BUILD / "release/engine", rocksdb.library())
+    (tmp_path / "libraries/engine").mkdir(parents=True)
+    for library in adapter_sources.libraries(engine):
+        (tmp_path / "libraries/engine" / library.name).symlink_to(library)
+    (tmp_path / "libraries/rocksdb").symlink_to(engine.rocksdb)
+    where = Place(sources=tmp_path / "sources", libraries=tmp_path / "libraries")
+    headers = prefix.require().headers
+    compile.configure(where, headers, tmp_path / "build", tmp_path / "log")
+    assert "ha_rocksdb" in (tmp_path / "build/build.ninja").read_text("utf-8")
 
 
 # ---- the program --------------------------------------------------------------------------------

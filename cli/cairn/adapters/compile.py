@@ -19,9 +19,25 @@ def library(
     phase: Phase, place: Place, headers: Path, directory: Path, log: Path, *, jobs: int
 ) -> Path:
     """The library, without debug information. Raises if it does not compile."""
+    phase.progress("configuring")
+    configure(place, headers, directory, log)
+    process.run(
+        ["ninja", "-C", directory, "-j", str(jobs), "ha_rocksdb"],
+        log=log,
+        what="Compiling Cairn for this server",
+        on_line=ninja_progress(phase),
+    )
+    built = directory / LIBRARY
+    if not built.is_file():
+        raise CairnError(f"The compiler has made no {LIBRARY}. Log: {log}")
+    process.run(["strip", "--strip-unneeded", built], log=log, what="Removing symbols")
+    return built
+
+
+def configure(place: Place, headers: Path, directory: Path, log: Path) -> None:
+    """Makes the build directory. Raises if sources are missing, or the compiler is no good."""
     for name in _UNSET:
         os.environ.pop(name, None)
-    phase.progress("configuring")
     process.run(
         [
             *("cmake", "-G", "Ninja", "-S", place.sources, "-B", directory),
@@ -37,14 +53,3 @@ def library(
         log=log,
         what="Configuring Cairn",
     )
-    process.run(
-        ["ninja", "-C", directory, "-j", str(jobs), "ha_rocksdb"],
-        log=log,
-        what="Compiling Cairn for this server",
-        on_line=ninja_progress(phase),
-    )
-    built = directory / LIBRARY
-    if not built.is_file():
-        raise CairnError(f"The compiler has made no {LIBRARY}. Log: {log}")
-    process.run(["strip", "--strip-unneeded", built], log=log, what="Removing symbols")
-    return built

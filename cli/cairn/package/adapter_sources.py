@@ -53,7 +53,7 @@ def stage(root: Path, engine: Engine, version: Version) -> None:
     for path in sources():
         files.place(path, root / "usr/src/cairn" / path.relative_to(ROOT))
     compiled = root / "usr/lib/cairn-adapters"
-    for library in _libraries(engine):
+    for library in libraries(engine):
         files.place(library, compiled / "engine" / library.name)
     for path in sorted(engine.rocksdb.glob("include/**/*.h")):
         files.place(path, compiled / "rocksdb" / path.relative_to(engine.rocksdb))
@@ -83,7 +83,7 @@ def programs() -> list[Path]:
     return [*(package / name for name in MODULES), *sorted((package / "adapters").glob("*.py"))]
 
 
-def _libraries(engine: Engine) -> list[Path]:
+def libraries(engine: Engine) -> list[Path]:
     """The library of each folder of the engine."""
     folders = [path.parent.name for path in sorted((ROOT / "engine").glob("*/CMakeLists.txt"))]
     found = [engine.directory / folder / f"libcairn_{folder}.a" for folder in folders]
