@@ -17,10 +17,11 @@ from cairn import files, process, server_headers
 from cairn.adapters import check, needs, obtain, pack
 from cairn.adapters import compile as compiler
 from cairn.adapters.facts import Facts, Server, gather, known_versions
-from cairn.adapters.place import PLUGIN_PACKAGE, SOURCE_PACKAGE, Own, Place, bare, own, server_text
+from cairn.adapters.place import PLUGIN_PACKAGE, SOURCE_PACKAGE, Own, Place, own, server_text
 from cairn.errors import CairnError
 from cairn.package import abi
 from cairn.report import Reporter, say
+from cairn.versions import bare
 
 LOG_NAME = "cairn-adapters.log"
 ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)

@@ -10,9 +10,10 @@ from pathlib import Path
 
 from cairn import process, server_headers, versions
 from cairn.adapters.facts import known_versions
-from cairn.adapters.place import SERVER_PACKAGE, SOURCE_PACKAGE, bare
+from cairn.adapters.place import SERVER_PACKAGE, SOURCE_PACKAGE
 from cairn.errors import CairnError
 from cairn.report import Phase
+from cairn.versions import bare
 
 _PACKAGES = (*server_headers.PACKAGES, SERVER_PACKAGE)
 # As apt is told to be silent about what people could be asked.

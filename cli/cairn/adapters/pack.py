@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cairn import files, process
-from cairn.adapters.place import ARCHITECTURE, LOCAL_PACKAGE, MAINTAINER, Own, Place, bare
+from cairn.adapters.place import ARCHITECTURE, LOCAL_PACKAGE, MAINTAINER, Own, Place
 from cairn.errors import CairnError
+from cairn.versions import bare
 
 _LEFT_OPEN = re.compile(r"@[A-Z]+@")
 

@@ -55,11 +55,6 @@ def own(place: Place) -> Own:
         ) from error
 
 
-def bare(version: str) -> str:
-    """The version without its epoch, as file names carry it."""
-    return version.partition(":")[2] or version
-
-
 def server_text(version: str) -> str:
     """What the server of a package calls itself: "10.11.19-MariaDB-0+deb12u1".
 

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import functools
 import re
 import shutil
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-from cairn import files
+from cairn import files, versions
 from cairn.adapters.place import MAINTAINER
 from cairn.errors import CairnError
 from cairn.package import abi, adapter_sources
 from cairn.package.version import Version
 from cairn.paths import ROOT
-from cairn.versions import compare
 
 NAME = "mariadb-plugin-cairn"
 RECIPE = ROOT / "packaging" / "debian"
@@ -55,8 +53,9 @@ def server_core(package_versions: list[str]) -> str:
     for version in package_versions:
         if not _VERSION.fullmatch(version):
             raise CairnError(f"{version} is no version of MariaDB's packages.")
-    newest_first = sorted(package_versions, key=functools.cmp_to_key(compare), reverse=True)
-    return " | ".join(f"mariadb-server-core (= {version})" for version in newest_first)
+    return " | ".join(
+        f"mariadb-server-core (= {version})" for version in versions.newest_first(package_versions)
+    )
 
 
 def control(template: str, adapters: tuple[Adapter, ...]) -> str:
