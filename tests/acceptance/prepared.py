@@ -28,7 +28,7 @@ from tests.acceptance import rounds
 from tests.acceptance.case import prints
 from tests.acceptance.rounds import Wrong
 from tests.crash import mixed, writer
-from tests.crash.binlog import DURABLE
+from tests.crash.binlog import DURABLE, checksums, differences
 from tests.crash.command import OPTIONS
 
 PROGRAM = BUILD / "release" / "tools" / "cairn-store"
@@ -305,14 +305,8 @@ class Round:
             replay.start()
             log = self.server.directory / "mariadb-binlog.log"
             replication.replay(self.server.mariadb, names, self.server, replay, log)
-            sums = f"CHECKSUM TABLE {', '.join(mixed.TABLES)}"
-            replayed = dict(replay.query(sums))  # type: ignore[arg-type]
-        expected = dict(self.server.query(sums))  # type: ignore[arg-type]
-        return [
-            f"{table} differs in a replay of the binary log"
-            for table in expected
-            if expected[table] != replayed.get(table)
-        ]
+            replayed = checksums(replay)
+        return differences("a replay of the binary log", checksums(self.server), replayed)
 
 
 def _states(asked: str, *, done: bool, chosen: str | None) -> set[str]:

@@ -216,5 +216,7 @@ def test_a_server_that_came_back_otherwise_is_no_success() -> None:
     restart.require_as_before(before, after, "Cairn")
     with pytest.raises(CairnError, match="not there"):
         restart.require_as_before(before, replace(after, tables=()), "Cairn")
+    with pytest.raises(CairnError, match="without the engine"):
+        restart.require_tables(before, replace(after, author=""))
     with pytest.raises(CairnError, match="nobody"):
         restart.require_as_before(before, replace(after, author=""), "Cairn")

@@ -191,11 +191,11 @@ class Rig:
             wrong += writer.check_tables(cursor, mixed.TABLES)
         wrong += [f"The primary: {line}" for line in self.primary.errors()]
         self._replay()
-        expected = _checksums(self.primary)
-        wrong += _differences("the replay of the binary log", expected, _checksums(self.replay))
+        expected = checksums(self.primary)
+        wrong += differences("the replay of the binary log", expected, checksums(self.replay))
         if problem := replication.catch_up(self.primary, self.replica, CATCH_UP_S):
             return [*wrong, f"The replica does not catch up: {problem}\n{self.replica.excerpt()}"]
-        return wrong + _differences("the replica", expected, _checksums(self.replica))
+        return wrong + differences("the replica", expected, checksums(self.replica))
 
     def _replay(self) -> None:
         """Applies the binary log up to the file that the last start opened."""
@@ -213,11 +213,11 @@ class Rig:
         self.journal.close()
 
 
-def _checksums(server: ScratchServer) -> dict[str, int]:
+def checksums(server: ScratchServer) -> dict[str, int]:
     return dict(server.query(f"CHECKSUM TABLE {', '.join(mixed.TABLES)}"))  # type: ignore[arg-type]
 
 
-def _differences(what: str, expected: dict[str, int], found: dict[str, int]) -> list[str]:
+def differences(what: str, expected: dict[str, int], found: dict[str, int]) -> list[str]:
     return [
         f"{table} differs in {what}" for table in expected if expected[table] != found.get(table)
     ]

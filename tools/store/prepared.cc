@@ -9,9 +9,9 @@ namespace {
 using Outcome = Verdict::Outcome;
 
 // The transactions that the engine's logs hold. Names that no server gives are refused.
-Result<Report> Look(const PreparedArguments& arguments, Log* log) {
+Result<Report> Look(LogPlaces places, Log* log) {
   Report report;
-  CAIRN_ASSIGN_OR_RETURN(report.places, FindPlaces(arguments.directory, arguments.log_directory));
+  report.places = std::move(places);
   CAIRN_RETURN_IF_ERROR(CheckMayOpen(report.places, log));
   CAIRN_ASSIGN_OR_RETURN(report.logged,
                          FindLoggedTransactions(rocksdb::Env::Default(), report.places));
@@ -82,10 +82,10 @@ Status Decide(const PreparedArguments& arguments, Report* report) {
 }  // namespace
 
 Result<Report> RunPrepared(const PreparedArguments& arguments, Log* log) {
-  CAIRN_ASSIGN_OR_RETURN(const LogPlaces places,
+  CAIRN_ASSIGN_OR_RETURN(LogPlaces places,
                          FindPlaces(arguments.directory, arguments.log_directory));
   CAIRN_ASSIGN_OR_RETURN(std::unique_ptr<DirectoryLock> lock, DirectoryLock::Take(places.database));
-  CAIRN_ASSIGN_OR_RETURN(Report report, Look(arguments, log));
+  CAIRN_ASSIGN_OR_RETURN(Report report, Look(std::move(places), log));
   if (!arguments.binary_logs.empty()) CAIRN_RETURN_IF_ERROR(Ask(arguments, &report));
   CAIRN_RETURN_IF_ERROR(Decide(arguments, &report));
   std::vector<Decided> decisions;

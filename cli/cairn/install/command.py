@@ -196,7 +196,7 @@ def uninstall(wishes: Wishes) -> int:
             sums = server_facts.checksums(wishes.place) if to_stock else {}
             after = server_restart.restart(wishes.restart, wishes.place, before, phase)
             if to_stock:
-                server_restart.require_as_before(before, after, after.author or "anybody")
+                server_restart.require_tables(before, after)
                 server_restart.require_sums(sums, server_facts.checksums(wishes.place, sums))
             phase.summary = f"plug-in of {after.author or 'nobody'}"
     else:

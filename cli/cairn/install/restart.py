@@ -64,8 +64,15 @@ def require_as_before(before: Facts, after: Facts, author: str) -> None:
     if after.author != author:
         found, wanted = after.author or "nobody", author or "nobody"
         raise CairnError(f"The server runs with the plug-in of {found}, not of {wanted}.")
-    if author and set(before.tables) - set(after.tables):
-        lost = sorted(set(before.tables) - set(after.tables))
+    if author:
+        require_tables(before, after)
+
+
+def require_tables(before: Facts, after: Facts) -> None:
+    """Raises if there is no engine for the tables, or some of them are gone."""
+    if not after.author:
+        raise CairnError("The server runs without the engine ROCKSDB.")
+    if lost := sorted(set(before.tables) - set(after.tables)):
         raise CairnError(f"Tables are not there: {', '.join(lost[:10])}.")
 
 
