@@ -26,7 +26,7 @@ int ChooseMaxOpenFiles() {
   if (files > 0 && static_cast<ulong>(files) > open_files_limit) {
     sql_print_warning(
         "RocksDB: rocksdb_max_open_files should not be greater than the open_files_limit: %d is "
-        "cut to %d, half of that",
+        "cut to %d, half of that. Raise open_files_limit, and LimitNOFILE in the server's unit",
         files, half);
     files = half;
   }

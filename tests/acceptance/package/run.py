@@ -11,12 +11,12 @@ from cairn.paths import VAR
 from cairn.report import Phase, Reporter, say
 from cairn.scratch_server import own_directory
 from tests import runs
-from tests.acceptance.package import clean_system, container, steps, walkthrough
+from tests.acceptance.package import bad_input, clean_system, container, steps, walkthrough
 from tests.acceptance.package.trial import Trial
 
 _Steps = tuple[tuple[str, Callable[[Trial, Phase], None]], ...]
 _SYSTEMS: tuple[tuple[str, _Steps], ...] = (
-    ("Clean system", steps.STEPS),
+    ("Clean system", (*steps.STEPS, *bad_input.STEPS)),
     ("Another one", walkthrough.STEPS),
     ("A container's", container.STEPS),
 )
