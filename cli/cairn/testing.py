@@ -146,7 +146,8 @@ def _ctest(phase: Phase, preset: str) -> Total:
     process.run(
         [
             *("ctest", "--test-dir", BUILD / preset, "--output-on-failure", "--no-tests=error"),
-            f"--parallel={os.cpu_count() or 2}",
+            # As two words: with an equals sign ctest takes no notice of it.
+            *("--parallel", str(os.cpu_count() or 2)),
         ],
         env={"CAIRN_SEED": os.environ.get("CAIRN_SEED", str(SEED))},
         log=LOG / f"unit-{preset}.log",

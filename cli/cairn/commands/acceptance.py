@@ -65,6 +65,14 @@ def acceptance_upgrade(old_version: str | None, rounds: int, seed: int | None) -
     sys.exit(command.run(old_version or command.FROM, rounds, seed))
 
 
+@acceptance.command("debian13")
+def acceptance_debian13() -> None:
+    """Compile the engine in a clean Debian 13 and run its unit tests there (root)."""
+    from tests.acceptance import debian13 as command
+
+    sys.exit(command.run())
+
+
 @acceptance.command("adapters")
 @click.option(
     "--packages",

@@ -11,13 +11,11 @@ from contextlib import contextmanager
 
 from cairn import process
 from cairn.package.tree import NAME
-from cairn.paths import LOG
 from cairn.report import Phase
-from tests.acceptance.package.clean_system import CleanSystem
+from tests.acceptance.package.clean_system import OUTPUT, CleanSystem
 from tests.acceptance.package.steps import OPTIONS, STOCK
 from tests.acceptance.package.trial import Trial
 
-_LOG = LOG / "package-test.log"
 _PLUGINS = "usr/lib/mysql/plugin"
 
 
@@ -167,14 +165,14 @@ def _stock_again(trial: Trial) -> None:
 @contextmanager
 def _mounted_read_only(system: CleanSystem, name: str) -> Iterator[None]:
     place = system.root / name
-    process.run(["mount", "--bind", place, place], log=_LOG, what=f"Mounting {place}")
+    process.run(["mount", "--bind", place, place], log=OUTPUT, what=f"Mounting {place}")
     try:
         process.run(
-            ["mount", "--options", "remount,bind,ro", place], log=_LOG, what=f"Mounting {place}"
+            ["mount", "--options", "remount,bind,ro", place], log=OUTPUT, what=f"Mounting {place}"
         )
         yield
     finally:
-        process.run(["umount", place], log=_LOG, what=f"Unmounting {place}")
+        process.run(["umount", place], log=OUTPUT, what=f"Unmounting {place}")
 
 
 STEPS: tuple[tuple[str, Callable[[Trial, Phase], None]], ...] = (

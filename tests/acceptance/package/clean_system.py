@@ -28,7 +28,8 @@ from cairn.report import Phase
 SUITE = "bookworm"
 MIRROR = "http://deb.debian.org/debian"
 SECURITY = "http://deb.debian.org/debian-security"
-_LOG = LOG / "package-test.log"
+# What the commands in clean systems print.
+OUTPUT = LOG / "package-test.log"
 _START_S = 120
 
 
@@ -71,7 +72,7 @@ class CleanSystem:
             errors="replace",
             check=False,
         )
-        with _LOG.open("a", encoding="utf-8") as log:
+        with OUTPUT.open("a", encoding="utf-8") as log:
             log.write(f"$ {' '.join(command)}\n{ran.stdout}\nexit status {ran.returncode}\n")
         return ran.returncode, ran.stdout
 
@@ -149,13 +150,13 @@ class CleanSystem:
         place.mkdir(parents=True, exist_ok=True)
         process.run(
             ["mount", "--types", "tmpfs", "--options", "size=5m", "tmpfs", place],
-            log=_LOG,
+            log=OUTPUT,
             what="Mounting a small disk",
         )
         try:
             yield
         finally:
-            process.run(["umount", place], log=_LOG, what=f"Unmounting {place}")
+            process.run(["umount", place], log=OUTPUT, what=f"Unmounting {place}")
 
     # ---- the server -----------------------------------------------------------------------------
 
@@ -243,25 +244,28 @@ class CleanSystem:
 
 
 @contextmanager
-def made(phase: Phase, root: Path) -> Iterator[CleanSystem]:
-    """A clean system; what runs in it is ended, and what is mounted unmounted, at the end."""
+def made(phase: Phase, root: Path, suite: str = SUITE) -> Iterator[CleanSystem]:
+    """A clean system; what runs in it is ended, and what is mounted unmounted, at the end.
+
+    `suite` is the release of Debian.
+    """
     if os.geteuid() != 0:
         raise CairnError("A clean system is entered by chroot: run this as root.")
     packages.ensure((packages.CHROOT,), phase)
-    base = cache() / "chroot" / f"{SUITE}.tar"
+    base = cache() / "chroot" / f"{suite}.tar"
     with files.exclusive(base.with_suffix(".lock"), "making a clean system"):
         if not base.is_file():
-            _bootstrap(phase, base)
+            _bootstrap(phase, base, suite)
     unmount(root)
     files.fresh_directory(root)
     process.run(
         ["tar", "--extract", "--file", base, "--directory", root],
-        log=_LOG,
+        log=OUTPUT,
         what="Unpacking the clean system",
     )
     system = CleanSystem(root)
     process.run(
-        ["mount", "--types", "proc", "proc", root / "proc"], log=_LOG, what="Mounting /proc"
+        ["mount", "--types", "proc", "proc", root / "proc"], log=OUTPUT, what="Mounting /proc"
     )
     try:
         yield system
@@ -270,22 +274,22 @@ def made(phase: Phase, root: Path) -> Iterator[CleanSystem]:
         unmount(root)
 
 
-def _bootstrap(phase: Phase, archive: Path) -> None:
-    phase.progress(f"making a clean {SUITE}, once")
+def _bootstrap(phase: Phase, archive: Path, suite: str) -> None:
+    phase.progress(f"making a clean {suite}, once")
     partial = files.fresh_directory(archive.with_suffix(".partial"))
     process.run(
-        ["debootstrap", "--variant=minbase", SUITE, partial, MIRROR],
-        log=_LOG,
-        what=f"Making a clean {SUITE}",
+        ["debootstrap", "--variant=minbase", suite, partial, MIRROR],
+        log=OUTPUT,
+        what=f"Making a clean {suite}",
     )
     # Services are not started: there is nothing that would end them.
     policy = partial / "usr/sbin/policy-rc.d"
     policy.write_text("#!/bin/sh\nexit 101\n", encoding="ascii")
     policy.chmod(0o755)
-    (partial / "etc/apt/sources.list").write_text(f"deb {MIRROR} {SUITE} main\n", encoding="ascii")
+    (partial / "etc/apt/sources.list").write_text(f"deb {MIRROR} {suite} main\n", encoding="ascii")
     process.run(
         ["tar", "--create", "--file", archive.with_suffix(".new"), "--directory", partial, "."],
-        log=_LOG,
+        log=OUTPUT,
         what="Packing the clean system",
     )
     archive.with_suffix(".new").replace(archive)
@@ -296,4 +300,4 @@ def unmount(root: Path) -> None:
     """Unmounts what an earlier run may have left mounted."""
     mounted = Path("/proc/mounts").read_text(encoding="utf-8")
     for place in re.findall(rf"^\S+ ({re.escape(str(root))}/\S+) ", mounted, re.MULTILINE):
-        process.run(["umount", place], log=_LOG, what=f"Unmounting {place}")
+        process.run(["umount", place], log=OUTPUT, what=f"Unmounting {place}")
