@@ -2,28 +2,13 @@
 
 #include <algorithm>
 #include <map>
-#include <memory>
-#include <utility>
 
-#include "engine/lsm/endless_record.h"
+#include "engine/lsm/log_records.h"
 #include "engine/lsm/rocksdb_internals.h"
 #include "engine/lsm/rocksdb_status.h"
-#include "rocksdb/file_system.h"
 
 namespace cairn::lsm {
 namespace {
-
-// Keeps the first damage that a reader meets.
-class FirstDamage final : public rocksdb::log::Reader::Reporter {
- public:
-  void Corruption(size_t /*bytes*/, const rocksdb::Status& status, uint64_t /*log*/) override {
-    if (status_.ok()) status_ = status;
-  }
-  const rocksdb::Status& status() const { return status_; }
-
- private:
-  rocksdb::Status status_;
-};
 
 // The path of the manifest that CURRENT names.
 Result<std::string> CurrentManifest(rocksdb::Env* env, const std::string& directory) {
@@ -85,39 +70,20 @@ class Edits {
   uint64_t oldest_needed_log_ = 0;
 };
 
-Status CheckRecords(rocksdb::Env* env, const std::string& path) {
-  CAIRN_ASSIGN_OR_RETURN(const std::vector<uint64_t> endless, FindEndlessRecords(env, path));
-  if (endless.empty()) return Status();
-  return Status(StatusCode::kCorruption, path + " is damaged (byte " +
-                                             std::to_string(endless.front()) +
-                                             "): RocksDB would not get past it");
-}
-
 }  // namespace
 
 Status CheckManifest(rocksdb::Env* env, const std::string& directory) {
   const Result<std::string> path = CurrentManifest(env, directory);
   if (!path.ok() || env->FileExists(*path).IsNotFound()) return Status();
-  return CheckRecords(env, *path);
+  return RequireEnds(env, *path);
 }
 
 Result<Manifest> ReadManifest(rocksdb::Env* env, const std::string& directory) {
   CAIRN_ASSIGN_OR_RETURN(const std::string path, CurrentManifest(env, directory));
-  CAIRN_RETURN_IF_ERROR(CheckRecords(env, path));
-  std::unique_ptr<rocksdb::FSSequentialFile> file;
-  CAIRN_RETURN_IF_ERROR(FromRocksDb(env->GetFileSystem()->NewSequentialFile(
-      path, rocksdb::FileOptions(), &file, /*dbg=*/nullptr)));
-  FirstDamage damage;
-  rocksdb::log::Reader reader(
-      nullptr, std::make_unique<rocksdb::SequentialFileReader>(std::move(file), path), &damage,
-      /*checksum=*/true, /*log_num=*/0);
   Edits edits;
-  rocksdb::Slice record;
-  std::string scratch;
-  while (damage.status().ok() && reader.ReadRecord(&record, &scratch)) {
-    CAIRN_RETURN_IF_ERROR(edits.Add(record).WithContext("reading " + path));
-  }
-  CAIRN_RETURN_IF_ERROR(FromRocksDb(damage.status()).WithContext("reading " + path));
+  CAIRN_RETURN_IF_ERROR(
+      ForEachRecord(env, path, /*number=*/0,
+                    [&edits](const rocksdb::Slice& record) { return edits.Add(record); }));
   return edits.Result();
 }
 

@@ -4,6 +4,7 @@
 
 #include "engine/base/bytes.h"
 #include "engine/base/crc32c.h"
+#include "engine/codec/definition_copy_record.h"
 #include "engine/codec/dictionary_record.h"
 #include "engine/codec/foreign_key_record.h"
 #include "engine/codec/index_feature.h"
@@ -35,6 +36,7 @@ void CheckKeys(std::string_view bytes) {
   CheckRoundTrip(bytes, DecodeTableKey, TableKey);
   CheckRoundTrip(bytes, DecodeColumnFamilyKey, ColumnFamilyKey);
   CheckRoundTrip(bytes, DecodeForeignKeyKey, ForeignKeyKey);
+  CheckRoundTrip(bytes, DecodeDefinitionMarkKey, DefinitionMarkKey);
   for (DictionaryRecordType type :
        {DictionaryRecordType::kIndex, DictionaryRecordType::kIndexDropOngoing,
         DictionaryRecordType::kIndexStatistics, DictionaryRecordType::kIndexCreateOngoing,
@@ -61,10 +63,32 @@ void CheckValues(std::string_view bytes) {
   if (const auto info = DecodeIndexInfo(bytes); info.ok()) (void)NameFeatures(info->features);
 }
 
-// Also with the checksum that the bytes would need. Each record has one encoding.
-void CheckForeignKey(std::string_view bytes) {
+std::string WithChecksum(std::string_view bytes) {
   std::string with_checksum(bytes);
   AppendBigEndian(Crc32c(bytes), &with_checksum);
+  return with_checksum;
+}
+
+// Also with the checksum that the bytes would need. Each record has one encoding.
+void CheckDefinitionCopy(std::string_view bytes) {
+  const std::string with_checksum = WithChecksum(bytes);
+  for (const std::string_view value : {bytes, std::string_view(with_checksum)}) {
+    CheckRoundTrip(value, DecodeDefinitionMark, EncodeDefinitionMark);
+    CheckRoundTrip(value, DecodeDefinitionCopy, EncodeDefinitionCopy);
+    const auto mark = DecodeDefinitionMark(value);
+    if (mark.ok()) {
+      EXPECT_EQ(EncodeDefinitionMark(*mark), value);
+    }
+    const auto copy = DecodeDefinitionCopy(value);
+    if (copy.ok()) {
+      EXPECT_EQ(EncodeDefinitionCopy(*copy), value);
+    }
+  }
+}
+
+// Likewise.
+void CheckForeignKey(std::string_view bytes) {
+  const std::string with_checksum = WithChecksum(bytes);
   for (const std::string_view value : {bytes, std::string_view(with_checksum)}) {
     CheckRoundTrip(value, DecodeForeignKey, EncodeForeignKey);
     const auto record = DecodeForeignKey(value);
@@ -123,6 +147,7 @@ void CheckDictionaryBytes(std::string_view input) {
   CheckKeys(input);
   CheckValues(input);
   CheckForeignKey(input);
+  CheckDefinitionCopy(input);
   CheckStatisticsArithmetic(input);
   CheckSampleArithmetic(input);
   const size_t half = input.size() / 2;
