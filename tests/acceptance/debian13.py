@@ -24,7 +24,9 @@ _DIRECTORY = VAR / "acceptance" / "debian13"
 _SEED = "2311"
 # In the clean system.
 _SOURCES, _CRATE, _ROCKSDB, _BUILD = "root/cairn", "root/crate", "root/rocksdb", "root/build"
-_NEEDS = (*packages.BUILD.names, *packages.COMPRESSION.names, *packages.UNIT_TESTS.names)
+_GROUPS = (packages.BUILD, packages.COMPRESSION, packages.UNIT_TESTS)
+# Tests of the sources are written in Python.
+_NEEDS = ("python3", *(name for group in _GROUPS for name in group.names))
 
 
 def run() -> int:
