@@ -18,9 +18,9 @@ namespace cairn::lsm {
 Status RequireEnds(rocksdb::Env* env, const std::string& path);
 
 // Calls `use` with each record of the file `path` in their order, until it fails; a record is valid
-// during the call. `number` is that of a write-ahead log, 0 of a manifest. Reads only. A record that
-// a crash cut off at the end is left out. Errors: kCorruption (any other damage), kIoError, those of
-// `use`.
+// during the call. `number` is that of a write-ahead log, 0 of a manifest. Reads only. A record
+// that a crash cut off at the end is left out. Errors: kCorruption (any other damage), kIoError,
+// those of `use`.
 Status ForEachRecord(rocksdb::Env* env, const std::string& path, uint64_t number,
                      const std::function<Status(const rocksdb::Slice&)>& use);
 
