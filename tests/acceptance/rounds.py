@@ -12,6 +12,7 @@ from cairn import plugin
 from cairn.paths import shown
 from cairn.report import Reporter, say
 from cairn.scratch_server import ScratchServer, remove
+from tests import runs
 
 SHOWN_CHARACTERS = 1500
 
@@ -36,14 +37,25 @@ def run(
     """Runs rounds whose seeds follow from `base`; returns how many failed.
 
     `make` is given an empty directory of the round's own, which is kept if it fails, and its seed.
+    A round that InnoDB ended is run again, one in a run.
     """
     failed = 0
+    may_run_again = True
     home = directory / "round"
-    for number in range(1, count + 1):
-        seed = seed_of(base, number)
+
+    def reason(seed: str) -> str:
         remove(home)
         home.mkdir(parents=True)
-        if not _passed(reporter, make(home, seed), seed):
+        return _reason(reporter, make(home, seed), seed)
+
+    for number in range(1, count + 1):
+        seed = seed_of(base, number)
+        wrong = reason(seed)
+        if may_run_again and runs.innodb_aborted(wrong):
+            may_run_again = False
+            say("    InnoDB has ended the server at its start: the round is run again.")
+            wrong = reason(seed)
+        if wrong:
             failed += 1
             kept = directory / f"failed-{re.sub('[^0-9]', '-', seed)}"
             home.rename(kept)
@@ -73,8 +85,8 @@ def concluded(rounds: int, failed: int) -> int:
     return 1 if failed else 0
 
 
-def _passed(reporter: Reporter, round_: Round, seed: str) -> bool:
-    """Runs one round, and says what was wrong."""
+def _reason(reporter: Reporter, round_: Round, seed: str) -> str:
+    """Runs one round, and says what was wrong; empty: nothing."""
     server = round_.server
     reason = ""
     with reporter.phase(f"Round {seed}") as phase:
@@ -92,4 +104,4 @@ def _passed(reporter: Reporter, round_: Round, seed: str) -> bool:
     if reason:
         for line in [*round_.details, *reason.splitlines()]:
             say(f"    {line[:SHOWN_CHARACTERS]}")
-    return not reason
+    return reason

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import re
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -269,18 +268,13 @@ def _crash(reporter: Reporter, rig: Rig, rounds: int, tally: Tally) -> None:
         rig.close()
 
 
-# An assertion of InnoDB itself, which the server's log names by its source.
-_INNODB_ASSERTION = re.compile(r"InnoDB: Assertion failure in file \S*storage/innobase/")
-
-
 def only_innodb_is_damaged(wrong: list[str]) -> bool:
     """Whether InnoDB alone has failed: it says so of a table or of itself, and nothing else does.
 
-    That is one of its tables that it calls corrupt, or an assertion of its own at a start, without
-    the plug-in on the stack.
+    That is one of its tables that it calls corrupt, or an assertion of its own at a start.
     """
-    if len(wrong) == 1 and "while it started" in wrong[0]:
-        return bool(_INNODB_ASSERTION.search(wrong[0])) and "rocksdb" not in wrong[0].lower()
+    if len(wrong) == 1 and runs.innodb_aborted(wrong[0]):
+        return True
     return any(
         text.startswith("CHECK TABLE crash.inno_") and text.endswith("error: Corrupt")
         for text in wrong
