@@ -91,12 +91,13 @@ def _compile_engine(phase: Phase, system: CleanSystem) -> None:
     system.run(
         *("cmake", "-G", "Ninja", "-S", f"/{_SOURCES}", "-B", f"/{_BUILD}"),
         *("-DCMAKE_BUILD_TYPE=RelWithDebInfo", "-DCAIRN_PLUGIN=OFF", "-DCAIRN_TOOLS=OFF"),
+        # As elsewhere; tests of the flags read the commands.
+        *("-DCMAKE_EXPORT_COMPILE_COMMANDS=ON", "-DCAIRN_WERROR=ON"),
         f"-DCAIRN_ROCKSDB_ROOT=/{_ROCKSDB}",
         f"-DCAIRN_ROCKSDB_SOURCES=/{_CRATE}/{rocksdb.sources(phase).name}",
     )
-    output = system.run("ninja", "-C", f"/{_BUILD}")
-    warnings = len(re.findall(r"\bwarning: ", output))
-    phase.summary = f"compiled, {warnings} warnings"
+    system.run("ninja", "-C", f"/{_BUILD}")
+    phase.summary = "compiled without warnings"
 
 
 def _test(system: CleanSystem) -> tuple[int, list[str]]:
