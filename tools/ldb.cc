@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/lsm/endless_record.h"
+#include "engine/lsm/log_records.h"
 #include "engine/store/log_check.h"
 #include "rocksdb/ldb_tool.h"
 #include "tools/stored_names.h"
@@ -25,11 +25,8 @@ std::string Argument(int argc, char** argv, std::string_view name) {
 // Whether RocksDB's reader gets to the end of a log or a manifest. What cannot be read is RocksDB's
 // to tell.
 cairn::Status CheckFile(const std::string& path) {
-  const auto endless = cairn::lsm::FindEndlessRecords(rocksdb::Env::Default(), path);
-  if (!endless.ok() || endless->empty()) return cairn::Status();
-  return cairn::Status(cairn::StatusCode::kCorruption, path + " is damaged (byte " +
-                                                           std::to_string(endless->front()) +
-                                                           "): RocksDB would not get past it");
+  const cairn::Status status = cairn::lsm::CheckReaderEnds(rocksdb::Env::Default(), path);
+  return status.code() == cairn::StatusCode::kCorruption ? status : cairn::Status();
 }
 
 // Of all that the arguments name and the manifest does not.

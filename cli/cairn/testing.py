@@ -132,7 +132,7 @@ def _obtain_programs(reporter: Reporter) -> None:
 
 
 # A line of the list that ctest ends with.
-_FAILED_UNIT = re.compile(r"\s*\d+ - (\S+) \((?!Disabled|Not Run \(Disabled)")
+FAILED_UNIT = re.compile(r"\s*\d+ - (\S+) \((?!Disabled|Not Run \(Disabled)")
 
 
 def _ctest(phase: Phase, preset: str) -> Total:
@@ -161,7 +161,7 @@ def _ctest(phase: Phase, preset: str) -> Total:
     failed, count = int(found[1]), int(found[2])
     if failed:
         _show_failures(lines, LOG / f"unit-{preset}.log")
-    names = [f"{preset}: {name[1]}" for line in lines if (name := _FAILED_UNIT.match(line))]
+    names = [f"{preset}: {name[1]}" for line in lines if (name := FAILED_UNIT.match(line))]
     return Total(count - failed, failed, names)
 
 

@@ -26,7 +26,7 @@ class FirstDamage final : public rocksdb::log::Reader::Reporter {
 
 }  // namespace
 
-Status RequireEnds(rocksdb::Env* env, const std::string& path) {
+Status CheckReaderEnds(rocksdb::Env* env, const std::string& path) {
   CAIRN_ASSIGN_OR_RETURN(const std::vector<uint64_t> endless, FindEndlessRecords(env, path));
   if (endless.empty()) return Status();
   return Status(StatusCode::kCorruption, path + " is damaged (byte " +
@@ -36,7 +36,7 @@ Status RequireEnds(rocksdb::Env* env, const std::string& path) {
 
 Status ForEachRecord(rocksdb::Env* env, const std::string& path, uint64_t number,
                      const std::function<Status(const rocksdb::Slice&)>& use) {
-  CAIRN_RETURN_IF_ERROR(RequireEnds(env, path));
+  CAIRN_RETURN_IF_ERROR(CheckReaderEnds(env, path));
   std::unique_ptr<rocksdb::SequentialFileReader> file;
   CAIRN_RETURN_IF_ERROR(
       FromRocksDb(rocksdb::SequentialFileReader::Create(

@@ -13,9 +13,9 @@
 
 namespace cairn::lsm {
 
-// kCorruption if the file has a record that RocksDB's reader would not get past; kIoError. A file
-// that is not there is an error.
-Status RequireEnds(rocksdb::Env* env, const std::string& path);
+// Whether RocksDB's reader comes to the end of the file `path`. Errors: kCorruption (a record that
+// it would not get past), kIoError (also: there is no such file).
+Status CheckReaderEnds(rocksdb::Env* env, const std::string& path);
 
 // Calls `use` with each record of the file `path` in their order, until it fails; a record is valid
 // during the call. `number` is that of a write-ahead log, 0 of a manifest. Reads only. A record

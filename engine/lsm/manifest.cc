@@ -75,7 +75,7 @@ class Edits {
 Status CheckManifest(rocksdb::Env* env, const std::string& directory) {
   const Result<std::string> path = CurrentManifest(env, directory);
   if (!path.ok() || env->FileExists(*path).IsNotFound()) return Status();
-  return RequireEnds(env, *path);
+  return CheckReaderEnds(env, *path);
 }
 
 Result<Manifest> ReadManifest(rocksdb::Env* env, const std::string& directory) {

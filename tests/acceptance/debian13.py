@@ -1,7 +1,7 @@
 """./cairn acceptance debian13: the engine and its unit tests with the next Debian's compiler.
 
-The sources of this checkout are compiled in a clean Debian 13, with RocksDB, in which the engine's
-tests then run. The plug-in is left out: Debian 13 has another MariaDB.
+RocksDB and this checkout's sources are compiled in a clean Debian 13, and the engine's tests run
+there. The plug-in is left out: Debian 13 has another MariaDB.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ import shutil
 
 from cairn import files, packages, process, rocksdb
 from cairn.errors import CairnError
-from cairn.paths import ROOT, VAR
+from cairn.paths import ROOT, VAR, shown
 from cairn.report import Phase, Reporter, say
 from cairn.scratch_server import own_directory
+from cairn.testing import FAILED_UNIT
 from tests import runs
 from tests.acceptance.package import clean_system
 from tests.acceptance.package.clean_system import CleanSystem
@@ -56,6 +57,8 @@ def run() -> int:
         runs.leave(_DIRECTORY, len(failed))
     for name in failed:
         say(f"    failed  {name}")
+    if failed:
+        say(f"    Log: {shown(clean_system.OUTPUT)}")
     return 1 if failed else 0
 
 
@@ -102,13 +105,15 @@ def _compile_engine(phase: Phase, system: CleanSystem) -> None:
 
 def _test(system: CleanSystem) -> tuple[int, list[str]]:
     """How many test programs there are, and which failed."""
-    _, output = system.attempt(
+    status, output = system.attempt(
         *("ctest", "--test-dir", f"/{_BUILD}", "--output-on-failure", "--no-tests=error"),
         *("--parallel", str(os.cpu_count() or 2)),
         CAIRN_SEED=_SEED,
     )
     ended = re.search(r"(\d+) tests failed out of (\d+)", output)
     if ended is None:
-        raise CairnError(f"ctest found no unit tests; log: {clean_system.OUTPUT}")
-    failed = re.findall(r"^\s*\d+ - (\S+) \(", output, re.MULTILINE)
-    return int(ended[2]), failed if int(ended[1]) else []
+        raise CairnError(f"ctest ended with {status}; log: {clean_system.OUTPUT}")
+    failed = [name[1] for line in output.splitlines() if (name := FAILED_UNIT.match(line))]
+    if (status or int(ended[1])) and not failed:
+        failed = [f"ctest: exit status {status}"]
+    return int(ended[2]), failed

@@ -338,4 +338,4 @@ def run_rounds(reporter: Reporter, mariadb: Server, count: int, seed: str) -> in
         return Round(ScratchServer(mariadb, home, (*OPTIONS, *DURABLE)), own)
 
     with own_directory(directory):
-        return rounds.run(reporter, directory, count, seed, make)
+        return rounds.run(reporter, directory, count, seed, make, innodb_may_abort=True)

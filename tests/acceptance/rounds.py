@@ -32,15 +32,20 @@ class Round(Protocol):
 
 
 def run(
-    reporter: Reporter, directory: Path, count: int, base: str, make: Callable[[Path, str], Round]
+    reporter: Reporter,
+    directory: Path,
+    count: int,
+    base: str,
+    make: Callable[[Path, str], Round],
+    *,
+    innodb_may_abort: bool = False,
 ) -> int:
     """Runs rounds whose seeds follow from `base`; returns how many failed.
 
     `make` is given an empty directory of the round's own, which is kept if it fails, and its seed.
-    A round that InnoDB ended is run again, one in a run.
+    With `innodb_may_abort` a round that InnoDB ended is kept and run again, one in a run.
     """
     failed = 0
-    may_run_again = True
     home = directory / "round"
 
     def reason(seed: str) -> str:
@@ -51,16 +56,18 @@ def run(
     for number in range(1, count + 1):
         seed = seed_of(base, number)
         wrong = reason(seed)
-        if may_run_again and runs.innodb_aborted(wrong):
-            may_run_again = False
-            say("    InnoDB has ended the server at its start: the round is run again.")
+        if innodb_may_abort and runs.innodb_aborted(wrong):
+            innodb_may_abort = False
+            aborted = directory / "aborted"
+            home.rename(aborted)
+            say(f"    InnoDB has ended the server, see {shown(aborted)}: the round is run again.")
             wrong = reason(seed)
         if wrong:
             failed += 1
             kept = directory / f"failed-{re.sub('[^0-9]', '-', seed)}"
             home.rename(kept)
             say(f"    Kept for a look: {shown(kept)}")
-    if not failed:
+    if not failed and not (directory / "aborted").exists():
         remove(home)
         remove(directory)
     return failed

@@ -12,7 +12,7 @@ from tests.cli.test_crash_promises import ABORTED_LOG, ended
 
 
 class _Server:
-    """Runs never."""
+    """Never runs."""
 
     def is_alive(self) -> bool:
         return True
@@ -33,9 +33,16 @@ class _Round:
             raise rounds.Wrong(self._wrong)
 
 
-def _failed(directory: Path, outcomes: list[str], count: int) -> int:
+def _failed(directory: Path, outcomes: list[str], *, may_abort: bool = True) -> int:
     left = iter(outcomes)
-    return rounds.run(Reporter(), directory, count, "7", lambda _home, _seed: _Round(next(left)))
+    return rounds.run(
+        Reporter(),
+        directory,
+        2,
+        "7",
+        lambda _home, _seed: _Round(next(left)),
+        innodb_may_abort=may_abort,
+    )
 
 
 @pytest.mark.parametrize(
@@ -53,4 +60,13 @@ def _failed(directory: Path, outcomes: list[str], count: int) -> int:
 def test_a_round_that_innodb_ended_is_run_again_once(
     tmp_path: Path, outcomes: list[str], failed: int
 ) -> None:
-    assert _failed(tmp_path / "rounds", outcomes, 2) == failed
+    assert _failed(tmp_path / "rounds", outcomes) == failed
+
+
+def test_what_innodb_ended_is_kept(tmp_path: Path) -> None:
+    assert _failed(tmp_path / "rounds", [ended(ABORTED_LOG), "", ""]) == 0
+    assert (tmp_path / "rounds" / "aborted").is_dir()
+
+
+def test_elsewhere_it_is_a_failure(tmp_path: Path) -> None:
+    assert _failed(tmp_path / "rounds", [ended(ABORTED_LOG), ""], may_abort=False) == 1

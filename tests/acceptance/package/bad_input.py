@@ -1,6 +1,6 @@
 """Packages and places that dpkg refuses, and installations that it leaves half done.
 
-Each step begins and ends with the stock plug-in in a server that runs with its tables.
+They begin and end with the stock plug-in and its tables; the last two leave Cairn installed.
 """
 
 from __future__ import annotations
@@ -13,18 +13,23 @@ from cairn import process
 from cairn.package.tree import NAME
 from cairn.report import Phase
 from tests.acceptance.package.clean_system import OUTPUT, CleanSystem
-from tests.acceptance.package.steps import OPTIONS, STOCK
+from tests.acceptance.package.steps import LIBRARY, OPTIONS, STOCK
 from tests.acceptance.package.trial import Trial
 
 _PLUGINS = "usr/lib/mysql/plugin"
+_STOCK_AUTHOR = "Monty Program Ab"
 
 
 def _another_architecture(trial: Trial, phase: Phase) -> None:
     trial.system.start()
-    other = _changed(trial, "arm64", Architecture="arm64")
-    status, output = trial.system.attempt("dpkg", "--install", other)
+    status, output = trial.system.attempt(
+        "dpkg", "--install", _changed(trial, "other", Architecture="arm64")
+    )
     trial.require(status != 0, "a package for arm64 is installed")
-    trial.require("arm64" in output, f"the refusal does not name the architecture: {output}")
+    trial.require(
+        "package architecture (arm64) does not match system (amd64)" in output,
+        f"the refusal does not name the architecture: {output}",
+    )
     _require_stock(trial, "after a package for arm64")
     phase.summary = "refused, nothing changed"
 
@@ -32,32 +37,34 @@ def _another_architecture(trial: Trial, phase: Phase) -> None:
 def _read_only(trial: Trial, phase: Phase) -> None:
     """The directory of the server's plug-ins cannot be written: the old one stays in use."""
     system = trial.system
+    library = system.root / LIBRARY
+    before = library.read_bytes()
     with _mounted_read_only(system, _PLUGINS):
         status, output = system.attempt("dpkg", "--install", trial.package)
     trial.require(status != 0, "the package goes into a directory that cannot be written")
     trial.require("Read-only file system" in output, f"dpkg does not say why: {output[-500:]}")
-    system.stop()
-    system.start()
-    trial.require({author for author, _, _ in trial.plugins()} != {"Cairn"}, "it is half there")
-    trial.require_tables("after a directory that cannot be written")
-    # dpkg has noted that the package is to be installed again.
-    system.apt("install", trial.package)
-    system.stop()
-    system.start()
-    trial.require_tables("installed once the directory can be written")
-    _take_out(system)
+    # dpkg calls either package half-installed then: it could not clean up.
+    trial.require(library.read_bytes() == before, "the library is another one")
+    _restart(trial, _STOCK_AUTHOR, "after a directory that cannot be written")
+    # What docs/install.md says of it.
+    status, output = system.attempt("apt-get", "--yes", "install", "--fix-broken")
+    trial.require(status != 0 and "needs to be reinstalled" in output, f"apt says {output[-500:]}")
+    system.apt("install", "--reinstall", trial.package)
+    _restart(trial, "Cairn", "installed once the directory can be written")
+    _take_out(trial)
     _stock_again(trial)
     phase.summary = "refused, the stock plug-in stays; then installed"
 
 
 def _missing_libraries(trial: Trial, phase: Phase) -> None:
-    """dpkg installs a package whose dependencies are not there, and leaves it unconfigured."""
+    """dpkg unpacks a package whose dependencies are not there, and leaves it unconfigured."""
     system = trial.system
     wanting = _changed(trial, "wanting", Depends="cairn-needs-this")
     system.apt("purge", STOCK)
     status, output = system.attempt("dpkg", "--install", wanting)
     trial.require(status != 0, "a package is configured without what it needs")
     trial.require("cairn-needs-this" in output, f"dpkg does not name it: {output[-500:]}")
+    trial.require(_state(system, NAME) == "unpacked", f"the package is {_state(system, NAME)}")
     trial.require(
         not (system.root / OPTIONS).exists(),
         "the server's options name an engine that is not installed",
@@ -65,45 +72,62 @@ def _missing_libraries(trial: Trial, phase: Phase) -> None:
     system.stop()
     system.start()
     trial.require(not trial.plugins(), "the server has an engine that is not installed")
-    _take_out(system)
+    _take_out(trial)
     _stock_again(trial)
     phase.summary = "unconfigured, and the server starts without it"
 
 
+def _missing_libraries_over_stock(trial: Trial, phase: Phase) -> None:
+    """The same where dpkg takes the stock plug-in away for it: the tables stay within reach."""
+    system = trial.system
+    status, output = system.attempt("dpkg", "--install", _changed(trial, "over", Depends="nothing"))
+    trial.require(status != 0, "a package is configured without what it needs")
+    trial.require(_state(system, NAME) == "unpacked", f"the package is {_state(system, NAME)}")
+    trial.require(f"remove {STOCK} in favour" in output, f"dpkg says {output[-500:]}")
+    # The stock plug-in's option file is still there, and loads the library.
+    _restart(trial, "Cairn", "with an unconfigured package over the stock plug-in")
+    system.run("dpkg", "--install", trial.package)
+    _restart(trial, "Cairn", "with the whole package over it")
+    _take_out(trial)
+    _stock_again(trial)
+    phase.summary = "unconfigured, the tables are there; then installed"
+
+
 def _dpkg_over_stock(trial: Trial, phase: Phase) -> None:
-    """dpkg alone: one of the two packages is there, whole, and never both."""
+    """dpkg alone puts Cairn in the stock plug-in's place, and refuses the other way."""
     system = trial.system
     status, output = system.attempt("dpkg", "--install", trial.package)
-    states = {name: _state(system, name) for name in (STOCK, NAME)}
+    cairn_alone = {STOCK: "config-files", NAME: "installed"}
     trial.require(
-        list(states.values()).count("installed") == 1,
-        f"dpkg --install over the stock plug-in ({status}) leaves {states}: {output[-500:]}",
+        status == 0 and _states(system) == cairn_alone,
+        f"dpkg --install over the stock plug-in leaves {_states(system)}: {output[-500:]}",
     )
-    refused = system.attempt("dpkg", "--install", "--force-depends", _stock_package(trial))
-    states = {name: _state(system, name) for name in (STOCK, NAME)}
+    status, output = system.attempt("dpkg", "--install", _stock_package(trial))
     trial.require(
-        list(states.values()).count("installed") == 1,
-        f"dpkg --install of the stock plug-in ({refused[0]}) leaves {states}: {refused[1][-500:]}",
+        status != 0 and "conflict" in output and _states(system) == cairn_alone,
+        f"dpkg --install of the stock plug-in leaves {_states(system)}: {output[-500:]}",
     )
-    system.stop()
-    system.start()
-    trial.require_tables("after dpkg --install of either package over the other")
-    phase.summary = f"{next(name for name, state in states.items() if state == 'installed')} stays"
+    _restart(trial, "Cairn", "after dpkg --install of either package over the other")
+    phase.summary = "takes the place of the stock plug-in, which then is refused"
 
 
 def _replaced_while_it_runs(trial: Trial, phase: Phase) -> None:
-    """The files are replaced below a server that is killed then; and all but stable is refused."""
+    """The files are replaced below a server that is killed then, and takes stable plug-ins only."""
     system = trial.system
     system.write("etc/mysql/mariadb.conf.d/zz-maturity.cnf", "[mariadbd]\nplugin_maturity=stable\n")
-    system.apt("install", trial.package)
-    system.stop()
-    system.start()
-    trial.require({author for author, _, _ in trial.plugins()} == {"Cairn"}, "Cairn is not there")
+    _restart(trial, "Cairn", "with plugin_maturity=stable")
+    trial.require(
+        system.query("SELECT @@GLOBAL.plugin_maturity") == [("stable",)], "it is not in force"
+    )
+    libraries = (system.root / LIBRARY, trial.adapter() / "adapter.so")
+    before = [path.stat().st_ino for path in libraries]
     system.apt("install", "--reinstall", trial.package)
+    trial.require(
+        not {*before} & {path.stat().st_ino for path in libraries}, "the files are the old ones"
+    )
     trial.require_tables("with the library replaced in the running server")
     system.kill()
-    system.start()
-    trial.require_tables("after a kill of a server whose library was replaced")
+    _restart(trial, "Cairn", "after a kill of a server whose library was replaced")
     phase.summary = "replaced, killed, started with plugin_maturity=stable"
 
 
@@ -138,22 +162,32 @@ def _state(system: CleanSystem, name: str) -> str:
     return state.strip() if status == 0 else "not-installed"
 
 
+def _states(system: CleanSystem) -> dict[str, str]:
+    return {name: _state(system, name) for name in (STOCK, NAME)}
+
+
+def _restart(trial: Trial, author: str, when: str) -> None:
+    """The server starts again with the engine of that author, and has its tables."""
+    trial.system.stop()
+    trial.system.start()
+    found = {name for name, status, _ in trial.plugins() if status == "ACTIVE"}
+    trial.require(found == {author}, f"{when}: the engine is that of {found}")
+    trial.require_tables(when)
+
+
 def _require_stock(trial: Trial, when: str) -> None:
     """The stock plug-in is installed, and the server starts with it."""
-    system = trial.system
-    states = {name: _state(system, name) for name in (STOCK, NAME)}
+    states = _states(trial.system)
     trial.require(
         states[STOCK] == "installed" and states[NAME] in ("not-installed", "config-files"),
         f"{when}: {states}",
     )
-    system.stop()
-    system.start()
-    trial.require({author for author, _, _ in trial.plugins()} != {"Cairn"}, f"{when}: Cairn runs")
-    trial.require_tables(when)
+    _restart(trial, _STOCK_AUTHOR, when)
 
 
-def _take_out(system: CleanSystem) -> None:
-    system.run("dpkg", "--force-remove-protected", "--purge", NAME, CAIRN_REMOVE="1")
+def _take_out(trial: Trial) -> None:
+    output = trial.system.run("dpkg", "--force-remove-protected", "--purge", NAME, CAIRN_REMOVE="1")
+    trial.require(".dpkg-new" not in output, f"purging names what no server reads: {output[-500:]}")
 
 
 def _stock_again(trial: Trial) -> None:
@@ -179,6 +213,7 @@ STEPS: tuple[tuple[str, Callable[[Trial, Phase], None]], ...] = (
     ("Another architecture", _another_architecture),
     ("Read-only plug-ins", _read_only),
     ("Missing libraries", _missing_libraries),
+    ("… over the stock", _missing_libraries_over_stock),
     ("dpkg alone", _dpkg_over_stock),
     ("Replaced while it runs", _replaced_while_it_runs),
 )
