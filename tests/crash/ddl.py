@@ -18,7 +18,7 @@ from cairn.prefix import Server
 from cairn.report import Phase, Reporter, say
 from cairn.scratch_server import ENGINE_DIRECTORY, ScratchServer, own_directory
 from tests import runs
-from tests.crash import ddl_keys, ddl_random, ddl_state
+from tests.crash import ddl_keys, ddl_random, ddl_state, restores
 from tests.crash.ddl_case import SCHEMAS, Case
 from tests.crash.ddl_cases import CASES
 from tests.crash.ddl_state import Dictionary
@@ -109,7 +109,7 @@ class Choice:
 
 
 def list_cases() -> None:
-    for case in CASES:
+    for case in (*CASES, restores.CASE):
         say(f"  {case.name:<30} {case.statement}")
 
 
@@ -123,10 +123,10 @@ def run(choice: Choice) -> int:
 
 def run_choice(reporter: Reporter, choice: Choice) -> tuple[int, int]:
     """How many steps or rounds passed and how many failed."""
-    known = {case.name: case for case in CASES}
+    known = {case.name: case for case in (*CASES, restores.CASE)}
     if unknown := [name for name in choice.names if name not in known]:
         raise CairnError(f"There is no case {unknown[0]}: ./cairn crash ddl --list names them.")
-    cases = [case for case in CASES if case.short or not choice.short]
+    cases = [case for case in (*CASES, restores.CASE) if case.short or not choice.short]
     if choice.names:
         cases = [known[name] for name in choice.names]
     seed = runs.chosen_seed(choice.seed)
@@ -185,6 +185,9 @@ def _run_case(
     rig: Rig, case: Case, phase: Phase, stride: int, chance: random.Random
 ) -> Counter[str]:
     rig.reset(case)
+    if case is restores.CASE:
+        missing = restores.Restores(rig.server, rig.steps, lambda: _await_death(rig))
+        return restores.run(missing, phase, stride, chance)
     old = rig.snapshot()
     rig.steps.arm()
     rig.server.query(case.statement)
