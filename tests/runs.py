@@ -44,8 +44,8 @@ def leave(directory: Path, failed: object, again: str = "") -> None:
 def innodb_aborted(text: str) -> bool:
     """Whether a server ended at its start by an assertion of InnoDB's own.
 
-    `text` is what its start raised; the plug-in is on none of its lines. (InnoDB 10.11 does so
-    once in some thousand kills with a binary log: flst_add_first in trx0purge.cc.)
+    `text` is what its start raised; the plug-in is on none of its lines. (Seen of InnoDB 10.11
+    after a kill with a binary log: flst_add_first in trx0purge.cc.)
     """
     return (
         "while it started" in text

@@ -46,6 +46,7 @@ def run(
     With `innodb_may_abort` a round that InnoDB ended is kept and run again, one in a run.
     """
     failed = 0
+    aborted: Path | None = None
     home = directory / "round"
 
     def reason(seed: str) -> str:
@@ -56,8 +57,7 @@ def run(
     for number in range(1, count + 1):
         seed = seed_of(base, number)
         wrong = reason(seed)
-        if innodb_may_abort and runs.innodb_aborted(wrong):
-            innodb_may_abort = False
+        if innodb_may_abort and aborted is None and runs.innodb_aborted(wrong):
             aborted = directory / "aborted"
             home.rename(aborted)
             say(f"    InnoDB has ended the server, see {shown(aborted)}: the round is run again.")
@@ -67,9 +67,10 @@ def run(
             kept = directory / f"failed-{re.sub('[^0-9]', '-', seed)}"
             home.rename(kept)
             say(f"    Kept for a look: {shown(kept)}")
-    if not failed and not (directory / "aborted").exists():
+    if not failed:
         remove(home)
-        remove(directory)
+        if aborted is None:
+            remove(directory)
     return failed
 
 

@@ -6,7 +6,7 @@ import contextlib
 import random
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,8 @@ OPTIONS = ("--rocksdb-block-cache-size=32M", "--default-storage-engine=ROCKSDB")
 WITHOUT_INNODB = ("--innodb=OFF", "--default-tmp-storage-engine=Aria")
 # A case that fails so often is known to fail.
 SHOWN_FAILURES = 12
+
+ALL_CASES = (*CASES, restores.CASE)
 
 # What ddl_state.snapshot returns.
 State = dict[str, str]
@@ -109,7 +111,7 @@ class Choice:
 
 
 def list_cases() -> None:
-    for case in (*CASES, restores.CASE):
+    for case in ALL_CASES:
         say(f"  {case.name:<30} {case.statement}")
 
 
@@ -123,10 +125,10 @@ def run(choice: Choice) -> int:
 
 def run_choice(reporter: Reporter, choice: Choice) -> tuple[int, int]:
     """How many steps or rounds passed and how many failed."""
-    known = {case.name: case for case in (*CASES, restores.CASE)}
+    known = {case.name: case for case in ALL_CASES}
     if unknown := [name for name in choice.names if name not in known]:
         raise CairnError(f"There is no case {unknown[0]}: ./cairn crash ddl --list names them.")
-    cases = [case for case in (*CASES, restores.CASE) if case.short or not choice.short]
+    cases = [case for case in ALL_CASES if case.short or not choice.short]
     if choice.names:
         cases = [known[name] for name in choice.names]
     seed = runs.chosen_seed(choice.seed)
@@ -186,8 +188,14 @@ def _run_case(
 ) -> Counter[str]:
     rig.reset(case)
     if case is restores.CASE:
-        missing = restores.Restores(rig.server, rig.steps, lambda: _await_death(rig))
-        return restores.run(missing, phase, stride, chance)
+        return _each_step(
+            phase,
+            stride,
+            chance,
+            _restores(rig).count(),
+            case,
+            lambda number: _cut_off_restore(rig, number),
+        )
     old = rig.snapshot()
     rig.steps.arm()
     rig.server.query(case.statement)
@@ -196,22 +204,62 @@ def _run_case(
     if case.undone:
         rig.server.query(case.undone)
         undone = rig.snapshot()
+    return _each_step(
+        phase,
+        stride,
+        chance,
+        len(steps),
+        case,
+        lambda number: _cut_off(rig, case, number, old, new, undone),
+    )
+
+
+def _each_step(
+    phase: Phase,
+    stride: int,
+    chance: random.Random,
+    count: int,
+    case: Case,
+    cut_off: Callable[[int], tuple[list[str], str]],
+) -> Counter[str]:
+    """Cuts off each step, or each `stride`th from one by chance on; how many passed and failed.
+
+    `cut_off` says what is wrong after a kill before a step, and where the server died.
+    """
     first = chance.randrange(stride) + 1
     counts: Counter[str] = Counter()
     # The one behind the last dies when the statement has returned.
-    for number in range(first, len(steps) + 2, stride):
-        wrong, where = _cut_off(rig, case, number, old, new, undone)
+    for number in range(first, count + 2, stride):
+        wrong, where = cut_off(number)
         if wrong and where.startswith(case.server_gaps):
             phase.note(f"the server's own recovery fails when it is killed before {where}")
             continue
         counts["failed" if wrong else "passed"] += 1
         if wrong and counts["failed"] <= SHOWN_FAILURES:
-            phase.note(f"killed before step {number} of {len(steps)}, {where}:")
+            phase.note(f"killed before step {number} of {count}, {where}:")
             for text in wrong:
                 phase.note(f"  {text}")
-        phase.progress(f"step {number} of {len(steps)}, {counts['failed']} failed")
+        phase.progress(f"step {number} of {count}, {counts['failed']} failed")
     phase.summary = f"{counts['passed']} passed, {counts['failed']} failed"
     return counts
+
+
+def _restores(rig: Rig) -> restores.Restores:
+    return restores.Restores(rig.server, rig.steps, lambda: _await_death(rig))
+
+
+def _cut_off_restore(rig: Rig, number: int) -> tuple[list[str], str]:
+    """As _cut_off, for the tables of restores.CASE, which are there."""
+    try:
+        wrong, where = _restores(rig).cut_off(number)
+    except Exception as error:
+        # Whatever this stumbles over is what it looks for.
+        rig.steps.disarm()
+        wrong, where = [f"{type(error).__name__}: {error}"], ""
+    if wrong:
+        _start_anew(rig)
+        rig.reset(restores.CASE)
+    return wrong, where
 
 
 def _cut_off(

@@ -7,17 +7,13 @@ cairn_restore_definition brings back table after table, and each is whole or sti
 from __future__ import annotations
 
 import contextlib
-import random
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-from cairn.report import Phase
 from cairn.scratch_server import ScratchServer
 from tests.crash.ddl_case import SCHEMAS, Case
 from tests.crash.steps import Steps
 
-NAME = "restore-definition"
 _SCHEMA = SCHEMAS[0]
 _STATEMENT = f"SET GLOBAL cairn_restore_definition = '{_SCHEMA}.*'"
 _TABLES = {
@@ -26,7 +22,7 @@ _TABLES = {
     "PARTITION BY HASH (id) PARTITIONS 3",
 }
 CASE = Case(
-    NAME,
+    "restore-definition",
     _STATEMENT,
     tuple(
         statement
@@ -92,7 +88,7 @@ class Restores:
         self._server.query("FLUSH TABLES")
 
     def _wrong_files(self, *, all_of_them: bool) -> list[str]:
-        """A file is as it was. Without a table's .frm the server takes none of the others."""
+        """Files that are not what they were; a list of partitions has its name before the .frm."""
         wrong = []
         for name, content in self._files.items():
             path = self._directory / name
@@ -112,19 +108,3 @@ class Restores:
             left = sorted(self._directory.glob("#sql*"))
             wrong += [f"a file is left over: {path.name}" for path in left]
         return wrong
-
-
-def run(restores: Restores, phase: Phase, stride: int, chance: random.Random) -> Counter[str]:
-    """Each step, or each `stride`th from one by chance on; how many passed and failed."""
-    counts: Counter[str] = Counter()
-    count = restores.count()
-    for number in range(chance.randrange(stride) + 1, count + 2, stride):
-        wrong, where = restores.cut_off(number)
-        counts["failed" if wrong else "passed"] += 1
-        if wrong:
-            phase.note(f"killed before step {number} of {count}, {where}:")
-            for text in wrong:
-                phase.note(f"  {text}")
-        phase.progress(f"step {number} of {count}, {counts['failed']} failed")
-    phase.summary = f"{counts['passed']} passed, {counts['failed']} failed"
-    return counts

@@ -59,14 +59,10 @@ def _read_only(trial: Trial, phase: Phase) -> None:
 def _missing_libraries(trial: Trial, phase: Phase) -> None:
     """dpkg unpacks a package whose dependencies are not there, and leaves it unconfigured."""
     system = trial.system
-    wanting = _changed(trial, "wanting", Depends="cairn-needs-this")
     # What INSTALL SONAME has noted would load the library by itself.
     system.query("DELETE FROM mysql.plugin WHERE dl = 'ha_rocksdb.so'")
     system.apt("purge", STOCK)
-    status, output = system.attempt("dpkg", "--install", wanting)
-    trial.require(status != 0, "a package is configured without what it needs")
-    trial.require("cairn-needs-this" in output, f"dpkg does not name it: {output[-500:]}")
-    trial.require(_state(system, NAME) == "unpacked", f"the package is {_state(system, NAME)}")
+    _unpack(trial)
     trial.require(
         not (system.root / OPTIONS).exists(),
         "the server's options name an engine that is not installed",
@@ -82,9 +78,7 @@ def _missing_libraries(trial: Trial, phase: Phase) -> None:
 def _missing_libraries_over_stock(trial: Trial, phase: Phase) -> None:
     """The same where dpkg takes the stock plug-in away for it: the tables stay within reach."""
     system = trial.system
-    status, output = system.attempt("dpkg", "--install", _changed(trial, "over", Depends="nothing"))
-    trial.require(status != 0, "a package is configured without what it needs")
-    trial.require(_state(system, NAME) == "unpacked", f"the package is {_state(system, NAME)}")
+    output = _unpack(trial)
     trial.require(f"remove {STOCK} in favour" in output, f"dpkg says {output[-500:]}")
     # The stock plug-in's option file is still there, and loads the library.
     _restart(trial, "Cairn", "with an unconfigured package over the stock plug-in")
@@ -153,19 +147,25 @@ def _changed(trial: Trial, suffix: str, **fields: str) -> str:
     return f"{place}.deb"
 
 
+def _unpack(trial: Trial) -> str:
+    """dpkg takes a package that needs one that there is not, and goes half the way; its output."""
+    wanting = _changed(trial, "wanting", Depends="cairn-needs-this")
+    status, output = trial.system.attempt("dpkg", "--install", wanting)
+    trial.require(status != 0, "a package is configured without what it needs")
+    trial.require("cairn-needs-this" in output, f"dpkg does not name it: {output[-500:]}")
+    state = trial.system.package_state(NAME)
+    trial.require(state == "unpacked", f"the package is {state}")
+    return output
+
+
 def _stock_package(trial: Trial) -> str:
     """Downloads the stock plug-in's package; its path."""
     trial.system.run("apt-get", "download", f"{STOCK}={trial.version}")
     return f"/{next(trial.system.root.glob(f'{STOCK}_*.deb')).name}"
 
 
-def _state(system: CleanSystem, name: str) -> str:
-    status, state = system.attempt("dpkg-query", "--show", "--showformat=${db:Status-Status}", name)
-    return state.strip() if status == 0 else "not-installed"
-
-
 def _states(system: CleanSystem) -> dict[str, str]:
-    return {name: _state(system, name) for name in (STOCK, NAME)}
+    return {name: system.package_state(name) for name in (STOCK, NAME)}
 
 
 def _restart(trial: Trial, author: str, when: str) -> None:

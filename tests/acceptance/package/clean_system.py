@@ -120,6 +120,13 @@ class CleanSystem:
         policy = self.run("apt-cache", "policy", name)
         return policy.split(f"{which}: ")[1].split()[0]
 
+    def package_state(self, name: str) -> str:
+        """What dpkg says of a package: "installed", "unpacked", "config-files", …"""
+        status, state = self.attempt(
+            "dpkg-query", "--show", "--showformat=${db:Status-Status}", name
+        )
+        return state.strip() if status == 0 else "not-installed"
+
     def add_archive(self, name: str, directory: Path) -> None:
         """Adds an archive of the packages in `directory` to apt's sources."""
         place = self.root / "srv" / name

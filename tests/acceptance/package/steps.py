@@ -133,8 +133,7 @@ def _remove(system: CleanSystem, *arguments: str, **variables: str) -> tuple[int
 
 
 def _is_installed(system: CleanSystem) -> bool:
-    status = system.attempt("dpkg-query", "--show", "--showformat=${db:Status-Status}", NAME)[1]
-    return status.strip() == "installed"
+    return system.package_state(NAME) == "installed"
 
 
 def _protection(trial: Trial, phase: Phase) -> None:
