@@ -54,5 +54,5 @@ def test_a_run_without_tests_fails(parts):
     ],
 )
 def test_the_list_of_ctest_names_what_failed(line, name):
-    found = testing._FAILED_UNIT.match(line)
+    found = testing.FAILED_UNIT.match(line)
     assert (found and found[1]) == name
