@@ -315,6 +315,9 @@ class ha_rocksdb final : public handler {
   };
 
   // The scan, or the read of one row, that goes on.
+
+    // Whether ALTER TABLE copies, or has said that it will.
+    bool is_active() const { return transaction != nullptr || may_sort || is_abandoned; }
   struct Scan {
     bool has_begun = false;           // Of the table.
     bool is_whole_statement = false;  // The statement is over with this read.
@@ -481,7 +484,10 @@ class ha_rocksdb final : public handler {
   bool scans_backwards() const { return engine_table_->primary().family().reverse; }
   uint32_t scan_index() const { return engine_table_->primary_position(); }
   // The handler error of a failed operation; tells the server when the whole transaction is to end.
-  int OperationError(const cairn::Status& status);
+  int OperationError(const cairn::Status& status) {
+    return status.ok() ? 0 : ReportOperationError(status);
+  }
+  int ReportOperationError(const cairn::Status& status);
   void ReportAtOnce(int error);
   void PrepareWriter(const cairn::WritePlan& plan);
   int LoadAutoIncrement();

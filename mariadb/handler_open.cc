@@ -31,6 +31,24 @@ bool FeedsChanges(THD* thd, thr_lock_type lock_type) {
   return lock_type == TL_READ_NO_INSERT || (lock_type == TL_READ && ChangesData(thd));
 }
 
+// Whether a statement only reads and changes rows: most do.
+bool IsAboutRows(enum_sql_command command) {
+  switch (command) {
+    case SQLCOM_SELECT:
+    case SQLCOM_INSERT:
+    case SQLCOM_INSERT_SELECT:
+    case SQLCOM_REPLACE:
+    case SQLCOM_REPLACE_SELECT:
+    case SQLCOM_UPDATE:
+    case SQLCOM_UPDATE_MULTI:
+    case SQLCOM_DELETE:
+    case SQLCOM_DELETE_MULTI:
+      return true;
+    default:
+      return false;
+  }
+}
+
 // The lock with which a statement reads rows, when the server locks its table like that.
 std::optional<LockMode> RowLockFor(THD* thd, thr_lock_type lock_type) {
   if (lock_type >= TL_WRITE_ALLOW_WRITE) return LockMode::kExclusive;
@@ -46,19 +64,20 @@ std::optional<LockMode> RowLockFor(THD* thd, thr_lock_type lock_type) {
 // table like that. The line is InnoDB's: IF in a procedure, DO and the arguments of CALL are on the
 // far side, SELECT INTO is not.
 bool MayFeedChanges(THD* thd, thr_lock_type lock_type) {
-  // The transaction ends with the statement, as with a definition.
-  if (stmt_causes_implicit_commit(thd, CF_AUTO_COMMIT_TRANS)) return false;
-  if (lock_type == TL_READ_NO_INSERT) return true;
-  if (lock_type != TL_READ && lock_type != TL_READ_HIGH_PRIORITY) return false;
-  switch (thd_sql_command(thd)) {
-    case SQLCOM_CHECKSUM:
-    case SQLCOM_HA_OPEN:  // HANDLER, which has its reads locked for when it opens the table.
-    case SQLCOM_HA_READ:
-    case SQLCOM_SELECT:
-      return false;
-    default:
-      return true;
+  if (lock_type != TL_READ_NO_INSERT) {
+    if (lock_type != TL_READ && lock_type != TL_READ_HIGH_PRIORITY) return false;
+    switch (thd->lex->sql_command) {
+      case SQLCOM_CHECKSUM:
+      case SQLCOM_HA_OPEN:  // HANDLER, which has its reads locked for when it opens the table.
+      case SQLCOM_HA_READ:
+      case SQLCOM_SELECT:
+        return false;
+      default:
+        break;
+    }
   }
+  // The transaction ends with the statement, as with a definition.
+  return !stmt_causes_implicit_commit(thd, CF_AUTO_COMMIT_TRANS);
 }
 
 bool IsSystemSchema(std::string_view name) {
@@ -290,7 +309,8 @@ int ha_rocksdb::reset() {
     writer_->actions()->EndStatement();
   statement_ = cairn::StatementPlan();
   conflict_.meets_duplicate = false;
-  ForgetCopy();
+  if (copy_.is_active()) [[unlikely]]
+    ForgetCopy();
   auto_increment_.ForgetHandedOut();
   columns_.changed = true;
   estimates_.compared_entries = 0;
@@ -308,7 +328,6 @@ void ha_rocksdb::BeginStatement(THD* thd) {
 
 THR_LOCK_DATA** ha_rocksdb::store_lock(THD* thd, THR_LOCK_DATA** to, thr_lock_type lock_type) {
   if (lock_type != TL_IGNORE && lock_data_.type == TL_UNLOCK) {
-    const bool locks_tables = thd_in_lock_tables(thd);
     const bool skips_locked = lock_type == TL_READ_SKIP_LOCKED || lock_type == TL_WRITE_SKIP_LOCKED;
     if (lock_type == TL_READ_SKIP_LOCKED) lock_type = TL_READ_WITH_SHARED_LOCKS;
     if (lock_type == TL_WRITE_SKIP_LOCKED) lock_type = TL_WRITE;
@@ -321,14 +340,14 @@ THR_LOCK_DATA** ha_rocksdb::store_lock(THD* thd, THR_LOCK_DATA** to, thr_lock_ty
         !thd_tablespace_op(thd)) {
       lock_type = TL_WRITE_ALLOW_WRITE;
     }
+    if (lock_type == TL_READ_NO_INSERT && !thd_in_lock_tables(thd)) lock_type = TL_READ;
     // LOCK TABLES of a parent locks children for reading as well, which the same statement may have
     // locked for writing: TRUNCATE, which takes that lock anew, would wait for this one.
     const TABLE_LIST* const named = table->pos_in_table_list;
-    if (locks_tables && named != nullptr &&
-        named->prelocking_placeholder == TABLE_LIST::PRELOCK_FK && lock_type == TL_READ_NO_INSERT) {
+    if (lock_type == TL_READ_NO_INSERT && named != nullptr &&
+        named->prelocking_placeholder == TABLE_LIST::PRELOCK_FK) {
       table->reginfo.lock_type = lock_type = TL_READ;
     }
-    if (lock_type == TL_READ_NO_INSERT && !locks_tables) lock_type = TL_READ;
     lock_data_.type = lock_type;
   }
   *to++ = &lock_data_;
@@ -348,10 +367,12 @@ int ha_rocksdb::external_lock(THD* thd, int lock_type) {
     cursor_->ReleaseIterators();
     return 0;
   }
-  NoteExport(thd);
-  if (lock_type == F_RDLCK && !WaitForWriters(thd)) return HA_ERR_LOCK_WAIT_TIMEOUT;
-  if (const int error = RefuseToMoveRows(thd)) return error;
-  if (const int error = FinishLoadsForAlter(thd)) return error;
+  if (!cairn::IsAboutRows(thd->lex->sql_command)) {
+    NoteExport(thd);
+    if (lock_type == F_RDLCK && !WaitForWriters(thd)) return HA_ERR_LOCK_WAIT_TIMEOUT;
+    if (const int error = RefuseToMoveRows(thd)) return error;
+    if (const int error = FinishLoadsForAlter(thd)) return error;
+  }
   if (const int error = FinishLoadsOfReset(thd)) return error;
   if (lock_type == F_WRLCK) statement_.LockExclusively();
   BeginStatement(thd);

@@ -200,8 +200,7 @@ void ha_rocksdb::PrintSnapshotConflict() {
                     user == nullptr ? "" : user, query);
 }
 
-int ha_rocksdb::OperationError(const Status& status) {
-  if (status.ok()) return 0;
+int ha_rocksdb::ReportOperationError(const Status& status) {
   if (status.code() == StatusCode::kSnapshotConflict &&
       cairn::global_variables.print_snapshot_conflict_queries) {
     PrintSnapshotConflict();

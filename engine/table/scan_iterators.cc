@@ -6,19 +6,6 @@ namespace cairn {
 
 ScanIterators::ScanIterators(const Table* table) : table_(table), kept_(table->indexes().size()) {}
 
-void ScanIterators::Open(Transaction* transaction, uint32_t index, Transaction::View view,
-                         bool ask_filters) {
-  transaction_ = transaction;
-  index_ = index;
-  view_ = view;
-  ask_filters_ = ask_filters;
-}
-
-void ScanIterators::Close() {
-  Drop();
-  transaction_ = nullptr;
-}
-
 void ScanIterators::ShowLatest() {
   view_ = Transaction::View::kLatest;
   Drop();
@@ -45,14 +32,14 @@ void ScanIterators::EnsureFor(const lsm::ConfinedSeek& seek) {
   current_ = &*filtering_;
 }
 
-void ScanIterators::Drop() {
+void ScanIterators::DropOpen() {
   if (transaction_ != nullptr && plain_ != nullptr &&
       plain_->ServesStatementOf(*transaction_, view_)) {
     kept_[index_] = std::move(plain_);
+    keeps_ = true;
   }
   plain_.reset();
   filtering_.reset();
-  current_ = nullptr;
 }
 
 OrderedIterator* ScanIterators::ForStatement(Transaction* transaction, uint32_t index) {
@@ -60,12 +47,14 @@ OrderedIterator* ScanIterators::ForStatement(Transaction* transaction, uint32_t 
   std::unique_ptr<OrderedIterator>& kept = kept_[index];
   if (kept == nullptr || !kept->ServesStatementOf(*transaction, kView)) {
     kept = std::make_unique<OrderedIterator>(table_->index(index).definition, transaction, kView);
+    keeps_ = true;
   }
   return kept.get();
 }
 
-void ScanIterators::ReleaseKept() {
+void ScanIterators::ForgetKept() {
   for (std::unique_ptr<OrderedIterator>& kept : kept_) kept.reset();
+  keeps_ = false;
 }
 
 }  // namespace cairn

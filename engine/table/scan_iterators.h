@@ -22,8 +22,16 @@ class ScanIterators {
 
   // `index` is the index's position in the table; the transaction outlives what is read.
   // `ask_filters`: EnsureFor() may do so.
-  void Open(Transaction* transaction, uint32_t index, Transaction::View view, bool ask_filters);
-  void Close();
+  void Open(Transaction* transaction, uint32_t index, Transaction::View view, bool ask_filters) {
+    transaction_ = transaction;
+    index_ = index;
+    view_ = view;
+    ask_filters_ = ask_filters;
+  }
+  void Close() {
+    Drop();
+    transaction_ = nullptr;
+  }
 
   // What the iterators show.
   Transaction::View view() const { return view_; }
@@ -39,16 +47,23 @@ class ScanIterators {
   // The same for a seek. It asks prefix filters, if it may and they lose nothing.
   void EnsureFor(const lsm::ConfinedSeek& seek);
   // There is no current one any more. What serves later scans of the statement is kept.
-  void Drop();
+  void Drop() {
+    if (plain_ != nullptr || filtering_.has_value()) DropOpen();
+    current_ = nullptr;
+  }
 
   // One that shows what all reads of the transaction's statement see, for anybody until the next
   // call of this object; a scan uses it again. Not between Open() and Close().
   OrderedIterator* ForStatement(Transaction* transaction, uint32_t index);
   // The statement is over: what was kept for it goes, and pins nothing.
-  void ReleaseKept();
+  void ReleaseKept() {
+    if (keeps_) ForgetKept();
+  }
 
  private:
   const IndexDefinition& definition() const { return table_->index(index_).definition; }
+  void DropOpen();
+  void ForgetKept();
 
   OrderedIterator* current_ = nullptr;
   const Table* const table_;
@@ -62,6 +77,7 @@ class ScanIterators {
   // By index, for later scans of the same statement: to make one takes as long as to read dozens of
   // rows.
   std::vector<std::unique_ptr<OrderedIterator>> kept_;
+  bool keeps_ = false;  // Some in kept_ may be there.
 };
 
 }  // namespace cairn

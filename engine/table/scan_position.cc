@@ -4,22 +4,6 @@
 
 namespace cairn {
 
-void ScanPosition::Open(Transaction* transaction, uint32_t index, Transaction::View view,
-                        bool ask_filters) {
-  iterators_.Open(transaction, index, view, ask_filters);
-}
-
-void ScanPosition::Close() {
-  iterators_.Close();
-  on_entry_ = false;
-  ForgetPlace();
-}
-
-void ScanPosition::DropIterator() {
-  iterators_.Drop();
-  on_entry_ = false;
-}
-
 void ScanPosition::ShowLatest() {
   iterators_.ShowLatest();
   on_entry_ = false;

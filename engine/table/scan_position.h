@@ -41,8 +41,14 @@ class ScanPosition {
   explicit ScanPosition(const Table* table) : iterators_(table) {}
 
   // As of ScanIterators.
-  void Open(Transaction* transaction, uint32_t index, Transaction::View view, bool ask_filters);
-  void Close();
+  void Open(Transaction* transaction, uint32_t index, Transaction::View view, bool ask_filters) {
+    iterators_.Open(transaction, index, view, ask_filters);
+  }
+  void Close() {
+    iterators_.Close();
+    on_entry_ = false;
+    ForgetPlace();
+  }
   Transaction::View view() const { return iterators_.view(); }
   // For what belongs to the statement; a scan uses this object's functions.
   ScanIterators& iterators() { return iterators_; }
@@ -51,7 +57,10 @@ class ScanPosition {
   OrderedIterator* iterator() const { return iterators_.current(); }
   void Ensure() { iterators_.Ensure(); }
   // Its iterator goes; it stands on no entry any more.
-  void DropIterator();
+  void DropIterator() {
+    iterators_.Drop();
+    on_entry_ = false;
+  }
   // The same, and those that follow show what is committed now.
   void ShowLatest();
 

@@ -31,19 +31,12 @@ void FoundParents::Add(uint32_t number, std::string_view value, uint64_t generat
   std::copy(value.begin(), value.end(), entry.value.begin());
 }
 
-void FoundParents::Forget() { ++round_; }
-
 void FoundParents::NoteWritten(uint32_t index_number) {
   if (!HasWritten(index_number)) written_.push_back(index_number);
 }
 
 bool FoundParents::HasWritten(uint32_t index_number) const {
   return std::find(written_.begin(), written_.end(), index_number) != written_.end();
-}
-
-void FoundParents::Clear() {
-  Forget();
-  written_.clear();
 }
 
 }  // namespace cairn

@@ -21,7 +21,7 @@ class FoundParents {
   // by other ones is forgotten.
   bool Has(uint32_t number, std::string_view value, uint64_t generation) const;
   void Add(uint32_t number, std::string_view value, uint64_t generation);
-  void Forget();
+  void Forget() { ++round_; }
 
   // The transaction has written rows of a table that is a parent, whose primary key has this index
   // number: perhaps the one that is looked for.
@@ -29,7 +29,10 @@ class FoundParents {
   bool HasWritten(uint32_t index_number) const;
 
   // The transaction is over.
-  void Clear();
+  void Clear() {
+    Forget();
+    written_.clear();
+  }
 
  private:
   struct Entry {

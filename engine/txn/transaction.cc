@@ -118,7 +118,7 @@ void Transaction::Finish() {
   auto_increment_raises_.Clear();
   row_counts_.Commit();  // Nothing is left of what was rolled back.
   found_parents_.Clear();
-  builds_.Leave(&database_->dropped_indexes());
+  if (!builds_.empty()) builds_.Leave(&database_->dropped_indexes());
   facts_.Finished();
   ++epoch_;
   savepoints_.Clear();
@@ -142,7 +142,7 @@ Status Transaction::Rollback() {
         AutoIncrementRaises::Of(*database_, *rocksdb_->GetWriteBatch()->GetWriteBatch());
   }
   // First, so that nobody takes a table for one that no prepared transaction has changed.
-  auto_increment_raises_.WriteForRollback(database_);
+  if (!auto_increment_raises_.empty()) auto_increment_raises_.WriteForRollback(database_);
   if (begun_.touched) {
     facts_.SetState(TransactionState::kAwaitingRollback);
     const bool large = IsLarge();

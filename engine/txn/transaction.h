@@ -341,7 +341,11 @@ class Transaction {
   Status WriteLogIfWanted(Durability durability);
   // Whether reads at the snapshot leave out what the transaction has written.
   bool reads_apart() const { return settings_.changes_per_piece != 0; }
-  void ReleaseStatementSnapshots();
+  void ReleaseStatementSnapshots() {
+    if (statement_.snapshot != nullptr) ReleaseSnapshot(&statement_.snapshot);
+    if (statement_.latest != nullptr) ReleaseSnapshot(&statement_.latest);
+  }
+  void ReleaseSnapshot(const rocksdb::Snapshot** taken);
   Status CommitToRocksDb(bool sync);
   Status FinishOrdered(Durability durability);
   Status AfterFailedCommit(const Status& failure);

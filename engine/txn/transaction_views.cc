@@ -67,14 +67,9 @@ void Transaction::ForgetSnapshot() {
   ++epoch_;
 }
 
-void Transaction::ReleaseStatementSnapshots() {
-  const auto release = [this](const rocksdb::Snapshot** taken) {
-    if (*taken == nullptr) return;
-    database_->rocksdb()->ReleaseSnapshot(*taken);
-    *taken = nullptr;
-  };
-  release(&statement_.snapshot);
-  release(&statement_.latest);
+void Transaction::ReleaseSnapshot(const rocksdb::Snapshot** taken) {
+  database_->rocksdb()->ReleaseSnapshot(*taken);
+  *taken = nullptr;
 }
 
 uint64_t Transaction::SnapshotNumber() const {
