@@ -104,8 +104,7 @@ uint AlterRequest::OldKeyOf(uint key) const {
     }
   }
   for (uint i = 0; i < table_.s->keys; ++i) {
-    if (my_strcasecmp(system_charset_info, table_.key_info[i].name.str,
-                      altered_.key_info[key].name.str) == 0) {
+    if (IsSameName(table_.key_info[i].name.str, altered_.key_info[key].name.str)) {
       return i;
     }
   }

@@ -56,8 +56,8 @@ bool IsWiderInteger(const Field& field, const Column_definition& column) {
 
 // Whether the members are those of the old type, and more behind them.
 bool AppendsMembers(const Field_enum& field, const Column_definition& column) {
-  const TYPELIB& old_members = *field.typelib;
-  const TYPELIB* const members = column.interval;
+  const TYPELIB& old_members = *MembersOf(field);
+  const TYPELIB* const members = MembersOf(column);
   if (members == nullptr || members->count < old_members.count) return false;
   for (uint i = 0; i < old_members.count; ++i) {
     if (members->type_lengths[i] != old_members.type_lengths[i] ||

@@ -127,7 +127,7 @@ class ReadBack {
  public:
   ReadBack(THD* thd, std::string_view table, const std::string& path)
       : schema_(SplitDictionaryName(table).database), name_(kUnfinished), path_(path) {
-    init_tmp_table_share(thd, &share_, schema_.c_str(), 0, name_.c_str(), path_.c_str());
+    InitOwnShare(thd, &share_, schema_.c_str(), name_.c_str(), path_.c_str());
     Dummy_error_handler nobody_is_told;
     thd->push_internal_handler(&nobody_is_told);
     if (open_table_def(thd, &share_, GTS_TABLE) == OPEN_FRM_OK) {

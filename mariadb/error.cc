@@ -251,8 +251,10 @@ int RefuseQuarantined(const QuarantinedTable& table) {
 }
 
 int RefuseToCreate(const TABLE_SHARE& table, int error) {
-  my_printf_error(ER_CANT_CREATE_TABLE, "Can't create table %`s.%`s (errno: %d \"%s\")", MYF(0),
-                  table.db.str, table.table_name.str, error, HandlerErrorText(error));
+  my_printf_error(ER_CANT_CREATE_TABLE,
+                  "Can't create table " CAIRN_QUOTED_NAME "." CAIRN_QUOTED_NAME
+                  " (errno: %d \"%s\")",
+                  MYF(0), table.db.str, table.table_name.str, error, HandlerErrorText(error));
   return error;
 }
 
@@ -275,6 +277,11 @@ bool PrintOwnError(THD* thd, int error, unsigned long flags) {
     std::string text = TakeErrorText(error);
     if (error == kErrorLockLimit) text.insert(0, "Operation aborted: ");
     my_error(ER_GET_ERRMSG, flags, kRocksDbAborted, text.c_str(), "ROCKSDB");
+    return true;
+  }
+  // To 11.8 the number is one of its own.
+  if (error == kErrorDataDirectory) {
+    my_error(ER_GET_ERRMSG, flags, error, HandlerErrorText(error), "ROCKSDB");
     return true;
   }
   if (error == HA_ERR_LOCK_DEADLOCK && TakeErrorMessage(error) == kSnapshotConflict) {

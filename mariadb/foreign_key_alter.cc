@@ -20,7 +20,8 @@ bool IsDropped(const Alter_info& info, const std::string& name) {
   const auto fold = RunningEngine()->dictionary().foreign_keys().names().fold;
   List_iterator<Alter_drop> drops(const_cast<List<Alter_drop>&>(info.drop_list));
   while (const Alter_drop* const drop = drops++) {
-    if (drop->type == Alter_drop::FOREIGN_KEY && fold(drop->name) == fold(name)) return true;
+    if (drop->type == Alter_drop::FOREIGN_KEY && fold(NameText(drop->name)) == fold(name))
+      return true;
   }
   return false;
 }

@@ -20,10 +20,23 @@ namespace {
 
 using Pair = ForeignKeyRecord::ColumnPair;
 
+// Foreign keys want to know which rows of a table with versions are valid.
+Status CheckVersions(const Table& table) {
+  if (table.layout().validity == nullptr || !table.layout().validity->never.empty()) {
+    return Status();
+  }
+  return Status(StatusCode::kNotSupported,
+                "table " + table.definition().name +
+                    " has versions that an older server has written: its foreign keys work again "
+                    "after ALTER TABLE ... FORCE");
+}
+
 // One foreign key as `table` sees it, which has `own_side` of it.
 Result<BoundForeignKey> Bind(const ForeignKeys::Pointer& key, const Table& table,
                              std::string Pair::*own_side, std::shared_ptr<const Table> other,
                              std::string Pair::*other_side) {
+  CAIRN_RETURN_IF_ERROR(CheckVersions(table));
+  if (other != nullptr) CAIRN_RETURN_IF_ERROR(CheckVersions(*other));
   BoundForeignKey bound;
   bound.key = key;
   const ForeignKeyBinding own = BindForeignKeyColumns(table, ColumnsOf(key->record, own_side));

@@ -300,9 +300,8 @@ std::string DictionaryNameOf(std::string_view database, std::string_view table) 
   std::string table_text(table);
   if (lower_case_table_names != 0) {
     // The server has done so with the names of tables of the statement, but not with this one.
-    for (std::string* const text : {&database_text, &table_text}) {
-      text->resize(my_casedn_str(files_charset_info, text->data()));
-    }
+    LowerFileName(&database_text);
+    LowerFileName(&table_text);
   }
   char path[FN_REFLEN + 1];
   build_table_filename(path, sizeof path - 1, database_text.c_str(), table_text.c_str(), "", 0);

@@ -119,10 +119,23 @@ class ha_rocksdb final : public handler {
   uint max_supported_key_length() const override { return 16384; }
   uint max_supported_key_part_length() const override;
   const key_map* keys_to_use_for_scanning() override { return &key_map_full; }
+  ha_rows estimate_rows_upper_bound() override { return HA_POS_ERROR; }
+
+  // What reads cost: in a unit of the server's, and since 11.0 in ms.
+#if MYSQL_VERSION_ID >= 110000
+  IO_AND_CPU_COST scan_time() override;
+  IO_AND_CPU_COST keyread_time(uint index, ulong ranges, ha_rows rows, ulonglong blocks) override;
+  ha_rows multi_range_read_info_const(uint index, RANGE_SEQ_IF* sequence, void* parameter,
+                                      uint ranges, uint* buffer_bytes, uint* mode, ha_rows limit,
+                                      Cost_estimate* cost) override;
+#else
   double scan_time() override;
   double read_time(uint index, uint ranges, ha_rows rows) override;
   double keyread_time(uint index, uint ranges, ha_rows rows) override;
-  ha_rows estimate_rows_upper_bound() override { return HA_POS_ERROR; }
+  ha_rows multi_range_read_info_const(uint index, RANGE_SEQ_IF* sequence, void* parameter,
+                                      uint ranges, uint* buffer_bytes, uint* mode,
+                                      Cost_estimate* cost) override;
+#endif
 
   // Opening and closing; information.
   int open(const char* name, int mode, uint test_if_locked) override;
@@ -167,9 +180,6 @@ class ha_rocksdb final : public handler {
   int prepare_range_scan(const key_range* start, const key_range* end) override;
   int read_range_first(const key_range* start, const key_range* end, bool equal,
                        bool sorted) override;
-  ha_rows multi_range_read_info_const(uint index, RANGE_SEQ_IF* sequence, void* parameter,
-                                      uint ranges, uint* buffer_bytes, uint* mode,
-                                      Cost_estimate* cost) override;
   ha_rows multi_range_read_info(uint index, uint ranges, uint keys, uint key_parts,
                                 uint* buffer_bytes, uint* mode, Cost_estimate* cost) override;
   int multi_range_read_init(RANGE_SEQ_IF* sequence, void* parameter, uint ranges, uint mode,
@@ -305,6 +315,9 @@ class ha_rocksdb final : public handler {
     std::unique_ptr<cairn::VirtualColumns> virtual_columns;
     std::shared_ptr<cairn::IndexBuildFigures> figures;
     std::unique_ptr<cairn::SortedIndexes> indexes;  // Null: rows go through the transaction.
+
+    // Whether ALTER TABLE copies, or has said that it will.
+    bool is_active() const { return transaction != nullptr || may_sort || is_abandoned; }
   };
 
   // The columns that the statement wants.
@@ -315,9 +328,6 @@ class ha_rocksdb final : public handler {
   };
 
   // The scan, or the read of one row, that goes on.
-
-    // Whether ALTER TABLE copies, or has said that it will.
-    bool is_active() const { return transaction != nullptr || may_sort || is_abandoned; }
   struct Scan {
     bool has_begun = false;           // Of the table.
     bool is_whole_statement = false;  // The statement is over with this read.
@@ -347,18 +357,6 @@ class ha_rocksdb final : public handler {
     std::vector<cairn::KnownFileSize> file_sizes;  // Of each index.
     uint64_t compared_entries = 0;                 // Counted by this statement, to compare indexes.
   };
-
-  // Costs in the unit of the server's optimizer, in which it adds 0.2 for each row that it looks
-  // at. Measured (docs/measurements/optimizer-costs.md): a row of a scan;
-  static constexpr double kScannedRowCost = 0.05;
-  // the row of an index entry, between entries in the order of the rows and entries in any order;
-  static constexpr double kFetchCost = 2.5;
-  // the place where one of several ranges begins.
-  static constexpr double kSeekCost = 2.5;
-  // A scan of all rows that begins; of rows that it locks.
-  static constexpr double kScanStartCost = 1.0;
-  static constexpr double kLockingScanStartCost = 10.0;
-  double ScannedRowCost() const;
 
   // What a read gives, within the handler, that found a row which others have locked and did not
   // wait for them.
@@ -471,6 +469,7 @@ class ha_rocksdb final : public handler {
   bool ReadsOnce() const;
   bool AreAlike(const uchar* old_record, const uchar* new_record) const;
   bool FetchesTogether(uint index) const;
+  void LeaveUnsorted(uint* mode) const;
   int ReadNextOfRanges(range_id_t* range);
   int FetchRowsOfRanges();
   int ReadRowOfRanges(size_t row, uchar* record);

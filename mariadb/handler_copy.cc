@@ -148,7 +148,8 @@ int ha_rocksdb::EndCopiedRow() {
 int ha_rocksdb::end_bulk_insert() {
   if (copy_.transaction == nullptr) return 0;
   int error = 0;
-  if (!copy_.is_abandoned) {
+  // 11.8 ends a copy that has failed like any other.
+  if (!copy_.is_abandoned && !ha_thd()->is_error() && !ha_thd()->killed) {
     if (copy_.indexes != nullptr) error = EndSortedCopy();
     if (error == 0) error = CommitCopiedRows(Durability::kSync);
     if (error == 0) error = CheckCopiedReferences();

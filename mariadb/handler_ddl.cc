@@ -83,6 +83,10 @@ int ha_rocksdb::create(const char* path, TABLE* form, HA_CREATE_INFO* create_inf
   if (const int error = CheckTableOptions(*form, *create_info)) return error;
   cairn::TableOptions options{.features = cairn::TableFeatures(*form, create_info->sequence)};
   if (const int error = cairn::ReadTtlDuration(*form, *name, &options.ttl_seconds)) return error;
+  if (cairn::HasVectorIndex(*form->s)) {
+    my_error(ER_NOT_SUPPORTED_YET, MYF(0), "VECTOR indexes of tables with ENGINE=ROCKSDB");
+    return HA_ERR_UNSUPPORTED;
+  }
   // Types that the engine cannot store are found before anything is written.
   const auto description = cairn::DescribeTable(*form, *name);
   if (!description.ok()) return cairn::HandlerError(description.status());

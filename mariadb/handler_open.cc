@@ -117,7 +117,7 @@ ulonglong ha_rocksdb::table_flags() const {
          (table_share != nullptr && table_share->virtual_fields != 0
               ? HA_REQUIRES_KEY_COLUMNS_FOR_DELETE
               : 0) |
-         HA_CONCURRENT_OPTIMIZE | HA_ONLINE_ANALYZE | HA_CRASH_SAFE;
+         HA_CONCURRENT_OPTIMIZE | HA_ONLINE_ANALYZE | HA_CRASH_SAFE | cairn::kNoWritesDuringCopy;
 }
 
 // Whether the statement may lock rows of a partitioned table, which come partition after partition
@@ -142,7 +142,7 @@ ulong ha_rocksdb::index_flags(uint index, uint part, bool all_parts) const {
   const bool is_primary = index == table_share->primary_key;
   ulong flags = HA_READ_NEXT | HA_READ_PREV | HA_READ_ORDER | HA_READ_RANGE;
   // The primary key's entries are the rows: whatever is asked for comes from there.
-  if (is_primary) return flags | HA_CLUSTERED_INDEX | HA_KEYREAD_ONLY;
+  if (is_primary) return flags | HA_CLUSTERED_INDEX | cairn::kClusteredIndexCovers;
   flags |= HA_DO_INDEX_COND_PUSHDOWN;
   // To make the filter, a locking statement would lock rows that it may not want.
   if (!statement_.locks_rows()) flags |= HA_DO_RANGE_FILTER_PUSHDOWN;
@@ -324,6 +324,7 @@ void ha_rocksdb::BeginStatement(THD* thd) {
   cairn::Session& session = cairn::Session::Of(thd);
   session.BeginStatement(shared_->open);
   statement_.Begin(thd, session.transaction());
+  cairn::RenewIndexFlags(*table);
 }
 
 THR_LOCK_DATA** ha_rocksdb::store_lock(THD* thd, THR_LOCK_DATA** to, thr_lock_type lock_type) {

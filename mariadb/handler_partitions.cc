@@ -33,7 +33,7 @@ bool IsOfPartition(std::string_view dictionary_name, const std::string& partitio
   const size_t mark = dictionary_name.rfind("P#");
   if (mark == std::string_view::npos) return false;
   const std::string own(dictionary_name.substr(mark + 2));
-  return my_strcasecmp(system_charset_info, own.c_str(), partition.c_str()) == 0;
+  return cairn::IsSameName(own.c_str(), partition.c_str());
 }
 
 // The name of a partition, without that of its subpartition, as in the names of the dictionary;
@@ -54,9 +54,9 @@ std::vector<std::string> ha_rocksdb::EntriesOfMarkedPartitions() const {
       cairn::RunningEngine()->dictionary().EntriesOf(cairn::TableOfEntry(dictionary_name_));
   while (const partition_element* const partition = partitions++) {
     if (partition->part_state != PART_ADMIN) continue;
-    const std::string name = EncodedName(partition->partition_name);
+    const std::string name = EncodedName(cairn::NameText(partition->partition_name));
     for (const std::string& entry : all) {
-      if (my_strcasecmp(system_charset_info, PartitionOf(entry).c_str(), name.c_str()) == 0) {
+      if (cairn::IsSameName(PartitionOf(entry).c_str(), name.c_str())) {
         entries.push_back(entry);
       }
     }
@@ -85,7 +85,7 @@ int ha_rocksdb::RefuseToMoveRows(THD* thd) {
     if (table != single) return 0;
     const partition_element* const added = thd->lex->part_info->partitions.head();
     cairn::RowExpiry expiry;
-    const std::string name = "#P#" + EncodedName(added->partition_name);
+    const std::string name = "#P#" + EncodedName(cairn::NameText(added->partition_name));
     if (const int error = cairn::ReadExpiry(*partitioned, name, &expiry)) return error;
     return CompareExpiry(own, expiry);
   }

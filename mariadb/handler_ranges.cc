@@ -5,54 +5,16 @@
 // the ranges (multi_range_read.h).
 #include "engine/codec/index_codec.h"
 #include "mariadb/ha_rocksdb.h"
+#include "mariadb/handler_costs.h"
 
 using cairn::MultiRangeRead;
 using cairn::Status;
 using cairn::StatusCode;
 
-namespace {
-
-// Ranges of the server that are counted as they are taken.
-struct CountedRanges {
-  RANGE_SEQ_IF* const sequence;
-  void* const parameter;
-  range_seq_t iterator = nullptr;
-  uint count = 0;
-
-  static range_seq_t Begin(void* self, uint ranges, uint flags) {
-    auto* const counted = static_cast<CountedRanges*>(self);
-    counted->iterator = counted->sequence->init(counted->parameter, ranges, flags);
-    counted->count = 0;
-    return counted;
-  }
-  static bool Next(range_seq_t self, KEY_MULTI_RANGE* range) {
-    auto* const counted = static_cast<CountedRanges*>(self);
-    const bool is_end = counted->sequence->next(counted->iterator, range);
-    counted->count += !is_end;
-    return is_end;
-  }
-};
-
-}  // namespace
-
-// Tells the server what the ranges cost, and that the rows of a locking statement come in no order,
-// where nothing asks for one (need_sorted_output() takes it back). A row that others have moved
-// within its range need not be missed then.
-ha_rows ha_rocksdb::multi_range_read_info_const(uint index, RANGE_SEQ_IF* sequence, void* parameter,
-                                                uint ranges, uint* buffer_bytes, uint* mode,
-                                                Cost_estimate* cost) {
-  CountedRanges counted{sequence, parameter};
-  RANGE_SEQ_IF counting{};
-  counting.init = CountedRanges::Begin;
-  counting.next = CountedRanges::Next;
-  const ha_rows rows = handler::multi_range_read_info_const(index, &counting, &counted, ranges,
-                                                            buffer_bytes, mode, cost);
-  // Whatever is read is looked for once.
-  if (rows != HA_POS_ERROR && counted.count > 1) {
-    cost->idx_cpu_cost += kSeekCost * (counted.count - 1);
-  }
+// Of ranges whose rows a statement locks: they come in no order, where nothing asks for one. A row
+// that others have moved within its range need not be missed then.
+void ha_rocksdb::LeaveUnsorted(uint* mode) const {
   if (statement_.locks_rows() && !cairn::UpdatesInOrder(ha_thd())) *mode &= ~HA_MRR_SORTED;
-  return rows;
 }
 
 // Of a batch of keys that a join has collected (batched key access): this engine's own way, which
@@ -69,7 +31,7 @@ ha_rows ha_rocksdb::multi_range_read_info(uint index, uint ranges, uint keys, ui
   if (is_wanted && needs_rows && !is_partition && FetchesTogether(index)) {
     *mode &= ~HA_MRR_USE_DEFAULT_IMPL;
   }
-  cost->idx_cpu_cost += kSeekCost * ranges;
+  cairn::AddSeekCost(cost, ranges);
   return rows;
 }
 

@@ -147,30 +147,6 @@ std::shared_ptr<const SharedTable::Sizes> SharedTable::Measure(Database* databas
 
 }  // namespace cairn
 
-// --- Costs --------------------------------------------------------------------------------------
-
-// A row that is to be locked is fetched by itself wherever it is found.
-double ha_rocksdb::ScannedRowCost() const {
-  return statement_.locks_rows() ? kFetchCost : kScannedRowCost;
-}
-
-double ha_rocksdb::scan_time() {
-  // A statement that locks keeps to a range even of a small table, as a scan would lock all the
-  // rows.
-  const double start = statement_.locks_rows() ? kLockingScanStartCost : kScanStartCost;
-  return static_cast<double>(stats.records + stats.deleted) * ScannedRowCost() + start;
-}
-
-double ha_rocksdb::read_time(uint index, uint ranges, ha_rows rows) {
-  if (index == table->s->primary_key) return static_cast<double>(rows) * ScannedRowCost() + 1.0;
-  return static_cast<double>(ranges) + static_cast<double>(rows) * kFetchCost;
-}
-
-double ha_rocksdb::keyread_time(uint index, uint ranges, ha_rows rows) {
-  if (!statement_.locks_rows()) return handler::keyread_time(index, ranges, rows);
-  return static_cast<double>(ranges) + static_cast<double>(rows) * kFetchCost;
-}
-
 // --- Figures ------------------------------------------------------------------------------------
 
 // The number of rows, by those sizes and by what happened since.

@@ -15,6 +15,7 @@
 #include "mariadb/engine.h"
 #include "mariadb/error.h"
 #include "mariadb/ha_rocksdb.h"
+#include "mariadb/handler_costs.h"
 #include "mariadb/isolation.h"
 #include "mariadb/savepoints.h"
 #include "mariadb/session.h"
@@ -35,7 +36,7 @@ bool IsRollbackOnly(uint error) {
   return error == ER_XA_RBROLLBACK || error == ER_XA_RBTIMEOUT || error == ER_XA_RBDEADLOCK;
 }
 
-int Commit(handlerton*, THD* thd, bool all) {
+int Commit(THD* thd, bool all) {
   Session* const session = Session::Find(thd);
   if (session == nullptr) return 0;
   if (!all && session->in_explicit_transaction()) {
@@ -55,7 +56,7 @@ int Commit(handlerton*, THD* thd, bool all) {
 
 // Called in the order of the binary log under a lock of the server, once the binary log is durable,
 // and perhaps by another connection's thread.
-void CommitOrdered(handlerton*, THD* thd, bool) {
+void CommitOrdered(THD* thd, bool) {
   Session* const session = Session::Find(thd);
   if (session != nullptr) session->transaction().CommitOrdered();
 }
@@ -83,7 +84,7 @@ void CommitCheckpointRequest(void* cookie) {
   unconfirmed.insert(unconfirmed.end(), requests.begin(), requests.end());
 }
 
-int Rollback(handlerton*, THD* thd, bool all) {
+int Rollback(THD* thd, bool all) {
   Session* const session = Session::Find(thd);
   if (session == nullptr) return 0;
   session->BeginPerf();
@@ -101,7 +102,7 @@ int Rollback(handlerton*, THD* thd, bool all) {
 }
 
 // The server prepares when the binary log or another engine takes part, or for XA PREPARE.
-int Prepare(handlerton*, THD* thd, bool all) {
+int Prepare(THD* thd, bool all) {
   Session* const session = Session::Find(thd);
   if (session == nullptr) return 0;
   Transaction& transaction = session->transaction();
@@ -123,7 +124,7 @@ int Prepare(handlerton*, THD* thd, bool all) {
       transaction.Prepare(ToTransactionId(thd->transaction->implicit_xid), CommitDurability()));
 }
 
-int Recover(handlerton*, XID* xids, uint capacity) {
+int Recover(XID* xids, uint capacity) {
   Engine* const engine = RunningEngine();
   if (engine == nullptr) return 0;
   const std::vector<TransactionId> prepared = ListPreparedTransactions(&engine->database());
@@ -167,11 +168,11 @@ int DecideByXid(XID* xid, Status (*decide)(Database*, PreparedLocks*, const Tran
   return kXaResourceManagerError;
 }
 
-int CommitByXid(handlerton*, XID* xid) { return DecideByXid(xid, &CommitPrepared); }
+int CommitByXid(XID* xid) { return DecideByXid(xid, &CommitPrepared); }
 
-int RollbackByXid(handlerton*, XID* xid) { return DecideByXid(xid, &RollbackPrepared); }
+int RollbackByXid(XID* xid) { return DecideByXid(xid, &RollbackPrepared); }
 
-int CloseConnection(handlerton*, THD* thd) {
+int CloseConnection(THD* thd) {
   Session::Close(thd);
   return 0;
 }
@@ -182,7 +183,7 @@ void KillQuery(handlerton*, THD* thd, enum thd_kill_levels) {
   if (session != nullptr) session->WakeUp();
 }
 
-int StartConsistentSnapshot(handlerton*, THD* thd) {
+int StartConsistentSnapshot(THD* thd) {
   // The server asks every engine, so that an error would also keep those from starting who do not
   // use this one.
   if (SessionIsolation(thd) == IsolationLevel::kReadCommitted) {
@@ -235,19 +236,20 @@ void InitHandlerton(handlerton* hton) {
   hton->drop_database = DropDatabase;
   hton->check_version = CheckTableVersion;
   hton->signal_ddl_recovery_done = FinishDdlRecovery;
-  hton->close_connection = CloseConnection;
+  hton->close_connection = TransactionCallback<CloseConnection>();
   hton->kill_query = KillQuery;
-  hton->commit = Commit;
-  hton->rollback = Rollback;
-  hton->prepare = Prepare;
-  hton->recover = Recover;
-  hton->commit_by_xid = CommitByXid;
-  hton->rollback_by_xid = RollbackByXid;
-  hton->start_consistent_snapshot = StartConsistentSnapshot;
+  hton->commit = TransactionCallback<Commit>();
+  hton->rollback = TransactionCallback<Rollback>();
+  hton->prepare = TransactionCallback<Prepare>();
+  hton->recover = TransactionCallback<Recover>();
+  hton->commit_by_xid = TransactionCallback<CommitByXid>();
+  hton->rollback_by_xid = TransactionCallback<RollbackByXid>();
+  hton->start_consistent_snapshot = TransactionCallback<StartConsistentSnapshot>();
+  InitCosts(hton);
   InitSavepoints(hton);
   InitBackup(hton);
   hton->flush_logs = FlushLogs;
-  hton->commit_ordered = CommitOrdered;
+  hton->commit_ordered = TransactionCallback<CommitOrdered>();
   hton->commit_checkpoint_request = CommitCheckpointRequest;
   hton->show_status = ShowStatus;
   hton->flags = HTON_SUPPORTS_EXTENDED_KEYS | HTON_REQUIRES_CLOSE_AFTER_TRUNCATE |

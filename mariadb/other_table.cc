@@ -18,7 +18,7 @@ struct OtherTable::OwnShare {
       : schema(SplitDictionaryName(dictionary_name).database),
         name(SplitDictionaryName(dictionary_name).table),
         path("./" + schema + "/" + name) {
-    init_tmp_table_share(thd, &share, schema.c_str(), 0, name.c_str(), path.c_str());
+    InitOwnShare(thd, &share, schema.c_str(), name.c_str(), path.c_str());
   }
   ~OwnShare() { free_table_share(&share); }
 

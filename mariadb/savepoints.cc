@@ -18,13 +18,13 @@ Savepoint LoadSavepoint(const void* place) {
 
 // The server asks only when the engine takes part in the transaction or, inside a function or
 // trigger, in the statement that called it.
-int SetSavepoint(handlerton*, THD* thd, void* place) {
+int SetSavepoint(THD* thd, void* place) {
   const Savepoint savepoint = Session::Of(thd).transaction().SetSavepoint();
   memcpy(place, &savepoint, sizeof(savepoint));
   return 0;
 }
 
-int RollbackToSavepoint(handlerton*, THD* thd, void* place) {
+int RollbackToSavepoint(THD* thd, void* place) {
   Session& session = Session::Of(thd);
   Transaction& transaction = session.transaction();
   if (!transaction.started()) return 0;
@@ -40,7 +40,7 @@ int RollbackToSavepoint(handlerton*, THD* thd, void* place) {
 // A savepoint that is set again leaves those between its old place and the new one; RELEASE
 // SAVEPOINT and the end of a function or trigger take later ones along, of which the server does
 // not speak.
-int ReleaseSavepoint(handlerton*, THD* thd, void* place) {
+int ReleaseSavepoint(THD* thd, void* place) {
   Transaction& transaction = Session::Of(thd).transaction();
   if (!transaction.started()) return 0;
   transaction.ReleaseSavepoint(LoadSavepoint(place), thd_sql_command(thd) == SQLCOM_SAVEPOINT
@@ -51,7 +51,7 @@ int ReleaseSavepoint(handlerton*, THD* thd, void* place) {
 
 // Row locks outlive the rollback, and their tables are not to change under them; nor does a build
 // of indexes end before the transactions that it counts.
-bool MayReleaseMetadataLocks(handlerton*, THD* thd) {
+bool MayReleaseMetadataLocks(THD* thd) {
   const Transaction& transaction = Session::Of(thd).transaction();
   return transaction.lock_count() == 0 && !transaction.has_joined_builds();
 }
@@ -60,10 +60,10 @@ bool MayReleaseMetadataLocks(handlerton*, THD* thd) {
 
 void InitSavepoints(handlerton* hton) {
   hton->savepoint_offset = sizeof(Savepoint);
-  hton->savepoint_set = SetSavepoint;
-  hton->savepoint_rollback = RollbackToSavepoint;
-  hton->savepoint_release = ReleaseSavepoint;
-  hton->savepoint_rollback_can_release_mdl = MayReleaseMetadataLocks;
+  hton->savepoint_set = TransactionCallback<SetSavepoint>();
+  hton->savepoint_rollback = TransactionCallback<RollbackToSavepoint>();
+  hton->savepoint_release = TransactionCallback<ReleaseSavepoint>();
+  hton->savepoint_rollback_can_release_mdl = TransactionCallback<MayReleaseMetadataLocks>();
 }
 
 }  // namespace cairn

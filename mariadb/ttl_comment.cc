@@ -27,7 +27,7 @@ std::optional<std::string> FindQualifier(const TABLE& table, std::string_view na
 std::optional<uint32_t> FindStampColumn(const TABLE& table, const std::string& name) {
   for (uint i = 0; i < table.s->fields; ++i) {
     const Field& field = *table.field[i];
-    if (my_strcasecmp(system_charset_info, field.field_name.str, name.c_str()) != 0) continue;
+    if (!IsSameName(field.field_name.str, name.c_str())) continue;
     const bool fits = field.real_type() == MYSQL_TYPE_LONGLONG && (field.flags & UNSIGNED_FLAG) &&
                       !field.real_maybe_null() && field.stored_in_db();
     if (fits) return i;

@@ -270,7 +270,10 @@ void RefuseFamilyDeletion(THD*, SysVar*, void*, const void* value) {
 // Reads a switch as the server does: ON, OFF, TRUE, FALSE or a number up to 1.
 int CheckSwitch(THD*, SysVar*, void* save, st_mysql_value* value) {
   static const char* const kNames[] = {"OFF", "ON", "FALSE", "TRUE", nullptr};
-  static TYPELIB names = {4, "", const_cast<const char**>(kNames), nullptr};
+  TYPELIB names{};  // 11.8 knows more of it.
+  names.count = 4;
+  names.name = "";
+  names.type_names = const_cast<const char**>(kNames);
   if (value->value_type(value) == MYSQL_VALUE_TYPE_STRING) {
     char buffer[8];
     int length = sizeof buffer;

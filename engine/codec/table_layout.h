@@ -95,7 +95,7 @@ struct ValidityColumns {
   uint32_t start = 0;  // Positions in TableLayout::columns.
   uint32_t end = 0;
   uint32_t end_offset = 0;      // Of the image of the end in the record.
-  std::string never;            // What that is in a row that is valid now.
+  std::string never;            // What that is in a row that is valid; empty: not known.
   std::vector<bool> unwatched;  // By column: changes of it alone leave no row of the past.
 
   // Whether the record is that of a row which is no longer valid, and stands for what was.
