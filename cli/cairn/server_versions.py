@@ -30,14 +30,13 @@ _LOG = LOG / "server.log"
 
 
 def require_version(version: str) -> None:
-    """Raises unless it is a version of the distribution's packages that Cairn is written for."""
+    """Raises unless it is a version of the distribution's packages that Cairn can be built for."""
     if not re.fullmatch(r"\d+:\d+(\.\d+)+-[0-9A-Za-z.+~]+", version):
         raise CairnError(
             f"{version!r} is no version of Debian's packages of MariaDB: 1:10.11.18-0+deb12u1 is "
             "one; `apt-cache madison mariadb-server-core` lists those of your sources."
         )
-    if not versions.candidates([versions.Offer(version, "", "", "")]):
-        raise CairnError(f"{version}: Cairn is written for MariaDB {versions.SERIES}.")
+    versions.server_text(version)
 
 
 def ensure(phase: Phase, version: str) -> prefix.Server:
@@ -66,17 +65,21 @@ def ensure(phase: Phase, version: str) -> prefix.Server:
     return server
 
 
-def ensure_packages(phase: Phase, version: str) -> Path:
-    """A directory with INSTALLED_PACKAGES of this version; fetched first where it is not there."""
+def ensure_packages(
+    phase: Phase, version: str, names: tuple[str, ...] = INSTALLED_PACKAGES
+) -> Path:
+    """A directory with packages of this version; fetched first where it lacks one of them."""
     require_version(version)
     directory = cache() / "server" / "packages" / versions.bare(version)
     phase.summary = f"{versions.bare(version)}: in the cache"
-    if prefix.packages_in(directory).keys() >= {*INSTALLED_PACKAGES}:
+    there = prefix.packages_in(directory).keys()
+    if there >= {*names}:
         return directory
+    names = tuple(sorted({*names} | there))
     with prefix.locked():
         partial = files.fresh_directory(directory.with_name(f"{directory.name}.partial"))
         try:
-            whence = _download(phase, version, INSTALLED_PACKAGES, partial, with_source=False)
+            whence = _download(phase, version, names, partial, with_source=False)
             files.install_directory(partial, directory)
         finally:
             files.remove(partial)
@@ -90,7 +93,7 @@ def _download(
     """Fetches packages of a version, and its source; where they came from."""
     prefix.refresh_lists(phase)
     listed = process.output(prefix.apt("apt-cache", "madison", names[0]))
-    is_listed = version in versions.candidates(versions.parse_madison(listed))
+    is_listed = any(offer.version == version for offer in versions.parse_madison(listed))
     lacking: list[str] = []
     pooled = False
     if with_source and not (is_listed and _listed_source(phase, version, directory)):

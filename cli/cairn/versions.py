@@ -7,8 +7,15 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-# The series whose handler interface the adapter is written for.
+from cairn.errors import CairnError
+
+# The series of the server that Cairn is developed with.
 SERIES = "10.11"
+# Those that it has builds for, and the release of Debian whose server is of it.
+RELEASES = {SERIES: 12, "11.8": 13}
+_BUILD = re.compile(
+    r"(?:\d+:)?(?P<upstream>(?P<series>\d+\.\d+)\.\d+)(?:\+ds)?-(?P<revision>\d+\+deb(?P<release>\d+)u\d+)"
+)
 
 
 @dataclass(frozen=True)
@@ -29,6 +36,34 @@ class Offer:
 def bare(version: str) -> str:
     """A version without its epoch, as file names carry it."""
     return version.partition(":")[2] or version
+
+
+def release_of(package_version: str) -> int:
+    """The release of Debian that a version of its server is of: 12. Raises as server_text()."""
+    return int(_build_of(package_version)["release"])
+
+
+def server_text(package_version: str) -> str:
+    """What the server of a package calls itself: "10.11.19-MariaDB-0+deb12u1".
+
+    11.8 goes on with " from Debian", which is left out here and wherever builds are named. Raises
+    for what is no build of the distribution: others are compiled otherwise, may call themselves the
+    same, and nobody has tried Cairn with them.
+    """
+    found = _build_of(package_version)
+    return f"{found['upstream']}-MariaDB-{found['revision']}"
+
+
+def _build_of(package_version: str) -> re.Match[str]:
+    found = _BUILD.fullmatch(package_version)
+    if found is None or RELEASES.get(found["series"]) != int(found["release"]):
+        known = " or ".join(f"{series} of Debian {n}" for series, n in RELEASES.items())
+        raise CairnError(
+            f"{package_version} is no MariaDB {known}, whose versions are like "
+            f"1:{SERIES}.18-0+deb{RELEASES[SERIES]}u1. Cairn is built for those alone: another "
+            "vendor's server, or another release, is compiled otherwise."
+        )
+    return found
 
 
 def parse_madison(text: str) -> list[Offer]:

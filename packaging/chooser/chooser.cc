@@ -3,7 +3,8 @@
 //
 // A plug-in of a storage engine fits one version of the server alone: it calls the server's classes
 // by the places of their members. So each build lies in a directory named after the version that it
-// is for, as the server tells it (`mariadbd --version`):
+// is for, as the server tells it (`mariadbd --version`) up to the first space ("11.8.6-MariaDB-0+
+// deb13u1 from Debian"):
 //
 //     lib/mysql/plugin/ha_rocksdb.so                      this library
 //     lib/cairn/10.11.18-MariaDB-0+deb12u1/adapter.so     Cairn for that server
@@ -220,11 +221,13 @@ void* FindAdapter(const std::string& version) {
               InstalledVersions(directory) + ". ";
   const auto* const is_custom =
       static_cast<const bool*>(dlsym(RTLD_DEFAULT, "using_custom_server_version"));
+  // 11.8 does not tell whether the option is set.
+  if (is_custom == nullptr) Problem() += "If the option \"version\" is set, remove it. ";
   Problem() +=
       is_custom != nullptr && *is_custom
           ? "The option \"version\" hides which server this is: remove it."
-          : "Install a mariadb-plugin-cairn that has one, or a server that has one; or make one "
-            "with cairn-adapters build.";
+          : "Install a mariadb-plugin-cairn that has one, or a server that has one; or make "
+            "one with cairn-adapters build.";
   return nullptr;
 }
 
@@ -269,8 +272,9 @@ bool HandDeclarationsOn() {
 __attribute__((constructor)) void Choose() {
   // An array of the server's; what else has such a name would have to be a server as well.
   const auto* const name = static_cast<const char*>(dlsym(RTLD_DEFAULT, "server_version"));
-  const std::string version = name == nullptr ? "of unknown version" : name;
-  adapter = FindAdapter(version);
+  const std::string text = name == nullptr ? "" : name;
+  const std::string version = text.substr(0, text.find(' '));
+  adapter = FindAdapter(version.empty() ? "of unknown version" : version);
   if (adapter != nullptr && HandDeclarationsOn()) return;
   Declaration& refused = _maria_plugin_declarations_[0];
   refused.type = kPasswordValidation;

@@ -22,7 +22,6 @@ from cairn.adapters.place import (
     Own,
     Place,
     own,
-    server_text,
 )
 from cairn.errors import CairnError
 from cairn.package import adapter_sources
@@ -39,7 +38,7 @@ MADISON = "\n".join(
 
 
 def server(version: str, wrong: str = "there is no build of Cairn for it") -> Server:
-    return Server(version, server_text(version), wrong)
+    return Server(version, versions.server_text(version), wrong)
 
 
 def facts(
@@ -81,24 +80,6 @@ def program(directory: Path, name: str, text: str) -> None:
 # ---- which server -------------------------------------------------------------------------------
 
 
-def test_what_the_server_of_a_package_calls_itself() -> None:
-    assert server_text("1:10.11.14-0+deb12u2") == "10.11.14-MariaDB-0+deb12u2"
-
-
-@pytest.mark.parametrize(
-    "version",
-    [
-        "1:10.11.19+maria~deb12",
-        "1:11.8.9-0+deb13u1",
-        "10.11.19-1",
-        "1:10.11.19-0ubuntu1",
-    ],
-)
-def test_a_server_of_another_vendor_or_release_is_refused(version: str) -> None:
-    with pytest.raises(CairnError, match="no MariaDB 10.11 of Debian 12"):
-        server_text(version)
-
-
 def test_the_installed_server_comes_before_the_candidate() -> None:
     assert build.choose(facts(server(OLD), server(NEW)), request()) == OLD
     assert build.choose(facts(server(OLD, ""), server(NEW)), request()) == NEW
@@ -123,7 +104,7 @@ def test_a_version_may_be_named_without_its_epoch_and_must_be_known() -> None:
 
 
 def test_no_second_build_is_made_of_what_the_package_has() -> None:
-    text = server_text(OLD)
+    text = versions.server_text(OLD)
     of_package = Adapter(text, PLUGIN_PACKAGE, "")
     assert "has a build for" in build.superfluous(facts(None, None, of_package), text)
     assert not build.superfluous(facts(None, None, Adapter(text, LOCAL_PACKAGE, "")), text)
@@ -153,21 +134,21 @@ esac""",
 def test_builds_and_servers_are_listed(place: Place, programs: Path) -> None:
     dpkg_of(programs, OLD)
     program(programs, "apt-cache", f"echo '  Candidate: {NEW}'")
-    for name in ("10.11.17-MariaDB-0+deb12u1", server_text(OLD)):
+    for name in ("10.11.17-MariaDB-0+deb12u1", versions.server_text(OLD)):
         (place.adapters / name).mkdir()
     for name in ("adapter.so", "abi"):
-        (place.adapters / server_text(OLD) / name).write_text("x", "utf-8")
+        (place.adapters / versions.server_text(OLD) / name).write_text("x", "utf-8")
     found = gather(place)
     assert found.plugin == OWN.version
     assert [(a.server, a.package, bool(a.wrong)) for a in found.adapters] == [
         ("10.11.17-MariaDB-0+deb12u1", "", True),
-        (server_text(OLD), PLUGIN_PACKAGE, False),
+        (versions.server_text(OLD), PLUGIN_PACKAGE, False),
     ]
     assert found.installed and "names no version" in found.installed.wrong  # There is no mariadbd.
     assert found.candidate == server(NEW)
     read = json.loads(show.as_json(found))
     assert read["candidate"]["fits"] is False and read["candidate"]["version"] == NEW
-    assert read["adapters"][1]["server"] == server_text(OLD)
+    assert read["adapters"][1]["server"] == versions.server_text(OLD)
     text = show.as_text(found)
     assert NEW in text and "10.11.17-MariaDB-0+deb12u1  of no package; " in text
 
@@ -177,7 +158,7 @@ def test_a_server_whose_classes_differ_does_not_fit(
 ) -> None:
     dpkg_of(programs, OLD)
     program(programs, "apt-cache", f"echo '  Candidate: {OLD}'")
-    text = server_text(OLD)
+    text = versions.server_text(OLD)
     program(
         place.daemon.parent,
         "mariadbd",
@@ -390,7 +371,7 @@ def test_the_packages_version_is_between_the_right_ones() -> None:
 
 def test_the_package_depends_on_one_server_and_one_cairn() -> None:
     template = (ROOT / "packaging/adapters/control.in").read_text("utf-8")
-    result = pack.Result(Path("a.so"), "", NEW, server_text(NEW))
+    result = pack.Result(Path("a.so"), "", NEW, versions.server_text(NEW))
     text = pack.control(template, OWN, result, "libc6 (>= 2.34)", 12_000)
     assert f"\nDepends: mariadb-server-core (= {NEW}), {PLUGIN_PACKAGE} (= {OWN.version}), " in text
     assert f"\nProvides: cairn-adapter (= {OWN.version})\n" in text

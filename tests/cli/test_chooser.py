@@ -118,6 +118,8 @@ def site(made: Path, tmp_path: Path) -> Site:
 def test_each_server_gets_its_own_build(site: Site, version: str) -> None:
     assert site.start(version) == (0, f"for {version}")
     assert site.start(f"{version}-log") == (0, f"for {version}")
+    assert site.start(f"{version} from Debian") == (0, f"for {version}")
+    assert site.start(f"{version} from Debian-log") == (0, f"for {version}")
 
 
 @pytest.mark.parametrize(

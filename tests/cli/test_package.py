@@ -127,6 +127,11 @@ def test_a_directory_is_not_named_after_a_version_that_leads_elsewhere(tmp_path:
         "#!/bin/sh\necho 'mariadbd  Ver 10.11.18-MariaDB-0 for debian-linux-gnu'\n", "utf-8"
     )
     assert abi.version_of(daemon, {}) == "10.11.18-MariaDB-0"
+    daemon.write_text(
+        "#!/bin/sh\necho 'mariadbd  Ver 11.8.6-MariaDB-0 from Debian for debian-linux-gnu'\n",
+        "utf-8",
+    )
+    assert abi.version_of(daemon, {}) == "11.8.6-MariaDB-0"
 
 
 def server(classes: dict[str, int], functions: set[str]) -> abi.Symbols:

@@ -13,15 +13,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from cairn import files, process, server_headers
+from cairn import files, process, server_headers, versions
 from cairn.adapters import check, needs, obtain, pack
 from cairn.adapters import compile as compiler
 from cairn.adapters.facts import Facts, Server, gather, known_versions
-from cairn.adapters.place import PLUGIN_PACKAGE, SOURCE_PACKAGE, Own, Place, own, server_text
+from cairn.adapters.place import PLUGIN_PACKAGE, SOURCE_PACKAGE, Own, Place, own
 from cairn.errors import CairnError
 from cairn.package import abi
 from cairn.report import Reporter, say
-from cairn.versions import bare
 
 LOG_NAME = "cairn-adapters.log"
 ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -43,7 +42,7 @@ def run(place: Place, request: Request) -> int:
     if version is None:
         say("Nothing to build: Cairn has a build for the installed server, and for the candidate.")
         return 0
-    text = server_text(version)
+    text = versions.server_text(version)
     if reason := superfluous(facts, text):
         say(f"Nothing to build: {reason}.")
         return 0
@@ -91,7 +90,7 @@ def choose(facts: Facts, request: Request) -> str | None:
 def full_version(named: str, known: list[str]) -> str:
     """The version with its epoch. Raises unless `named`, with or without it, is known."""
     for version in known:
-        if named in (version, bare(version)):
+        if named in (version, versions.bare(version)):
             return version
     raise CairnError(
         f"There is no mariadb-server-core {named} to be had"
@@ -166,7 +165,7 @@ def _known(facts: Facts, request: Request) -> list[str]:
 
 def _built_by_distribution(server: Server) -> str:
     """The version of the installed server; raises if its program is not that of its package."""
-    expected = server_text(server.version)
+    expected = versions.server_text(server.version)
     if server.text and server.text != expected:
         raise CairnError(
             f"The installed server calls itself {server.text}, and that of mariadb-server-core "
@@ -186,7 +185,7 @@ def _make(place: Place, request: Request, version: str, work: Path, log: Path) -
             downloads = work / "downloads"
             downloads.mkdir()
             obtained = obtain.by_apt(phase, version, downloads, log)
-        phase.summary = f"{bare(version)}: source and packages"
+        phase.summary = f"{versions.bare(version)}: source and packages"
     with reporter.phase("Headers") as phase:
         headers = work / "headers"
         server_headers.make(obtained.tarball, obtained.development, headers, log)

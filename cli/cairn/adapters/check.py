@@ -31,14 +31,14 @@ _SECOND_START = (
 
 
 def version_of_headers(headers: Path) -> str:
-    """What a server calls itself that was compiled with these headers."""
+    """What a server calls itself, up to the first space, that was compiled with these headers."""
     path = headers / "generated" / "mysql_version.h"
     text = path.read_text(encoding="utf-8", errors="replace")
     found = dict(re.findall(r'^#define\s+(\w+)\s+"([^"]*)"', text, re.MULTILINE))
     version = found.get("MYSQL_SERVER_VERSION", "") + found.get("MYSQL_SERVER_SUFFIX_DEF", "")
     if not version:
         raise CairnError(f"{path} names no version: the -dev packages are not MariaDB's.")
-    return version
+    return version.partition(" ")[0]
 
 
 def same_version(headers: Path, daemon: Path) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cairn import process, versions
-from cairn.adapters.place import PLUGIN_PACKAGE, SERVER_PACKAGE, Own, Place, own, server_text
+from cairn.adapters.place import PLUGIN_PACKAGE, SERVER_PACKAGE, Own, Place, own
 from cairn.errors import CairnError
 from cairn.package import abi
 
@@ -114,7 +114,7 @@ def _candidate(adapters: tuple[Adapter, ...]) -> Server | None:
     if found is None or found[1] == "(none)":
         return None
     try:
-        text = server_text(found[1])
+        text = versions.server_text(found[1])
     except CairnError as error:
         return Server(found[1], "", str(error))
     return Server(found[1], text, _no_build(text, adapters))

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from pathlib import Path
 
 from cairn.errors import CairnError
-from cairn.versions import SERIES
 
 PLUGIN_PACKAGE = "mariadb-plugin-cairn"
 # Of what is made here: one name, so that the next server's takes the place of the last one's. The
@@ -17,11 +15,6 @@ SERVER_PACKAGE = "mariadb-server-core"
 SOURCE_PACKAGE = "mariadb"
 ARCHITECTURE = "amd64"
 MAINTAINER = "Cairn maintainers <maintainers@cairn.invalid>"
-
-_DISTRIBUTION = "Debian 12"
-_BUILD = re.compile(
-    rf"(?:\d+:)?(?P<upstream>{re.escape(SERIES)}\.\d+)-(?P<revision>\d+\+deb12u\d+)"
-)
 
 
 @dataclass(frozen=True)
@@ -53,19 +46,3 @@ def own(place: Place) -> Own:
         raise CairnError(
             f"{path} is missing or damaged: apt-get install --reinstall cairn-adapters."
         ) from error
-
-
-def server_text(version: str) -> str:
-    """What the server of a package calls itself: "10.11.19-MariaDB-0+deb12u1".
-
-    Raises for what is no build of the distribution: others are compiled otherwise, may call
-    themselves the same, and nobody has tried Cairn with them.
-    """
-    found = _BUILD.fullmatch(version)
-    if found is None:
-        raise CairnError(
-            f"{SERVER_PACKAGE} {version} is no MariaDB {SERIES} of {_DISTRIBUTION}, whose versions "
-            f"are like 1:{SERIES}.18-0+deb12u1. Cairn is built for those alone: another vendor's "
-            "server, or another release, is compiled otherwise."
-        )
-    return f"{found['upstream']}-MariaDB-{found['revision']}"

@@ -199,7 +199,7 @@ def conformance(
     metavar="VERSION",
     help="Build for this version of mariadb-server-core as well: 1:10.11.14-0+deb12u2. Repeatable.",
 )
-@click.option("--test", "tested", is_flag=True, help="Try it in a clean Debian 12 (needs root).")
+@click.option("--test", "tested", is_flag=True, help="Try it in clean systems (needs root).")
 def package(output: Path | None, versions: tuple[str, ...], tested: bool) -> None:
     """Make the Debian package mariadb-plugin-cairn.
 
@@ -212,7 +212,7 @@ def package(output: Path | None, versions: tuple[str, ...], tested: bool) -> Non
     if tested:
         from tests.acceptance.package import run as acceptance
 
-        sys.exit(acceptance.run(made.package))
+        sys.exit(acceptance.run(made.package, versions))
 
 
 @click.command()

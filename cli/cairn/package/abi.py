@@ -17,9 +17,9 @@ CLASSES = ("7handler", "5Field", "4Item", "12Type_handler")
 
 
 def version_of(daemon: Path, environment: dict[str, str]) -> str:
-    """What the server calls itself: "10.11.18-MariaDB-0+deb12u1"."""
+    """What the server calls itself, up to the first space: "10.11.18-MariaDB-0+deb12u1"."""
     text = process.output([str(daemon), "--no-defaults", "--version"], env=environment)
-    found = re.search(r" Ver (\S+) for ", text)
+    found = re.search(r" Ver (\S+) (?:.* )?for ", text)
     if found is None or "/" in found[1] or found[1].startswith("."):
         raise CairnError(f"{daemon} --version says {text.strip()!r}, which names no version.")
     return found[1]

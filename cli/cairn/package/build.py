@@ -12,6 +12,7 @@ from cairn.package import abi, adapter_sources, tree
 from cairn.package.version import Version, current
 from cairn.paths import BUILD, LOG, ROOT, VAR, shown
 from cairn.report import Phase, Reporter
+from cairn.versions import server_text
 
 DIST = ROOT / "dist"
 _DEBUG = f"{tree.NAME}-dbgsym"
@@ -102,7 +103,11 @@ def _build(
 
 def adapter_of(server: prefix.Server, library: Path) -> tree.Adapter:
     """Describes a build of Cairn for a server."""
-    text = abi.version_of(server.daemon, server.environment())
+    text = server_text(server.version)
+    if server.version == prefix.require().version:  # Others may not run on this machine.
+        said = abi.version_of(server.daemon, server.environment())
+        if said != text:
+            raise CairnError(f"The server of {server.version} calls itself {said}, not {text}.")
     return tree.Adapter(library, server.daemon, text, server.version)
 
 

@@ -1,4 +1,4 @@
-"""A clean Debian 12 below a directory, with the archive's MariaDB, entered by chroot.
+"""A clean Debian below a directory, with the archive's MariaDB, entered by chroot.
 
 It has no init system: its server is started and stopped here, by process id, and listens on its
 socket alone.
@@ -25,7 +25,8 @@ from cairn.errors import CairnError
 from cairn.paths import LOG, cache
 from cairn.report import Phase
 
-SUITE = "bookworm"
+SUITES = {12: "bookworm", 13: "trixie"}
+SUITE = SUITES[12]
 MIRROR = "http://deb.debian.org/debian"
 SECURITY = "http://deb.debian.org/debian-security"
 # What the commands in clean systems print.
@@ -46,9 +47,10 @@ class Places:
 class CleanSystem:
     """One Debian below `root`, and its server; for one thread."""
 
-    def __init__(self, root: Path, places: Places | None = None) -> None:
+    def __init__(self, root: Path, places: Places | None = None, suite: str = SUITE) -> None:
         """`places`: of a server of its own, beside that of the system."""
         self.root = root
+        self.suite = suite
         self.places = places or Places()
         self.daemon: subprocess.Popen[bytes] | None = None
 
@@ -145,7 +147,7 @@ class CleanSystem:
         """Adds the archive of security updates to apt's sources, or takes it away."""
         source = self.root / "etc/apt/sources.list.d/security.list"
         if use:
-            source.write_text(f"deb {SECURITY} {SUITE}-security main\n", encoding="utf-8")
+            source.write_text(f"deb {SECURITY} {self.suite}-security main\n", encoding="utf-8")
         else:
             source.unlink(missing_ok=True)
         self.apt("update")
@@ -270,7 +272,7 @@ def made(phase: Phase, root: Path, suite: str = SUITE) -> Iterator[CleanSystem]:
         log=OUTPUT,
         what="Unpacking the clean system",
     )
-    system = CleanSystem(root)
+    system = CleanSystem(root, suite=suite)
     process.run(
         ["mount", "--types", "proc", "proc", root / "proc"], log=OUTPUT, what="Mounting /proc"
     )
