@@ -73,6 +73,32 @@ def acceptance_debian13() -> None:
     sys.exit(command.run())
 
 
+@acceptance.command("other-server")
+@click.argument("tests", nargs=-1)
+@click.option(
+    "--server",
+    "version",
+    metavar="VERSION",
+    help="Of its packages: 1:11.8.6-0+deb13u1 unless named.",
+)
+@click.option(
+    "--packages",
+    type=click.Path(file_okay=False, exists=True, path_type=Path),
+    metavar="DIRECTORY",
+    help="Has the package, with a build for that server; it is made without it.",
+)
+@click.option("--update-ledger", is_flag=True, help="Note what differs, to be explained.")
+def acceptance_other_server(
+    tests: tuple[str, ...], version: str | None, packages: Path | None, update_ledger: bool
+) -> None:
+    """Run our SQL suite with another server, in a clean Debian of its release (root)."""
+    from tests.acceptance import other_server as command
+
+    sys.exit(
+        command.run(command.Request(version or command.VERSION, packages, tests, update_ledger))
+    )
+
+
 @acceptance.command("adapters")
 @click.option(
     "--packages",

@@ -1,0 +1,206 @@
+"""./cairn acceptance other-server: our SQL suite with the package's build for another server.
+
+The server and the package are installed in a clean Debian of its release, and the server's own test
+framework runs tests/sql there. The result files are those of the server that Cairn is developed
+with. Where another version of the server gives another result, it does so with InnoDB's tables as
+well: such differences are counted, and no failures. Any other has a line in other_server.tsv, by
+its digest and with its reason, or is a failure.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pymysql
+
+from cairn import files, mtr, process, server_versions, versions
+from cairn import foreign_key_suites as suites
+from cairn.errors import CairnError
+from cairn.mtr import Outcome
+from cairn.package import build, tree
+from cairn.paths import LOG, ROOT, VAR, shown
+from cairn.report import Phase, Reporter, say
+from cairn.scratch_server import own_directory
+from tests import runs
+from tests.acceptance.package import clean_system
+from tests.acceptance.package.clean_system import CleanSystem
+
+VERSION = "1:11.8.6-0+deb13u1"
+LEDGER = Path(__file__).with_suffix(".tsv")
+_DIRECTORY = VAR / "acceptance" / "other-server"
+_LOG = LOG / "other-server.log"
+_PACKAGES = (*server_versions.INSTALLED_PACKAGES, "mariadb-test", "mariadb-test-data")
+# What the framework and tests of the suite run besides the server.
+_TOOLS = ("patch", "python3")
+# In the clean system.
+_CHECKOUT = "srv/checkout"
+# Defaults of the server that the result files are of: options, and what 11.8's framework says.
+_AS_BEFORE = (
+    "--mysqld=--loose-character-set-collations=",
+    "--mysqld=--loose-innodb-snapshot-isolation=OFF",
+)
+_FRAMEWORK_AS_BEFORE = (
+    ("include/default_mysqld.cnf", r"^(character-set-server=\s*)utf8mb4$", r"\1latin1"),
+    ("include/default_mysqld.cnf", r"^(collation-server=\s*)\w+$", r"\1latin1_swedish_ci"),
+    (
+        "mariadb-test-run.pl",
+        r"(DATABASE IF NOT EXISTS test CHARACTER SET) utf8mb4 COLLATE \w+",
+        r"\1 latin1 COLLATE latin1_swedish_ci",
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is to be run."""
+
+    version: str = VERSION  # Of the server's packages.
+    packages: Path | None = None  # Has the package, with a build for it; None: it is made.
+    tests: tuple[str, ...] = ()  # Names; none: all.
+    update_ledger: bool = False
+
+
+def run(request: Request) -> int:
+    """Runs the tests; the exit status."""
+    reporter = Reporter()
+    versions.server_text(request.version)
+    clean_system.unmount(_DIRECTORY)  # What a killed run has left, before it is removed.
+    with own_directory(_DIRECTORY):
+        package = _package(reporter, request)
+        with reporter.phase("Packages of MariaDB") as phase:
+            archive = server_versions.ensure_packages(phase, request.version, _PACKAGES)
+        suite = clean_system.SUITES[versions.release_of(request.version)]
+        with (
+            reporter.phase("Clean system") as phase,
+            clean_system.made(phase, _DIRECTORY / "root", suite) as system,
+        ):
+            system.add_archive("server", archive)
+            phase.progress("installing MariaDB and the package")
+            _install(system, request.version, package)
+            _require_refusals(system, request.version)
+            phase.summary = f"{suite}, MariaDB {versions.bare(request.version)}"
+            with reporter.phase("SQL") as its_phase:
+                outcomes = _run_suite(its_phase, system, request.tests)
+                ledger = suites.load_ledger(LEDGER)
+                verdicts = judge(outcomes, ledger)
+                failed = [verdict for verdict in verdicts if not verdict.holds]
+                skipped = sum(outcome.state == "skip" for outcome in outcomes)
+                its_phase.summary = (
+                    f"{len(verdicts) - len(failed)} passed, {len(failed)} failed, {skipped} skipped"
+                )
+        runs.leave(_DIRECTORY, len(failed))
+    if request.update_ledger:
+        suites.save_ledger(LEDGER, _updated(ledger, verdicts))
+        say(f"  {shown(LEDGER)} has the differences; explain the new ones.")
+    suites.explain(failed)
+    say(f"  {sum(each.known for each in verdicts)} differences explained; log: {shown(_LOG)}")
+    say(f"{len(verdicts) - len(failed)} passed, {len(failed)} failed")
+    return 1 if failed or not verdicts else 0
+
+
+def _package(reporter: Reporter, request: Request) -> Path:
+    if request.packages is None:
+        return build.make(reporter, _DIRECTORY / "packages", (request.version,)).package
+    found = sorted(request.packages.glob(f"{tree.NAME}_*.deb"))
+    if len(found) != 1:
+        raise CairnError(
+            f"{request.packages} has {len(found)} packages {tree.NAME}: one is wanted."
+        )
+    return found[0]
+
+
+def _install(system: CleanSystem, version: str, package: Path) -> None:
+    shutil.copy(package, system.root / "root")
+    system.install_exactly(version, *_PACKAGES)
+    system.apt("install", "--no-install-recommends", f"/root/{package.name}", *_TOOLS)
+    # Tests of damage use what other tests have for it.
+    for path in (*(ROOT / "tests").rglob("*"), *(ROOT / "cli").rglob("*.py")):
+        if path.is_file() and "__pycache__" not in path.parts:
+            files.place(path, system.root / _CHECKOUT / path.relative_to(ROOT))
+
+
+def _require_refusals(system: CleanSystem, version: str) -> None:
+    """What only another server has, and Cairn not, is refused. Leaves no server, and no options."""
+    system.start()
+    if versions.release_of(version) >= 13:
+        try:
+            system.query(
+                "CREATE DATABASE refused",
+                "CREATE TABLE refused.t (a INT PRIMARY KEY, v VECTOR(2) NOT NULL, VECTOR (v)) "
+                "ENGINE=ROCKSDB",
+            )
+        except pymysql.Error as error:
+            if "VECTOR" not in str(error):
+                raise
+        else:
+            raise CairnError("A table with a VECTOR index is accepted.")
+    system.stop()
+    # The framework's servers say themselves what they load.
+    (system.root / "etc/mysql/mariadb.conf.d/cairn.cnf").unlink()
+
+
+def _run_suite(phase: Phase, system: CleanSystem, tests: tuple[str, ...]) -> list[Outcome]:
+    """How the tests ended. Raises if the framework did not get to them."""
+    scripts = sorted(system.root.glob("usr/share/*/*-test/mariadb-test-run.pl"))
+    if len(scripts) != 1:
+        raise CairnError("mariadb-test has not one mariadb-test-run.pl: please report this.")
+    for name, pattern, text in _FRAMEWORK_AS_BEFORE:
+        path = scripts[0].parent / name
+        now = path.read_text(encoding="utf-8")
+        path.write_text(re.sub(pattern, text, now, flags=re.MULTILINE), encoding="utf-8")
+    directory = scripts[0].parent.relative_to(system.root)
+    reader = mtr.Reader(lambda outcome: phase.progress(f"{outcome.key}: {outcome.state}"))
+    process.run(
+        [
+            *("chroot", system.root, "env", "LC_ALL=C.UTF-8", "PATH=/usr/sbin:/usr/bin:/sbin:/bin"),
+            *("sh", "-c", f'cd /{directory} && exec perl mariadb-test-run.pl "$@"', "mtr"),
+            *("--vardir=/srv/var", "--parallel=2", "--max-test-fail=0", "--retry=0"),
+            # The second makes a test go on after an error: the rest of it counts too.
+            *("--force", "--force", f"--suite=/{_CHECKOUT}/tests/sql", *_AS_BEFORE, *tests),
+        ],
+        log=_LOG,
+        what="The test framework",
+        on_line=reader.read,
+        accept=tuple(range(-64, 256)),
+    )
+    outcomes = reader.finish()
+    if not outcomes:
+        raise CairnError(f"The framework has run no test. Log: {_LOG}")
+    return outcomes
+
+
+def judge(outcomes: Iterable[Outcome], ledger: list[suites.Line]) -> list[suites.Verdict]:
+    """What of each test with our tables neither the ledger nor InnoDB's result explains.
+
+    Tests that InnoDB's tables alone are used in say nothing of Cairn, and are left out.
+    """
+    outcomes = list(outcomes)
+    server: dict[str, list[suites.Line]] = {}
+    for outcome in outcomes:
+        if "innodb" in outcome.variant and outcome.state == "fail":
+            digests = " ".join(each.digest for each in suites.differences(outcome.report))
+            line = suites.Line(outcome.test, digests, "The server's.")
+            server.setdefault(outcome.test, []).append(line)
+    ours = [outcome for outcome in outcomes if "innodb" not in outcome.variant]
+    found = []
+    for outcome in ours:
+        if outcome.state == "skip":
+            continue  # As the framework says: it needs what this server does not have.
+        # What InnoDB's tables had and ours do not is no news.
+        verdict = suites.judge(outcome, [*ledger, *server.get(outcome.test, ())])
+        named = {d for line in ledger if line.test in _names(outcome) for d in line.digests}
+        found.append(replace(verdict, gone=tuple(d for d in verdict.gone if d in named)))
+    return found
+
+
+def _names(outcome: Outcome) -> tuple[str, str]:
+    return outcome.key, outcome.test
+
+
+def _updated(ledger: list[suites.Line], verdicts: list[suites.Verdict]) -> list[suites.Line]:
+    """Tests without differences need no line."""
+    return [line for line in suites.update(ledger, verdicts) if line.differences != suites.PASS]
