@@ -51,7 +51,7 @@ constexpr CopyOperations NamedCopyOperations() {
 inline constexpr CopyOperations kCopyOperations = NamedCopyOperations<ha_extra_function>();
 
 // A function that the server calls for a transaction: 10.11 names the engine first, 11.8 does not.
-// It is written without.
+// It is written without, and becomes the pointer that is assigned to.
 template <auto kFunction>
 struct TransactionCallback;
 
@@ -60,10 +60,10 @@ struct TransactionCallback<kFunction> {
   using WithEngine = Answer (*)(handlerton*, Arguments...);
   using WithoutEngine = Answer (*)(Arguments...);
 
-  operator WithEngine() const {
+  operator WithEngine() const {  // NOLINT(google-explicit-constructor)
     return [](handlerton*, Arguments... arguments) { return kFunction(arguments...); };
   }
-  operator WithoutEngine() const { return kFunction; }
+  operator WithoutEngine() const { return kFunction; }  // NOLINT(google-explicit-constructor)
 };
 
 // A flag of table_flags() that refuses to have applied to the copy of ALTER TABLE what others write
