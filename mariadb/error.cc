@@ -279,7 +279,7 @@ bool PrintOwnError(THD* thd, int error, unsigned long flags) {
     my_error(ER_GET_ERRMSG, flags, kRocksDbAborted, text.c_str(), "ROCKSDB");
     return true;
   }
-  // To 11.8 the number is one of its own.
+  // 11.8 has the number for an error of temporary tables.
   if (error == kErrorDataDirectory) {
     my_error(ER_GET_ERRMSG, flags, error, HandlerErrorText(error), "ROCKSDB");
     return true;

@@ -185,6 +185,8 @@ void LogBegin(const std::vector<cairn::IndexDefinition>& indexes) {
 enum_alter_inplace_result ha_rocksdb::check_if_supported_inplace_alter(
     TABLE* altered_table, Alter_inplace_info* alter_info) {
   if (alter_info->handler_flags & kSomePartitionCopies) return HA_ALTER_INPLACE_NOT_SUPPORTED;
+  // The definition would be of this server, and the rows would not.
+  if (cairn::HasOtherEndOfTime(*table)) return HA_ALTER_INPLACE_NOT_SUPPORTED;
   const bool has_foreign_keys =
       TakesPartInForeignKeys() || (alter_info->handler_flags & ALTER_ADD_FOREIGN_KEY) != 0;
   if (has_foreign_keys && !cairn::KeepsForeignKeys(*table, *altered_table, *alter_info->alter_info,

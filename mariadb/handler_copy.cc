@@ -148,8 +148,12 @@ int ha_rocksdb::EndCopiedRow() {
 int ha_rocksdb::end_bulk_insert() {
   if (copy_.transaction == nullptr) return 0;
   int error = 0;
-  // 11.8 ends a copy that has failed like any other.
-  if (!copy_.is_abandoned && !ha_thd()->is_error() && !ha_thd()->killed) {
+  if (ha_thd()->is_error() || ha_thd()->killed) {
+    // 11.8 ends a copy that has failed like any other. Nothing of it is kept, so that nobody may
+    // take it for whole: a kill may come after the last row.
+    error = HA_ERR_ABORTED_BY_USER;
+    ReportAtOnce(error);
+  } else if (!copy_.is_abandoned) {
     if (copy_.indexes != nullptr) error = EndSortedCopy();
     if (error == 0) error = CommitCopiedRows(Durability::kSync);
     if (error == 0) error = CheckCopiedReferences();

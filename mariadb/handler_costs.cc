@@ -47,7 +47,7 @@ IO_AND_CPU_COST ha_rocksdb::keyread_time(uint index, ulong ranges, ha_rows rows,
   return cost;
 }
 
-// See the other one.
+// The server has counted where ranges begin. As to their order, see the one for 10.11.
 ha_rows ha_rocksdb::multi_range_read_info_const(uint index, RANGE_SEQ_IF* sequence, void* parameter,
                                                 uint ranges, uint* buffer_bytes, uint* mode,
                                                 ha_rows limit, Cost_estimate* cost) {

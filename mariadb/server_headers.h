@@ -103,10 +103,11 @@ bool HasVectorIndex(const Share& share) {
   }
 }
 
-// Whether the server that has made a table's definition knew another end of time for the rows of
-// tables WITH SYSTEM VERSIONING, which those rows still have: 2038 up to 11.4, 2106 since.
-inline bool HasOtherEndOfTime(const TABLE_SHARE& share) {
-  return TIMESTAMP_MAX_VALUE != INT_MAX32 && share.mysql_version < 110500;
+// Whether rows of a table WITH SYSTEM VERSIONING may have the end of time that the server knew
+// which has made its definition, and not that of this one: 2038 up to 11.4, 2106 since.
+inline bool HasOtherEndOfTime(const TABLE& table) {
+  return TIMESTAMP_MAX_VALUE != INT_MAX32 && table.versioned(VERS_TIMESTAMP) &&
+         table.s->mysql_version < 110500;
 }
 
 // The text of a name, a pointer in 10.11 and a string with its length in 11.8.

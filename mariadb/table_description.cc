@@ -147,7 +147,7 @@ std::shared_ptr<const ValidityColumns> DescribeValidity(const TABLE& table) {
   validity->end = table.s->vers.end_fieldno;
   validity->end_offset = static_cast<uint32_t>(table.field[validity->end]->ptr - table.record[0]);
   // What the server has for the end of a row that is valid.
-  if (!HasOtherEndOfTime(*table.s)) {
+  if (!HasOtherEndOfTime(table)) {
     validity->never = TimestampImage(TIMESTAMP_MAX_VALUE, TIME_MAX_SECOND_PART);
   }
   for (Field* const* field = table.field; *field != nullptr; ++field) {
