@@ -27,6 +27,7 @@ ENGINE = "ROCKSDB"
 LOAD = ("--mysqld=--plugin-load-add=ha_rocksdb.so", "--mysqld=--loose-rocksdb-lock-wait-timeout=10")
 HEADER = ("test", "differences", "reason", "covered_by")
 PASS, CANNOT_RUN = "pass", "cannot run"
+DIRECTORY = VAR / "conformance" / "foreign-keys"
 # The reason that --update-ledger writes; the run fails until a better one is there.
 UNEXPLAINED = "To be explained."
 # Tests in one run of the framework, each of which first makes a data directory.
@@ -324,12 +325,12 @@ def check(
         verdicts += [Verdict(test, failure="did not run") for test in tests if test not in ran]
         failed = sum(not verdict.holds for verdict in verdicts)
         phase.summary = f"{len(verdicts) - failed} passed, {failed} failed"
-    _write(verdicts, outcomes)
+    write(DIRECTORY, verdicts, outcomes)
     return verdicts
 
 
-def explain(verdicts: Iterable[Verdict]) -> None:
-    """Says of each test what the ledger does not."""
+def explain(verdicts: Iterable[Verdict], directory: Path = DIRECTORY) -> None:
+    """Says of each test what the ledger does not; write() has filled `directory`."""
     for verdict in verdicts:
         if verdict.failure:
             say(f"  no result: {verdict.test}  {verdict.failure[:100]}")
@@ -338,21 +339,17 @@ def explain(verdicts: Iterable[Verdict]) -> None:
             say(f"  {len(verdict.unknown)} new in {verdict.test}: {digests}")
         if verdict.gone:
             say(f"  in the ledger without need: {verdict.test}  {' '.join(verdict.gone)}")
-    say(f"  all differences, with their digests: {shown(_directory())}")
+    say(f"  all differences, with their digests: {shown(directory)}")
 
 
-def _directory() -> Path:
-    return VAR / "conformance" / "foreign-keys"
-
-
-def _write(verdicts: Iterable[Verdict], outcomes: Iterable[Outcome]) -> None:
-    """The differences of each test with their digests, for people to read."""
-    directory = files.fresh_directory(_directory())
+def write(directory: Path, verdicts: Iterable[Verdict], outcomes: Iterable[Outcome]) -> None:
+    """The differences of each test with their digests, for people to read; empties `directory`."""
+    files.fresh_directory(directory)
     new = {verdict.test: {each.digest for each in verdict.unknown} for verdict in verdicts}
     for outcome in outcomes:
         if outcome.state == "pass":
             continue
         parts = [outcome.reason]
         for each in differences(outcome.report):
-            parts.append(("NEW " if each.digest in new[outcome.key] else "") + str(each))
+            parts.append(("NEW " if each.digest in new.get(outcome.key, ()) else "") + str(each))
         (directory / f"{outcome.key}.txt").write_text("\n".join(parts) + "\n", encoding="utf-8")

@@ -28,10 +28,12 @@ from cairn.scratch_server import own_directory
 from tests import runs
 from tests.acceptance.package import clean_system
 from tests.acceptance.package.clean_system import CleanSystem
+from tests.acceptance.package.trial import only_package
 
 VERSION = "1:11.8.6-0+deb13u1"
 LEDGER = Path(__file__).with_suffix(".tsv")
 _DIRECTORY = VAR / "acceptance" / "other-server"
+_DIFFERENCES = VAR / "conformance" / "other-server"
 _LOG = LOG / "other-server.log"
 _PACKAGES = (*server_versions.INSTALLED_PACKAGES, "mariadb-test", "mariadb-test-data")
 # What the framework and tests of the suite run besides the server.
@@ -67,7 +69,7 @@ class Request:
 def run(request: Request) -> int:
     """Runs the tests; the exit status."""
     reporter = Reporter()
-    versions.server_text(request.version)
+    server_versions.require_version(request.version)
     clean_system.unmount(_DIRECTORY)  # What a killed run has left, before it is removed.
     with own_directory(_DIRECTORY):
         package = _package(reporter, request)
@@ -96,7 +98,8 @@ def run(request: Request) -> int:
     if request.update_ledger:
         suites.save_ledger(LEDGER, _updated(ledger, verdicts))
         say(f"  {shown(LEDGER)} has the differences; explain the new ones.")
-    suites.explain(failed)
+    suites.write(_DIFFERENCES, verdicts, outcomes)
+    suites.explain(failed, _DIFFERENCES)
     say(f"  {sum(each.known for each in verdicts)} differences explained; log: {shown(_LOG)}")
     say(f"{len(verdicts) - len(failed)} passed, {len(failed)} failed")
     return 1 if failed or not verdicts else 0
@@ -105,12 +108,7 @@ def run(request: Request) -> int:
 def _package(reporter: Reporter, request: Request) -> Path:
     if request.packages is None:
         return build.make(reporter, _DIRECTORY / "packages", (request.version,)).package
-    found = sorted(request.packages.glob(f"{tree.NAME}_*.deb"))
-    if len(found) != 1:
-        raise CairnError(
-            f"{request.packages} has {len(found)} packages {tree.NAME}: one is wanted."
-        )
-    return found[0]
+    return only_package(request.packages, tree.NAME)
 
 
 def _install(system: CleanSystem, version: str, package: Path) -> None:

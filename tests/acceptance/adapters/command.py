@@ -6,7 +6,6 @@ import shutil
 from pathlib import Path
 
 from cairn import packages, prefix
-from cairn.errors import CairnError
 from cairn.package import adapter_sources, tree
 from cairn.package import build as package_build
 from cairn.paths import VAR
@@ -15,6 +14,7 @@ from cairn.scratch_server import own_directory
 from tests import runs
 from tests.acceptance.adapters import archive, steps
 from tests.acceptance.package import clean_system
+from tests.acceptance.package.trial import only_package
 
 _DIRECTORY = VAR / "acceptance" / "adapters"
 _NAMES = (tree.NAME, *adapter_sources.PACKAGES)
@@ -58,10 +58,4 @@ def run(made: Path | None) -> int:
 def _packages(reporter: Reporter, directory: Path, *, make: bool) -> dict[str, Path]:
     if make:
         package_build.make(reporter, directory)
-    found = {}
-    for name in _NAMES:
-        paths = sorted(directory.glob(f"{name}_*.deb"))
-        if len(paths) != 1:
-            raise CairnError(f"{directory} has {len(paths)} packages {name}: one is wanted.")
-        found[name] = paths[0]
-    return found
+    return {name: only_package(directory, name) for name in _NAMES}

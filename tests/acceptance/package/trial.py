@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+from cairn.errors import CairnError
 from cairn.package.tree import NAME
 from tests.acceptance.package import tables
 from tests.acceptance.package.clean_system import CleanSystem
@@ -19,6 +20,14 @@ WAYS = (
     ("dist-upgrade",),
     ("install", "mariadb-server"),
 )
+
+
+def only_package(directory: Path, name: str) -> Path:
+    """The one package of this name in a directory. Raises if there are others, or none."""
+    found = sorted(directory.glob(f"{name}_*.deb"))
+    if len(found) != 1:
+        raise CairnError(f"{directory} has {len(found)} packages {name}: one is wanted.")
+    return found[0]
 
 
 class Trial:
