@@ -5,14 +5,17 @@ from __future__ import annotations
 import subprocess
 import time
 from collections.abc import Sequence
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 from cairn.errors import CairnError
+from cairn.paths import shown
 from cairn.prefix import Server
 from cairn.scratch_server import ScratchServer
 
+# How long mariadb-binlog may read one file, and a client may apply all.
+READ_S = 60
+REPLAY_S = 300
 REPLICA = (
     "--relay-log=relay",
     "--log-slave-updates",
@@ -70,33 +73,45 @@ def catch_up(primary: ScratchServer, replica: ScratchServer, limit_s: float) -> 
 def replay(
     mariadb: Server, files: Sequence[str], source: ScratchServer, target: ScratchServer, log: Path
 ) -> None:
-    """Applies files of the source's binary log; `log` takes what mariadb-binlog complains about."""
-    reader = [mariadb.tool("mariadb-binlog"), "--no-defaults", "--force-read", *files]
-    with ExitStack() as stack:
-        # A file that a crash left in use is complained about.
-        complaints = stack.enter_context(log.open("ab"))
-        events = stack.enter_context(
-            subprocess.Popen(
+    """Applies files of the source's binary log; `log` takes what mariadb-binlog complains about.
+
+    A file that a crash left in use may end within an event: it counts up to there. (Given several
+    files mariadb-binlog leaves out those after such a file and says that all is well; with
+    --force-read it never ends there. So it gets one file at a time, without that option.)
+    """
+    statements = log.with_suffix(".sql")
+    with statements.open("wb") as out, log.open("ab") as complaints:
+        for name in files:
+            reader = [mariadb.tool("mariadb-binlog"), "--no-defaults", name]
+            done = subprocess.run(
                 reader,
                 cwd=source.data,
                 env=mariadb.environment(),
-                stdout=subprocess.PIPE,
+                stdout=out,
                 stderr=complaints,
+                timeout=READ_S,
+                check=False,
             )
-        )
-        applied = subprocess.run(
-            [
-                mariadb.tool("mariadb"),
-                "--no-defaults",
-                f"--socket={target.socket}",
-                "--user=root",
-                "--binary-mode",
-            ],
-            env=mariadb.environment(),
-            stdin=events.stdout,
-            capture_output=True,
-            check=False,
-        )
-    if applied.returncode != 0 or events.returncode != 0:
+            if done.returncode != 0:
+                raise CairnError(f"The binary log cannot be read ({name}): see {shown(log)}")
+    client = [mariadb.tool("mariadb"), "--no-defaults", f"--socket={target.socket}"]
+    with statements.open("rb") as text:
+        try:
+            applied = subprocess.run(
+                [*client, "--user=root", "--binary-mode"],
+                env=mariadb.environment(),
+                stdin=text,
+                capture_output=True,
+                timeout=REPLAY_S,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            running = target.query("SHOW FULL PROCESSLIST")
+            raise CairnError(
+                f"The binary log is not replayed after {REPLAY_S} s ({', '.join(files)}), "
+                f"the server is at: {running}"
+            ) from None
+    if applied.returncode != 0:
         message = applied.stderr.decode("utf-8", "replace")
         raise CairnError(f"The binary log cannot be replayed ({', '.join(files)}): {message}")
+    statements.unlink()

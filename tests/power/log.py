@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 import struct
+import subprocess
 import zlib
 from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
 
-from cairn import process
+from cairn.errors import CairnError
+from cairn.paths import shown
 from cairn.prefix import Server
+from tests import replication
 
 _MAGIC = b"\xfebin"
 _HEADER = struct.Struct("<IBIIIH")
@@ -92,12 +95,15 @@ def read_files(mariadb: Server, paths: Iterable[Path], into: Inserted) -> None:
         end = valid_end(path.read_bytes())
         if end <= len(_MAGIC):
             continue
-        text = process.output(
-            [
-                mariadb.tool("mariadb-binlog"),
-                *("--no-defaults", "--base64-output=decode-rows", "--verbose", "--force-read"),
-                *(f"--stop-position={end}", path),
-            ],
+        reader = [mariadb.tool("mariadb-binlog"), "--no-defaults", "--base64-output=decode-rows"]
+        read = subprocess.run(
+            [*reader, "--verbose", f"--stop-position={end}", path],
             env=mariadb.environment(),
+            capture_output=True,
+            timeout=replication.READ_S,
+            check=False,
         )
-        into.read(text.splitlines())
+        if read.returncode != 0:
+            complaint = read.stderr.decode("utf-8", "replace")
+            raise CairnError(f"The binary log {shown(path)} cannot be read: {complaint}")
+        into.read(read.stdout.decode("utf-8", "replace").splitlines())

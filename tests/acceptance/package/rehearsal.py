@@ -121,12 +121,12 @@ class Rehearsal:
         if not new:
             return []
         self._replayed.update(new)
-        # A file that a kill left in use is complained about.
+        # One by one: a file that a kill cut off hides those that are given with it.
         status, output = self.system.attempt(
             "bash",
             "-c",
             f"set -o pipefail; cd /{self.system.places.data}; "
-            f"mariadb-binlog --no-defaults --force-read {' '.join(new)} | "
+            f"(for log in {' '.join(new)}; do mariadb-binlog --no-defaults $log || exit; done) | "
             f"mariadb --no-defaults --socket=/{_REPLAY.socket} --user=root --binary-mode",
         )
         return [f"the binary log cannot be replayed: {output[-800:]}"] if status else []
