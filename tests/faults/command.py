@@ -25,6 +25,7 @@ from tests.faults.session import DATABASE, Session
 from tests.faults.statements import (
     ADDED_INDEXES,
     CHANGES,
+    COPIES,
     DEFINITION_CHANGES,
     DEFINITIONS,
     DROPS,
@@ -60,6 +61,8 @@ EACH_IN_SHORT = 3
 KILLS = 6
 KILLS_IN_SHORT = 2
 KILLS_OF_A_BUILD = 20
+# As many as a copy has calls, and more.
+KILLS_OF_A_COPY = 200
 # What is tried, by the title of its phase.
 PARTS: dict[str, tuple[tuple[Kind, Case], ...]] = {
     "reads": tuple((kind, transactions.statement) for kind in READS),
@@ -77,6 +80,7 @@ PARTS: dict[str, tuple[tuple[Kind, Case], ...]] = {
     "kills": (
         *((kind, transactions.kill) for kind in (*READS, *CHANGES)),
         *((kind, partial(definitions.kill, back=back)) for kind, back in ADDED_INDEXES),
+        *((kind, partial(definitions.kill, back=back)) for kind, back in COPIES),
     ),
 }
 
@@ -231,6 +235,8 @@ def _kill(rig: Rig, kind: Kind, case: Case) -> None:
         count = KILLS_IN_SHORT if rig.short else KILLS
         if kind in (build for build, _ in ADDED_INDEXES):
             count = KILLS_OF_A_BUILD
+        elif kind in (copy for copy, _ in COPIES):
+            count = KILLS_OF_A_COPY
         for skip in range(count):
             trial = Trial(rig, session, kind, KILL, skip, wanted)
             case(trial)

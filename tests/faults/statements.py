@@ -158,12 +158,8 @@ ADDED_INDEXES = (
         ("ALTER TABLE p DROP INDEX n",),
     ),
 )
-DEFINITION_CHANGES = (
-    (Kind("CREATE TABLE", "CREATE TABLE n (id INT PRIMARY KEY)"), ("DROP TABLE n",)),
-    (Kind("CREATE SELECT", "CREATE TABLE n AS SELECT * FROM t"), ("DROP TABLE n",)),
-    (Kind("CREATE of partitions", _P.replace("TABLE p", "TABLE n")), ("DROP TABLE n",)),
-    *ADDED_INDEXES,
-    (Kind("DROP INDEX", "ALTER TABLE s DROP INDEX n"), ("ALTER TABLE s ADD INDEX n (v)",)),
+# The server copies the rows of these.
+COPIES = (
     (
         Kind("ADD COLUMN", "ALTER TABLE t ADD COLUMN n INT DEFAULT 3, ALGORITHM=COPY"),
         ("ALTER TABLE t DROP COLUMN n",),
@@ -176,6 +172,22 @@ DEFINITION_CHANGES = (
         ),
         ("ALTER TABLE t DROP COLUMN n",),
     ),
+    (
+        Kind("copy with a long unique key", "ALTER TABLE g ADD COLUMN n INT, ALGORITHM=COPY"),
+        ("ALTER TABLE g DROP COLUMN n",),
+    ),
+    (
+        Kind("REMOVE PARTITIONING", "ALTER TABLE p REMOVE PARTITIONING"),
+        ("ALTER TABLE p PARTITION BY HASH (id) PARTITIONS 3",),
+    ),
+)
+DEFINITION_CHANGES = (
+    (Kind("CREATE TABLE", "CREATE TABLE n (id INT PRIMARY KEY)"), ("DROP TABLE n",)),
+    (Kind("CREATE SELECT", "CREATE TABLE n AS SELECT * FROM t"), ("DROP TABLE n",)),
+    (Kind("CREATE of partitions", _P.replace("TABLE p", "TABLE n")), ("DROP TABLE n",)),
+    *ADDED_INDEXES,
+    (Kind("DROP INDEX", "ALTER TABLE s DROP INDEX n"), ("ALTER TABLE s ADD INDEX n (v)",)),
+    *COPIES,
     (Kind("RENAME", "RENAME TABLE t TO n"), ("RENAME TABLE n TO t",)),
     (Kind("RENAME of partitions", "RENAME TABLE p TO n"), ("RENAME TABLE n TO p",)),
     (Kind("AUTO_INCREMENT", "ALTER TABLE a AUTO_INCREMENT = 1000"), ()),
@@ -185,10 +197,6 @@ DEFINITION_CHANGES = (
     (
         Kind("ADD PARTITION", "ALTER TABLE p ADD PARTITION PARTITIONS 1"),
         ("ALTER TABLE p COALESCE PARTITION 1",),
-    ),
-    (
-        Kind("REMOVE PARTITIONING", "ALTER TABLE p REMOVE PARTITIONING"),
-        ("ALTER TABLE p PARTITION BY HASH (id) PARTITIONS 3",),
     ),
     (
         Kind("EXCHANGE PARTITION", "ALTER TABLE p EXCHANGE PARTITION p1 WITH TABLE x"),
