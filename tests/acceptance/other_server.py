@@ -1,5 +1,7 @@
 """./cairn acceptance other-server: our SQL suite with the package's build for another server.
 
+Before it, that build opens tables of the server that Cairn is developed with (carried_over.py).
+
 The server and the package are installed in a clean Debian of its release, and the server's own test
 framework runs tests/sql there. The result files are those of the server that Cairn is developed
 with. Where another version of the server gives another result, it does so with InnoDB's tables as
@@ -26,6 +28,7 @@ from cairn.paths import LOG, ROOT, VAR, shown
 from cairn.report import Phase, Reporter, say
 from cairn.scratch_server import own_directory
 from tests import runs
+from tests.acceptance.carried_over import CarriedOver
 from tests.acceptance.package import clean_system
 from tests.acceptance.package.clean_system import CleanSystem
 from tests.acceptance.package.trial import only_package
@@ -83,8 +86,9 @@ def run(request: Request) -> int:
             system.add_archive("server", archive)
             phase.progress("installing MariaDB and the package")
             _install(system, request.version, package)
-            _require_refusals(system, request.version)
             phase.summary = f"{suite}, MariaDB {versions.bare(request.version)}"
+            wrong = _carry_over(reporter, system)
+            _require_refusals(system, request.version)
             with reporter.phase("SQL") as its_phase:
                 outcomes = _run_suite(its_phase, system, request.tests)
                 ledger = suites.load_ledger(LEDGER)
@@ -94,7 +98,7 @@ def run(request: Request) -> int:
                 its_phase.summary = (
                     f"{len(verdicts) - len(failed)} passed, {len(failed)} failed, {skipped} skipped"
                 )
-        runs.leave(_DIRECTORY, len(failed))
+        runs.leave(_DIRECTORY, len(failed) + len(wrong))
     if request.update_ledger:
         suites.save_ledger(LEDGER, _updated(ledger, verdicts))
         say(f"  {shown(LEDGER)} has the differences; explain the new ones.")
@@ -102,7 +106,7 @@ def run(request: Request) -> int:
     suites.explain(failed, _DIFFERENCES)
     say(f"  {sum(each.known for each in verdicts)} differences explained; log: {shown(_LOG)}")
     say(f"{len(verdicts) - len(failed)} passed, {len(failed)} failed")
-    return 1 if failed or not verdicts else 0
+    return 1 if failed or wrong or not verdicts else 0
 
 
 def _package(reporter: Reporter, request: Request) -> Path:
@@ -119,6 +123,21 @@ def _install(system: CleanSystem, version: str, package: Path) -> None:
     for path in (*(ROOT / "tests").rglob("*"), *(ROOT / "cli").rglob("*.py")):
         if path.is_file() and "__pycache__" not in path.parts:
             files.place(path, system.root / _CHECKOUT / path.relative_to(ROOT))
+
+
+def _carry_over(reporter: Reporter, system: CleanSystem) -> list[str]:
+    """Tables that the server of this checkout made; what is wrong with them under the other."""
+    mariadb = runs.prepare(reporter)
+    with reporter.phase("Tables") as phase:
+        version = versions.bare(mariadb.version)
+        phase.progress(f"made with MariaDB {version}")
+        tables = CarriedOver(mariadb, _DIRECTORY / "made")
+        phase.progress(f"{tables.tables} tables, opened by the other server")
+        wrong = tables.check(system)
+        for text in wrong:
+            phase.note(text)
+        phase.summary = f"{tables.tables} tables of MariaDB {version}, {len(wrong)} wrong"
+    return wrong
 
 
 def _require_refusals(system: CleanSystem, version: str) -> None:
