@@ -6,10 +6,9 @@ import subprocess
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from cairn.errors import CairnError
-from cairn.paths import shown
 from cairn.prefix import Server
 from cairn.scratch_server import ScratchServer
 
@@ -70,6 +69,34 @@ def catch_up(primary: ScratchServer, replica: ScratchServer, limit_s: float) -> 
     return f"it has not caught up after {limit_s:g} s"
 
 
+def read_log(mariadb: Server, path: Path, out: IO[bytes], *options: str) -> bytes:
+    """Lets mariadb-binlog print one file; returns what it complains about. Raises if it fails."""
+    try:
+        read = subprocess.run(
+            [mariadb.tool("mariadb-binlog"), "--no-defaults", *options, path],
+            env=mariadb.environment(),
+            stdout=out,
+            stderr=subprocess.PIPE,
+            timeout=READ_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise CairnError(f"mariadb-binlog has not read {path.name} after {READ_S} s.") from None
+    if read.returncode != 0:
+        complaint = read.stderr.decode("utf-8", "replace")
+        raise CairnError(f"The binary log cannot be read ({path.name}): {complaint}")
+    return read.stderr
+
+
+def _at_work(server: ScratchServer) -> str:
+    import pymysql
+
+    try:
+        return str(server.query("SHOW FULL PROCESSLIST"))
+    except (pymysql.MySQLError, OSError) as error:
+        return f"(it does not answer: {error})"
+
+
 def replay(
     mariadb: Server, files: Sequence[str], source: ScratchServer, target: ScratchServer, log: Path
 ) -> None:
@@ -82,18 +109,7 @@ def replay(
     statements = log.with_suffix(".sql")
     with statements.open("wb") as out, log.open("ab") as complaints:
         for name in files:
-            reader = [mariadb.tool("mariadb-binlog"), "--no-defaults", name]
-            done = subprocess.run(
-                reader,
-                cwd=source.data,
-                env=mariadb.environment(),
-                stdout=out,
-                stderr=complaints,
-                timeout=READ_S,
-                check=False,
-            )
-            if done.returncode != 0:
-                raise CairnError(f"The binary log cannot be read ({name}): see {shown(log)}")
+            complaints.write(read_log(mariadb, source.data / name, out))
     client = [mariadb.tool("mariadb"), "--no-defaults", f"--socket={target.socket}"]
     with statements.open("rb") as text:
         try:
@@ -106,10 +122,9 @@ def replay(
                 check=False,
             )
         except subprocess.TimeoutExpired:
-            running = target.query("SHOW FULL PROCESSLIST")
             raise CairnError(
-                f"The binary log is not replayed after {REPLAY_S} s ({', '.join(files)}), "
-                f"the server is at: {running}"
+                f"The binary log is not replayed after {REPLAY_S} s ({', '.join(files)}); "
+                f"the server is at: {_at_work(target)}"
             ) from None
     if applied.returncode != 0:
         message = applied.stderr.decode("utf-8", "replace")

@@ -1,11 +1,11 @@
 """Tables that Cairn wrote under the server it is developed with, opened by another server's build.
 
 Keys of text hold what a collation makes of it, and a server that makes something else would not
-find rows any more, without a word. So there is a table for every collation, with words of many
-scripts; after the change of servers each index must give what it gives with an InnoDB table of the
-other server's own, before and after further changes. (A scan of the rows tells less: indexes of
-prefixes miss values that are equal at another length, with any engine.) Then there are kinds of
-tables that a server's version may read otherwise.
+find rows any more, without a word. So there is a table for every collation (of uca1400 in utf8mb3
+and utf8mb4 alone), with words of many scripts; after the change of servers each index must give
+what it gives with an InnoDB table of the other server's own, before and after further changes. (A
+scan of the rows tells less: indexes of prefixes miss values that are equal at another length, with
+any engine.) Then there are kinds of tables that a server's version may read otherwise.
 """
 
 from __future__ import annotations
@@ -58,6 +58,7 @@ _CHANGES = (
 # There a NUL byte counts in keys, and not where values are compared: indexes contradict scans, and
 # engines each other.
 _CONTRADICTORY = f"CHAR({_LONGEST}) tis620_thai_nopad_ci"
+_NO_PARENT = 1452
 _INDEXES = ("PRIMARY", "k", "p", "d")
 # Each is a definition, and a source of the rows.
 _KINDS = (
@@ -168,9 +169,9 @@ class CarriedOver:
             "('utf8mb3', 'utf8mb4') OR FULL_COLLATION_NAME NOT LIKE '%uca1400%') ORDER BY 1"
         )
         for collation, character_set in cursor.fetchall():
-            of_language = "uca1400" in collation and not collation.startswith("utf8mb4_uca1400_a")
-            # The languages of uca1400 are many; what they share has all types.
-            for kind, in_primary, in_others in _TYPES[: 1 if of_language else None]:
+            # Those of uca1400 are many; what they share has all types.
+            is_variant = "uca1400" in collation and not collation.startswith("utf8mb4_uca1400_a")
+            for kind, in_primary, in_others in _TYPES[: 1 if is_variant else None]:
                 columns = (
                     f"id INT, s {kind} CHARACTER SET {character_set} COLLATE {collation}, "
                     f"PRIMARY KEY (s{in_primary}, id), KEY k (s{in_others}), KEY p (s(3)), "
@@ -199,10 +200,11 @@ class CarriedOver:
 
     # ---- with the other server ------------------------------------------------------------------
 
-    def check(self, system: CleanSystem) -> list[str]:
+    def check(self, system: CleanSystem, *, keeps_other_times: bool) -> list[str]:
         """Lets the server of the system have the tables, in place of its own; what is wrong.
 
-        The system's own data is back afterwards, and its server stopped.
+        `keeps_other_times`: that server writes the end of a version otherwise. The system's own
+        data is back afterwards, and its server stopped.
         """
         system.stop()
         own = system.data.with_name("own-data")
@@ -211,11 +213,14 @@ class CarriedOver:
             shutil.copytree(self._data, system.data)
             system.run("chown", "--recursive", "mysql:mysql", f"/{system.places.data}")
             system.start()
+            # What mariadb-upgrade makes anew would hide what is wrong before.
             with self._session(system) as connection, connection.cursor() as cursor:
-                wrong = _acts_on_old_versions(cursor)
+                wrong = self._differences(cursor)
+                if keeps_other_times:
+                    wrong += _acts_on_old_versions(cursor)
             system.run("mariadb-upgrade")
             with self._session(system) as connection, connection.cursor() as cursor:
-                return wrong + self._differences(cursor)
+                return wrong + self._wrong_after_upgrade(cursor)
         finally:
             system.stop()
             files.remove(system.data)
@@ -236,10 +241,22 @@ class CarriedOver:
             if found.get(name) != self._checksums[name]
         ]
         for text in self._texts:
-            wrong += [f"{text.about}: {what}" for what in _wrong_text(cursor, text)]
+            try:
+                wrong += [f"{text.about}: {what}" for what in _wrong_text(cursor, text)]
+            except pymysql.MySQLError as error:
+                wrong.append(f"{text.about}: {error}")
         for name in self._others:
             wrong += _damage(cursor, name)
-        return wrong + _wrong_versions(cursor)
+        return wrong
+
+    def _wrong_after_upgrade(self, cursor: Any) -> list[str]:
+        wrong = []
+        for name in (*(text.name for text in self._texts), *self._others):
+            wrong += _damage(cursor, name)
+        try:
+            return [*wrong, *_wrong_references(cursor)]
+        except pymysql.MySQLError as error:
+            return [*wrong, f"foreign keys and versions: {error}"]
 
 
 def _words() -> list[str]:
@@ -290,7 +307,11 @@ def _wrong_indexes(cursor: Any, name: str) -> list[str]:
 
 def _damage(cursor: Any, name: str) -> list[str]:
     cursor.execute(f"CHECK TABLE {name} EXTENDED")
-    return [str(row) for row in cursor.fetchall() if row[2] == "error" or row[3] == "Corrupt"]
+    return [
+        str(row)
+        for row in cursor.fetchall()
+        if row[2].lower() == "error" or (row[2] == "status" and row[3] != "OK")
+    ]
 
 
 def _acts_on_old_versions(cursor: Any) -> list[str]:
@@ -302,15 +323,24 @@ def _acts_on_old_versions(cursor: Any) -> list[str]:
     return ["a foreign key acts on versions that an older server wrote"]
 
 
-def _wrong_versions(cursor: Any) -> list[str]:
-    """Those tables after mariadb-upgrade, which has made them anew."""
+def _wrong_references(cursor: Any) -> list[str]:
+    """Foreign keys, also of tables with versions, which mariadb-upgrade has made anew."""
     wrong = []
     cursor.execute("DELETE FROM parent WHERE id = 1")
-    for name, rows, versions in (("versioned_child", 38, 40), ("versioned", 50, 66)):
+    for name, rows in (("child", 95), ("versioned_child", 38), ("versioned", 50)):
         cursor.execute(f"SELECT COUNT(*) FROM {name}")
-        now = cursor.fetchone()[0]
-        cursor.execute(f"SELECT COUNT(*) FROM {name} FOR SYSTEM_TIME ALL")
-        if (found := (now, cursor.fetchone()[0])) != (rows, versions):
-            wrong.append(f"{name} has {found} rows and versions, not {(rows, versions)}")
+        if (found := cursor.fetchone()[0]) != rows:
+            wrong.append(f"{name} has {found} rows, not {rows}")
         wrong += _damage(cursor, name)
+    for name, versions in (("versioned_child", 40), ("versioned", 66)):
+        cursor.execute(f"SELECT COUNT(*) FROM {name} FOR SYSTEM_TIME ALL")
+        if (found := cursor.fetchone()[0]) != versions:
+            wrong.append(f"{name} has {found} versions, not {versions}")
+    try:
+        cursor.execute("INSERT INTO child VALUES (1000, 1)")
+    except pymysql.MySQLError as error:
+        if error.args[0] != _NO_PARENT:
+            wrong.append(f"a child without a parent: {error}")
+    else:
+        wrong.append("a child without a parent is accepted")
     return wrong

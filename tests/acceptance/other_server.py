@@ -25,6 +25,7 @@ from cairn.errors import CairnError
 from cairn.mtr import Outcome
 from cairn.package import build, tree
 from cairn.paths import LOG, ROOT, VAR, shown
+from cairn.prefix import Server
 from cairn.report import Phase, Reporter, say
 from cairn.scratch_server import own_directory
 from tests import runs
@@ -41,6 +42,10 @@ _LOG = LOG / "other-server.log"
 _PACKAGES = (*server_versions.INSTALLED_PACKAGES, "mariadb-test", "mariadb-test-data")
 # What the framework and tests of the suite run besides the server.
 _TOOLS = ("patch", "python3")
+# The release of Debian whose server has TIMESTAMPs up to 2106.
+_WITH_OTHER_TIMES = 13
+# So much of what is wrong with tables is printed.
+_SHOWN = 20
 # In the clean system.
 _CHECKOUT = "srv/checkout"
 # Defaults of the server that the result files are of: options, and what 11.8's framework says.
@@ -74,6 +79,7 @@ def run(request: Request) -> int:
     reporter = Reporter()
     server_versions.require_version(request.version)
     clean_system.unmount(_DIRECTORY)  # What a killed run has left, before it is removed.
+    mariadb = runs.prepare(reporter)
     with own_directory(_DIRECTORY):
         package = _package(reporter, request)
         with reporter.phase("Packages of MariaDB") as phase:
@@ -87,7 +93,7 @@ def run(request: Request) -> int:
             phase.progress("installing MariaDB and the package")
             _install(system, request.version, package)
             phase.summary = f"{suite}, MariaDB {versions.bare(request.version)}"
-            wrong = _carry_over(reporter, system)
+            wrong = _carry_over(reporter, mariadb, system, request)
             _require_refusals(system, request.version)
             with reporter.phase("SQL") as its_phase:
                 outcomes = _run_suite(its_phase, system, request.tests)
@@ -105,7 +111,7 @@ def run(request: Request) -> int:
     suites.write(_DIFFERENCES, verdicts, outcomes)
     suites.explain(failed, _DIFFERENCES)
     say(f"  {sum(each.known for each in verdicts)} differences explained; log: {shown(_LOG)}")
-    say(f"{len(verdicts) - len(failed)} passed, {len(failed)} failed")
+    say(f"{len(verdicts) - len(failed)} passed, {len(failed)} failed; of tables {len(wrong)} wrong")
     return 1 if failed or wrong or not verdicts else 0
 
 
@@ -125,17 +131,25 @@ def _install(system: CleanSystem, version: str, package: Path) -> None:
             files.place(path, system.root / _CHECKOUT / path.relative_to(ROOT))
 
 
-def _carry_over(reporter: Reporter, system: CleanSystem) -> list[str]:
+def _carry_over(
+    reporter: Reporter, mariadb: Server, system: CleanSystem, request: Request
+) -> list[str]:
     """Tables that the server of this checkout made; what is wrong with them under the other."""
-    mariadb = runs.prepare(reporter)
+    if request.tests:
+        return []
+    version = versions.bare(mariadb.version)
     with reporter.phase("Tables") as phase:
-        version = versions.bare(mariadb.version)
         phase.progress(f"made with MariaDB {version}")
         tables = CarriedOver(mariadb, _DIRECTORY / "made")
         phase.progress(f"{tables.tables} tables, opened by the other server")
-        wrong = tables.check(system)
-        for text in wrong:
-            phase.note(text)
+        keeps_other_times = versions.release_of(request.version) >= _WITH_OTHER_TIMES
+        wrong = tables.check(system, keeps_other_times=keeps_other_times)
+        if wrong:
+            kept = LOG / "carried-over.txt"
+            files.write_atomic(kept, "\n".join((*wrong, "")))
+            for text in wrong[:_SHOWN]:
+                phase.note(text)
+            phase.note(f"all of it: {shown(kept)}")
         phase.summary = f"{tables.tables} tables of MariaDB {version}, {len(wrong)} wrong"
     return wrong
 

@@ -40,13 +40,13 @@ def servers(tmp_path: Path):
 
 
 def cut_off(log: Path, missing: int, *, in_use: bool) -> None:
-    """Leaves `missing` bytes out of the end of the last transaction, which writing was in."""
+    """Cuts bytes off the end of the last transaction, as a crash within its write does."""
     content = bytearray(log.read_bytes())
     at, starts = 4, []
     while at < len(content):
         starts.append(at)
         at += struct.unpack_from("<I", content, at + 9)[0]
-    # The event before the last one, which points to the next file.
+    # The last event points to the next file; the transaction ends before it.
     del content[starts[-1] - missing :]
     content[_FLAGS] = _IN_USE if in_use else 0
     log.write_bytes(content)

@@ -61,8 +61,8 @@ EACH_IN_SHORT = 3
 KILLS = 6
 KILLS_IN_SHORT = 2
 KILLS_OF_A_BUILD = 20
-# As many as a copy has calls, and more.
-KILLS_OF_A_COPY = 200
+# More than a copy has calls, so that each is tried, also in the short form.
+KILLS_OF_A_COPY = 2000
 # What is tried, by the title of its phase.
 PARTS: dict[str, tuple[tuple[Kind, Case], ...]] = {
     "reads": tuple((kind, transactions.statement) for kind in READS),
@@ -243,5 +243,8 @@ def _kill(rig: Rig, kind: Kind, case: Case) -> None:
             if trial.call is None:
                 break
             rig.figures.kills += 1
+        else:
+            if count == KILLS_OF_A_COPY:
+                rig.figures.problems.append(f"{kind.name}: more than {count} calls")
     finally:
         session.close()

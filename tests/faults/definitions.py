@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 
+import pymysql
+
 from cairn.scratch_server import ENGINE_DIRECTORY
 from tests.faults.statements import ADDED_INDEXES
 from tests.faults.trial import Trial
@@ -19,6 +21,7 @@ def change(trial: Trial, back: tuple[str, ...]) -> None:
     """A definition that fails is as it was, and can be made the next time; `back` undoes it."""
     if trial.is_of_locks:
         return
+    made = trial.session.definitions()
     trial.execute()
     if trial.call is None:
         if trial.number != 0:
@@ -36,17 +39,20 @@ def change(trial: Trial, back: tuple[str, ...]) -> None:
             trial.error_is_a_problem()
     else:
         trial.require_number(1030)
-    trial.require_as_it_was()
+    _require_as_it_was(trial, made)
     if trial.kind in (kind for kind, _ in ADDED_INDEXES):
         _require_no_build(trial)
 
 
 def kill(trial: Trial, back: tuple[str, ...]) -> None:
     """KILL QUERY while a call is under way: 1317 and nothing is left, or the change is made."""
+    made = trial.session.definitions()
     trial.execute_and_kill()
     if trial.number == 0:
         _take_back(trial, back)
-    trial.require_as_it_was()
+    elif trial.call is None:
+        trial.error_is_a_problem()
+    _require_as_it_was(trial, made)
     _require_no_build(trial)
 
 
@@ -54,6 +60,7 @@ def drop(trial: Trial, back: tuple[str, ...]) -> None:
     """A drop that fails can be made again, and leaves nothing in the way of the name."""
     if trial.is_of_locks:
         return
+    made = trial.session.definitions()
     trial.execute()
     if trial.call is None and trial.number != 0:
         trial.error_is_a_problem()
@@ -64,7 +71,18 @@ def drop(trial: Trial, back: tuple[str, ...]) -> None:
         if number not in GONE:
             trial.problem(f"again: error {number} ({text})")
     _take_back(trial, back)
+    _require_as_it_was(trial, made)
+
+
+def _require_as_it_was(trial: Trial, made: list[str]) -> None:
     trial.require_as_it_was()
+    try:
+        found = trial.session.definitions()
+    except pymysql.MySQLError as error:
+        trial.problem(f"then {error}")
+        return
+    if changed := [text for text in found if text not in made]:
+        trial.problem(f"another definition is there: {changed}")
 
 
 def _require_no_build(trial: Trial) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pymysql
@@ -15,6 +16,7 @@ TIMEOUT_S = 60
 Rows = list[tuple[Any, ...]]
 # All rows of each table, what its indexes have, and those of the table that tells transactions.
 Content = dict[str, Rows]
+_COUNTER = re.compile(r" AUTO_INCREMENT=\d+")
 
 
 class Session:
@@ -53,6 +55,12 @@ class Session:
             )
         found["marker"] = self.rows("SELECT * FROM marker")
         return found
+
+    def definitions(self) -> list[str]:
+        """How the tables are made, but for their counters."""
+        return [
+            _COUNTER.sub("", str(self.rows(f"SHOW CREATE TABLE {table}")[0][1])) for table in TABLES
+        ]
 
     def close(self) -> None:
         self.connection.close()

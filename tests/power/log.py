@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import re
 import struct
-import subprocess
+import tempfile
 import zlib
 from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
 
-from cairn.errors import CairnError
-from cairn.paths import shown
 from cairn.prefix import Server
 from tests import replication
 
@@ -95,15 +93,12 @@ def read_files(mariadb: Server, paths: Iterable[Path], into: Inserted) -> None:
         end = valid_end(path.read_bytes())
         if end <= len(_MAGIC):
             continue
-        reader = [mariadb.tool("mariadb-binlog"), "--no-defaults", "--base64-output=decode-rows"]
-        read = subprocess.run(
-            [*reader, "--verbose", f"--stop-position={end}", path],
-            env=mariadb.environment(),
-            capture_output=True,
-            timeout=replication.READ_S,
-            check=False,
-        )
-        if read.returncode != 0:
-            complaint = read.stderr.decode("utf-8", "replace")
-            raise CairnError(f"The binary log {shown(path)} cannot be read: {complaint}")
-        into.read(read.stdout.decode("utf-8", "replace").splitlines())
+        with tempfile.TemporaryFile() as text:
+            replication.read_log(
+                mariadb,
+                path,
+                text,
+                *("--base64-output=decode-rows", "--verbose", f"--stop-position={end}"),
+            )
+            text.seek(0)
+            into.read(text.read().decode("utf-8", "replace").splitlines())

@@ -126,8 +126,10 @@ class Rehearsal:
             "bash",
             "-c",
             f"set -o pipefail; cd /{self.system.places.data}; "
-            f"(for log in {' '.join(new)}; do mariadb-binlog --no-defaults $log || exit; done) | "
-            f"mariadb --no-defaults --socket=/{_REPLAY.socket} --user=root --binary-mode",
+            f"(for log in {' '.join(new)}; do "
+            "timeout 60 mariadb-binlog --no-defaults $log || exit; done) | "
+            "timeout 300 mariadb --no-defaults "
+            f"--socket=/{_REPLAY.socket} --user=root --binary-mode",
         )
         return [f"the binary log cannot be replayed: {output[-800:]}"] if status else []
 
