@@ -246,7 +246,9 @@ class CarriedOver:
             except pymysql.MySQLError as error:
                 wrong.append(f"{text.about}: {error}")
         for name in self._others:
-            wrong += _damage(cursor, name)
+            # The parent of a table with old versions is out of reach until that is made anew.
+            if name != "parent":
+                wrong += _damage(cursor, name)
         return wrong
 
     def _wrong_after_upgrade(self, cursor: Any) -> list[str]:
