@@ -268,13 +268,14 @@ def conformance(reporter: Reporter) -> Total:
 
 def _foreign_keys(reporter: Reporter) -> Total:
     """InnoDB's tests of foreign keys with ROCKSDB differ where the ledger says so, and how."""
+    from cairn import expected_differences
     from cairn import foreign_key_suites as suites
 
-    ledger = suites.load_ledger(FOREIGN_KEYS_LEDGER)
+    ledger = expected_differences.load_ledger(FOREIGN_KEYS_LEDGER)
     verdicts = suites.check(reporter, suites.runnable(ledger), ledger)
     failed = [verdict for verdict in verdicts if not verdict.holds]
     if failed:
-        suites.explain(verdicts)
+        expected_differences.explain(verdicts, suites.DIRECTORY)
     names = [f"foreign keys: {verdict.test}" for verdict in failed]
     return Total(len(verdicts) - len(failed), len(failed), names)
 

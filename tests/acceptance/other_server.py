@@ -19,8 +19,8 @@ from pathlib import Path
 
 import pymysql
 
+from cairn import expected_differences as expected
 from cairn import files, mtr, process, server_versions, versions
-from cairn import foreign_key_suites as suites
 from cairn.errors import CairnError
 from cairn.mtr import Outcome
 from cairn.package import build, tree
@@ -97,7 +97,7 @@ def run(request: Request) -> int:
             _require_refusals(system, request.version)
             with reporter.phase("SQL") as its_phase:
                 outcomes = _run_suite(its_phase, system, request.tests)
-                ledger = suites.load_ledger(LEDGER)
+                ledger = expected.load_ledger(LEDGER)
                 verdicts = judge(outcomes, ledger)
                 failed = [verdict for verdict in verdicts if not verdict.holds]
                 skipped = sum(outcome.state == "skip" for outcome in outcomes)
@@ -106,10 +106,10 @@ def run(request: Request) -> int:
                 )
         runs.leave(_DIRECTORY, len(failed) + len(wrong))
     if request.update_ledger:
-        suites.save_ledger(LEDGER, _updated(ledger, verdicts))
+        expected.save_ledger(LEDGER, _updated(ledger, verdicts))
         say(f"  {shown(LEDGER)} has the differences; explain the new ones.")
-    suites.write(_DIFFERENCES, verdicts, outcomes)
-    suites.explain(failed, _DIFFERENCES)
+    expected.write(_DIFFERENCES, verdicts, outcomes)
+    expected.explain(failed, _DIFFERENCES)
     say(f"  {sum(each.known for each in verdicts)} differences explained; log: {shown(_LOG)}")
     say(f"{len(verdicts) - len(failed)} passed, {len(failed)} failed; of tables {len(wrong)} wrong")
     return 1 if failed or wrong or not verdicts else 0
@@ -204,17 +204,17 @@ def _run_suite(phase: Phase, system: CleanSystem, tests: tuple[str, ...]) -> lis
     return outcomes
 
 
-def judge(outcomes: Iterable[Outcome], ledger: list[suites.Line]) -> list[suites.Verdict]:
+def judge(outcomes: Iterable[Outcome], ledger: list[expected.Line]) -> list[expected.Verdict]:
     """What of each test with our tables neither the ledger nor InnoDB's result explains.
 
     Tests that InnoDB's tables alone are used in say nothing of Cairn, and are left out.
     """
     outcomes = list(outcomes)
-    server: dict[str, list[suites.Line]] = {}
+    server: dict[str, list[expected.Line]] = {}
     for outcome in outcomes:
         if "innodb" in outcome.variant and outcome.state == "fail":
-            digests = " ".join(each.digest for each in suites.differences(outcome.report))
-            line = suites.Line(outcome.test, digests, "The server's.")
+            digests = " ".join(each.digest for each in expected.differences(outcome.report))
+            line = expected.Line(outcome.test, digests, "The server's.")
             server.setdefault(outcome.test, []).append(line)
     ours = [outcome for outcome in outcomes if "innodb" not in outcome.variant]
     found = []
@@ -222,7 +222,7 @@ def judge(outcomes: Iterable[Outcome], ledger: list[suites.Line]) -> list[suites
         if outcome.state == "skip":
             continue  # As the framework says: it needs what this server does not have.
         # What InnoDB's tables had and ours do not is no news.
-        verdict = suites.judge(outcome, [*ledger, *server.get(outcome.test, ())])
+        verdict = expected.judge(outcome, [*ledger, *server.get(outcome.test, ())])
         named = {d for line in ledger if line.test in _names(outcome) for d in line.digests}
         found.append(replace(verdict, gone=tuple(d for d in verdict.gone if d in named)))
     return found
@@ -232,6 +232,6 @@ def _names(outcome: Outcome) -> tuple[str, str]:
     return outcome.key, outcome.test
 
 
-def _updated(ledger: list[suites.Line], verdicts: list[suites.Verdict]) -> list[suites.Line]:
+def _updated(ledger: list[expected.Line], verdicts: list[expected.Verdict]) -> list[expected.Line]:
     """Tests without differences need no line."""
-    return [line for line in suites.update(ledger, verdicts) if line.differences != suites.PASS]
+    return [line for line in expected.update(ledger, verdicts) if line.differences != expected.PASS]

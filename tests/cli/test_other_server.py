@@ -1,6 +1,6 @@
 """What of a test's differences on another server is Cairn's to explain."""
 
-from cairn.foreign_key_suites import Line, differences
+from cairn.expected_differences import Line, differences
 from cairn.mtr import Outcome
 from tests.acceptance import other_server
 
