@@ -393,6 +393,7 @@ class ha_rocksdb final : public handler {
   bool WaitForWriters(THD* thd);
   void NoteExport(THD* thd);
   int RefuseToMoveRows(THD* thd);
+  int RefuseOldVersions(THD* thd) const;
   int CompareExpiry(const cairn::RowExpiry& of_table, const cairn::RowExpiry& of_partition);
   int BeginOrEndSequence();
   int PrepareCursor(uint32_t index);

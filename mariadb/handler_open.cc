@@ -374,10 +374,33 @@ int ha_rocksdb::external_lock(THD* thd, int lock_type) {
     if (const int error = RefuseToMoveRows(thd)) return error;
     if (const int error = FinishLoadsForAlter(thd)) return error;
   }
+  if (const int error = RefuseOldVersions(thd)) return error;
   if (const int error = FinishLoadsOfReset(thd)) return error;
   if (lock_type == F_WRLCK) statement_.LockExclusively();
   BeginStatement(thd);
   return lock_type == F_WRLCK ? PrepareForeignKeys(thd) : 0;
+}
+
+// The server takes rows of an older one that end with time for rows of the past: it would find
+// none, and write each anew. What makes the table anew, or only looks after it, goes on.
+int ha_rocksdb::RefuseOldVersions(THD* thd) const {
+  if (!cairn::HasOtherEndOfTime(*table)) return 0;
+  switch (thd_sql_command(thd)) {
+    case SQLCOM_ALTER_TABLE:
+    case SQLCOM_OPTIMIZE:
+    case SQLCOM_REPAIR:
+    case SQLCOM_CHECK:
+    case SQLCOM_ANALYZE:
+    case SQLCOM_CHECKSUM:
+    case SQLCOM_LOCK_TABLES:
+    case SQLCOM_FLUSH:
+      return 0;
+    default:
+      break;
+  }
+  my_error(ER_TABLE_NEEDS_REBUILD, MYF(0), table->s->table_name.str);
+  cairn::Session::Of(thd).NoteReportedError(thd->query_id);
+  return HA_ERR_TABLE_DEF_CHANGED;
 }
 
 // LOCK TABLES ... READ promises a table that does not change. The server's lock of a table ends
@@ -418,6 +441,7 @@ int ha_rocksdb::BeginOrEndSequence() {
 
 int ha_rocksdb::start_stmt(THD* thd, thr_lock_type lock_type) {
   if (own_transaction_ != nullptr) return BeginOrEndSequence();
+  if (const int error = RefuseOldVersions(thd)) return error;
   const bool skips_locked = lock_type == TL_READ_SKIP_LOCKED || lock_type == TL_WRITE_SKIP_LOCKED;
   if (lock_type == TL_READ_SKIP_LOCKED) lock_type = TL_READ_WITH_SHARED_LOCKS;
   cairn::Session& session = cairn::Session::Of(thd);
