@@ -382,11 +382,14 @@ int ha_rocksdb::external_lock(THD* thd, int lock_type) {
 }
 
 // The server takes rows of an older one that end with time for rows of the past: it would find
-// none, and write each anew. What makes the table anew, or only looks after it, goes on.
+// none, and write each anew. What makes the table anew, or only looks after it, goes on. Changes of
+// partitions keep rows, and give the definition this server's version.
 int ha_rocksdb::RefuseOldVersions(THD* thd) const {
   if (!cairn::HasOtherEndOfTime(*table)) return 0;
   switch (thd_sql_command(thd)) {
     case SQLCOM_ALTER_TABLE:
+      if (thd->lex->alter_info.partition_flags == 0) return 0;
+      break;
     case SQLCOM_OPTIMIZE:
     case SQLCOM_REPAIR:
     case SQLCOM_CHECK:

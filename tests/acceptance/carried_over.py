@@ -108,6 +108,10 @@ _VERSIONED = (
     "WITH SYSTEM VERSIONING",
     "INSERT INTO versioned SELECT seq, seq % 7 FROM seq_1_to_50",
     "UPDATE versioned SET a = a + 100 WHERE id % 3 = 0",
+    "CREATE TABLE versioned_parts (id INT PRIMARY KEY, a INT) ENGINE=ROCKSDB "
+    "WITH SYSTEM VERSIONING PARTITION BY KEY (id) PARTITIONS 2",
+    "INSERT INTO versioned_parts SELECT seq, seq % 7 FROM seq_1_to_50",
+    "UPDATE versioned_parts SET a = a + 100 WHERE id % 3 = 0",
     "CREATE TABLE versioned_child (id INT PRIMARY KEY, parent INT, "
     "FOREIGN KEY (parent) REFERENCES parent (id) ON DELETE CASCADE) ENGINE=ROCKSDB "
     "WITH SYSTEM VERSIONING",
@@ -328,6 +332,8 @@ def _acts_on_old_versions(cursor: Any) -> list[str]:
         "INSERT INTO versioned VALUES (1, 1)",
         "DELETE FROM versioned",
         "CREATE TABLE copied SELECT * FROM versioned",
+        "SELECT COUNT(*) FROM versioned_parts",
+        "ALTER TABLE versioned_parts ADD PARTITION PARTITIONS 1",
         "DELETE FROM parent WHERE id = 1",
     ):
         try:
@@ -344,12 +350,14 @@ def _wrong_references(cursor: Any) -> list[str]:
     """Foreign keys, also of tables with versions, which mariadb-upgrade has made anew."""
     wrong = []
     cursor.execute("DELETE FROM parent WHERE id = 1")
-    for name, rows in (("child", 95), ("versioned_child", 38), ("versioned", 50)):
+    for name, rows in (
+        *(("child", 95), ("versioned_child", 38), ("versioned", 50), ("versioned_parts", 50)),
+    ):
         cursor.execute(f"SELECT COUNT(*) FROM {name}")
         if (found := cursor.fetchone()[0]) != rows:
             wrong.append(f"{name} has {found} rows, not {rows}")
         wrong += _damage(cursor, name)
-    for name, versions in (("versioned_child", 40), ("versioned", 66)):
+    for name, versions in (("versioned_child", 40), ("versioned", 66), ("versioned_parts", 66)):
         cursor.execute(f"SELECT COUNT(*) FROM {name} FOR SYSTEM_TIME ALL")
         if (found := cursor.fetchone()[0]) != versions:
             wrong.append(f"{name} has {found} versions, not {versions}")
