@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from cairn import files, plugin
+from cairn.doctor.limits import FREE_SHARE
 from cairn.errors import CairnError
 from cairn.paths import ROOT, VAR
 from cairn.prefix import Server
@@ -449,6 +450,12 @@ def run(wanted: tuple[str, ...]) -> int:
     known = dict(CASES)
     if unknown := [name for name in wanted if name not in known]:
         raise CairnError(f"There is no case {unknown[0]}: there are {', '.join(known)}.")
+    disk = shutil.disk_usage(ROOT)
+    if disk.free < FREE_SHARE * disk.total:
+        raise CairnError(
+            f"Less than a tenth of the file system of {ROOT} is free: the command would find that "
+            "with every server, where the cases have none. Make room."
+        )
     reporter = Reporter()
     mariadb = runs.prepare(reporter)
     directory = VAR / "acceptance" / "doctor"

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
+from cairn.errors import CairnError
 from cairn.paths import ROOT
 from tests.acceptance.package import pages
+from tests.acceptance.package.walkthrough import errors_of_the_server
 
 PAGE = """# A page
 
@@ -69,3 +73,24 @@ def test_what_is_printed_is_compared_line_by_line(
 def test_the_pages_have_commands(name: str) -> None:
     page = (ROOT / "docs" / name).read_text(encoding="utf-8")
     assert len(pages.commands(page)) >= 4
+
+
+def answer(*findings: tuple[str, str]) -> str:
+    """What cairn-doctor --json prints, as far as the walk-through reads it."""
+    found = [{"code": code, "severity": severity} for code, severity in findings]
+    return json.dumps({"error": None, "findings": found})
+
+
+def test_errors_of_the_server_are_not_those_of_the_machine() -> None:
+    nearly_full = ("disk-nearly-full", "error")
+    assert errors_of_the_server(answer(nearly_full, ("backup-old", "warning"))) == []
+    assert errors_of_the_server(answer(nearly_full, ("engine-missing", "error"))) == [
+        "engine-missing"
+    ]
+
+
+def test_an_answer_that_is_none_is_said() -> None:
+    with pytest.raises(CairnError, match="answers 'Segmentation fault'"):
+        errors_of_the_server("Segmentation fault")
+    with pytest.raises(CairnError, match="no answer: no such socket"):
+        errors_of_the_server(json.dumps({"error": "no such socket", "findings": []}))
