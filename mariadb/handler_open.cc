@@ -80,6 +80,19 @@ bool MayFeedChanges(THD* thd, thr_lock_type lock_type) {
   return !stmt_causes_implicit_commit(thd, CF_AUTO_COMMIT_TRANS);
 }
 
+// Whether a part has values that are cut, whose order is not that of the whole values. The server
+// cuts what a range ends with as well, and would miss rows: where strings are compared by a first
+// level, by a second one if they are the same on that, and so on, a cut value may be larger by the
+// second level than one that is larger by the first.
+bool MayCutOutOfOrder(const KEY_PART_INFO& part) {
+  if (!(part.key_part_flag & HA_PART_KEY_SEG) || part.field == nullptr) return false;
+  const CHARSET_INFO& charset = *part.field->charset();
+  constexpr uint kLatin2Czech = 2;
+  constexpr uint kCp1250Czech = 34;
+  return charset.levels_for_order > 1 || charset.number == kLatin2Czech ||
+         charset.number == kCp1250Czech;
+}
+
 bool IsSystemSchema(std::string_view name) {
   return name == "mysql" || name == "information_schema" || name == "performance_schema";
 }
@@ -140,7 +153,8 @@ ulong ha_rocksdb::index_flags(uint index, uint part, bool all_parts) const {
   // promise columns that the index does not give back. CorrectCoveredColumns() takes those back.
   const KEY& key = table_share->key_info[index];
   const bool is_primary = index == table_share->primary_key;
-  ulong flags = HA_READ_NEXT | HA_READ_PREV | HA_READ_ORDER | HA_READ_RANGE;
+  ulong flags = HA_READ_NEXT | HA_READ_PREV | HA_READ_ORDER;
+  if (!cairn::MayCutOutOfOrder(key.key_part[part])) flags |= HA_READ_RANGE;
   // The primary key's entries are the rows: whatever is asked for comes from there.
   if (is_primary) return flags | HA_CLUSTERED_INDEX | cairn::kClusteredIndexCovers;
   flags |= HA_DO_INDEX_COND_PUSHDOWN;

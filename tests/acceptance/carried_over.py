@@ -59,6 +59,8 @@ _CHANGES = (
 # engines each other.
 _CONTRADICTORY = f"CHAR({_LONGEST}) tis620_thai_nopad_ci"
 _NO_PARENT = 1452
+# Ends of the names of collations that compare by several levels.
+_SEVERAL_LEVELS = ("_czech_cs", "_as_cs", "_as_ci", "_w2")
 _INDEXES = ("PRIMARY", "k", "p", "d")
 # Each is a definition, and a source of the rows.
 _KINDS = (
@@ -286,28 +288,35 @@ def _wrong_text(cursor: Any, text: _Text) -> list[str]:
     """What is wrong with a table of text: as it was, and after changes of this server."""
     for statement in text.twin():
         cursor.execute(statement)
-    wrong = [*_damage(cursor, text.name), *_wrong_indexes(cursor, text.name)]
+    wrong = [*_damage(cursor, text.name), *_wrong_indexes(cursor, text)]
     for change in _CHANGES:
         for table in (text.name, "twin"):
             cursor.execute(change % table)
-    after = [*_damage(cursor, text.name), *_wrong_indexes(cursor, text.name)]
+    after = [*_damage(cursor, text.name), *_wrong_indexes(cursor, text)]
     return [*wrong, *(f"after changes: {what}" for what in after)]
 
 
-def _wrong_indexes(cursor: Any, name: str) -> list[str]:
+def _wrong_indexes(cursor: Any, text: _Text) -> list[str]:
+    # By an index of a prefix InnoDB loses rows of a range there, and ROCKSDB does not.
+    loses_rows = text.about.endswith(_SEVERAL_LEVELS)
     wrong = []
-    for query in (
-        "SELECT COUNT(*), SUM(id) FROM {0} FORCE INDEX ({1}) WHERE s >= 'a'",
-        "SELECT COUNT(*), SUM(id) FROM {0} FORCE INDEX ({1}) WHERE s < 'm'",
-        "SELECT COUNT(*), SUM(x.id * y.id) FROM {0} x "
-        "STRAIGHT_JOIN {0} y FORCE INDEX ({1}) ON y.s = x.s",
+    for query, is_range in (
+        ("SELECT COUNT(*), SUM(id) FROM {0} {1} WHERE s >= 'a'", True),
+        ("SELECT COUNT(*), SUM(id) FROM {0} {1} WHERE s < 'm'", True),
+        (
+            "SELECT COUNT(*), SUM(x.id * y.id) FROM {0} x STRAIGHT_JOIN {0} y {1} ON y.s = x.s",
+            False,
+        ),
     ):
         for index in _INDEXES:
-            cursor.execute(query.format("twin", index))
+            by_index = f"FORCE INDEX ({index})"
+            by_right_way = "USE INDEX ()" if is_range and loses_rows else by_index
+            cursor.execute(query.format("twin", by_right_way))
             expected = cursor.fetchone()
-            cursor.execute(query.format(name, index))
+            asked = query.format(text.name, by_index)
+            cursor.execute(asked)
             if (found := cursor.fetchone()) != expected:
-                wrong.append(f"{query.format(name, index)}: {found} in place of {expected}")
+                wrong.append(f"{asked}: {found} in place of {expected}")
     return wrong
 
 
