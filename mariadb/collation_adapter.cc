@@ -5,7 +5,10 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
+#include "engine/base/bytes.h"
+#include "engine/codec/value_sample.h"
 #include "mariadb/server_headers.h"
 
 namespace cairn {
@@ -44,6 +47,7 @@ class ServerCollation final : public Collation {
     traits_.name = std::string_view(charset->coll_name.str, charset->coll_name.length);
     traits_.weight_multiplier = charset->strxfrm_multiply == 0 ? 1 : charset->strxfrm_multiply;
     traits_.long_segments = HasLongSegments(charset->number);
+    traits_.is_built_in = (charset->state & MY_CS_COMPILED) != 0;
     if (traits_.kind == CollationKind::kSimple8Bit) traits_.sort_order = charset->sort_order;
 
     uchar space[8];
@@ -87,6 +91,8 @@ class ServerCollation final : public Collation {
     // To the server a string of this collation ends at its first byte 0.
     return static_cast<size_t>(std::find(to, to + bytes, uint8_t{0}) - to);
   }
+
+  uint64_t HashWeights() const override;
 
   size_t MaxLevelBytes(size_t char_count) const override {
     if (charset_->uca != nullptr) return char_count * kMaxUnicodeWeightBytes;
@@ -179,11 +185,104 @@ class ServerCollation final : public Collation {
                                           : CollationKind::kSingleLevel;
   }
 
+  uint64_t HashTraits() const;
+
   CHARSET_INFO* const charset_;
   uchar space_weight_[16];
   uchar level_space_weights_[kMaxLevels][16] = {};
   uint level_flags_[kMaxLevels] = {};
 };
+
+// The encoding of a character; empty: the set does not have it.
+std::string Encode(const charset_info_st& charset, my_wc_t code_point) {
+  uchar bytes[8];
+  const int size = charset.wc_mb(code_point, bytes, bytes + sizeof bytes);
+  return size > 0 ? std::string(reinterpret_cast<const char*>(bytes), static_cast<size_t>(size))
+                  : std::string();
+}
+
+// Hashes the weights of one string after another. All of it is persisted.
+class WeightHash {
+ public:
+  static constexpr size_t kMaxChars = 4;  // Of a string.
+
+  WeightHash(const Collation& collation, uint64_t before)
+      : collation_(collation), weights_(collation.MaxLevelBytes(kMaxChars)), hash_(before) {}
+
+  void Add(std::string_view text) {
+    for (uint32_t level = 0; level < collation_.traits().levels; ++level) {
+      const size_t size = collation_.WriteLevel(text, level, weights_.data(), weights_.size());
+      hash_ = HashValue(hash_, {reinterpret_cast<const char*>(weights_.data()), size});
+    }
+  }
+  uint64_t hash() const { return hash_; }
+
+ private:
+  const Collation& collation_;
+  std::vector<uint8_t> weights_;
+  uint64_t hash_;
+};
+
+// Strings whose characters may be weighed together: two letters of ASCII, and up to four characters
+// that lie near each other, as those of one script do.
+template <typename Add>
+void ForEachString(const charset_info_st& charset, Add add) {
+  constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+  for (const char first : kLetters) {
+    for (const char second : kLetters) {
+      add(Encode(charset, static_cast<uchar>(first)) + Encode(charset, static_cast<uchar>(second)));
+    }
+  }
+  constexpr int kStrings = 1000;
+  constexpr my_wc_t kCodePoints = 0x3400;  // Before those that have no weights of their own.
+  constexpr uint64_t kNeighbours = 128;
+  uint64_t state = 1;
+  const auto next = [&state] {  // Knuth's linear congruential generator for 64 bits.
+    state = state * 6364136223846793005U + 1442695040888963407U;
+    return state >> 33;
+  };
+  for (int i = 0; i < kStrings; ++i) {
+    const my_wc_t block = next() % kCodePoints;
+    const uint64_t chars = 2 + next() % (WeightHash::kMaxChars - 1);
+    std::string text;
+    for (uint64_t j = 0; j < chars; ++j) text += Encode(charset, block + next() % kNeighbours);
+    add(text);
+  }
+}
+
+uint64_t ServerCollation::HashTraits() const {
+  std::string traits;
+  for (const uint32_t trait :
+       {static_cast<uint32_t>(traits_.kind), traits_.max_char_bytes, traits_.space_char_bytes,
+        traits_.weight_multiplier, uint32_t{traits_.long_segments},
+        static_cast<uint32_t>(traits_.trailing_spaces), uint32_t{traits_.weighs_trailing_spaces},
+        uint32_t{traits_.byte_order}, traits_.levels}) {
+    AppendBigEndian(trait, &traits);
+  }
+  uint64_t hash = HashValue(HashValue(0, traits), traits_.space_weight);
+  for (const std::string_view weight : traits_.level_space_weights) hash = HashValue(hash, weight);
+  return hash;
+}
+
+uint64_t ServerCollation::HashWeights() const {
+  constexpr my_wc_t kLastCodePoint = 0x10FFFF;
+  // From here on hardly any character has a weight that does not follow from its code point.
+  constexpr my_wc_t kFirstSampled = 0x30000;
+  constexpr my_wc_t kSampledStep = 64;
+  WeightHash hash(*this, HashTraits());
+  if (charset_->mbmaxlen == 1) {
+    // All bytes, whether they are characters or not.
+    for (int byte = 0; byte <= UINT8_MAX; ++byte) hash.Add(std::string(1, static_cast<char>(byte)));
+  } else {
+    for (my_wc_t code_point = 0; code_point <= kLastCodePoint;
+         code_point += code_point < kFirstSampled ? 1 : kSampledStep) {
+      const std::string character = Encode(*charset_, code_point);
+      if (!character.empty()) hash.Add(character);
+    }
+  }
+  ForEachString(*charset_, [&hash](const std::string& text) { hash.Add(text); });
+  return hash.hash();
+}
 
 }  // namespace
 

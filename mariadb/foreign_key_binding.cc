@@ -9,6 +9,7 @@
 #include "engine/table/foreign_key_binding.h"
 #include "mariadb/engine.h"
 #include "mariadb/foreign_key_clauses.h"
+#include "mariadb/old_weights.h"
 #include "mariadb/other_table.h"
 #include "mariadb/table_description.h"
 #include "mariadb/table_name.h"
@@ -31,12 +32,25 @@ Status CheckVersions(const Table& table) {
                     "after ALTER TABLE ... FORCE");
 }
 
+// And what they look for is found by weights.
+Status CheckWeights(const Table& table) {
+  const auto old = FindOldWeights(table);
+  if (!old.has_value()) return Status();
+  return Status(StatusCode::kNotSupported,
+                old->Describe(DescribeTableName(table.definition().name)));
+}
+
+Status CheckForForeignKeys(const Table& table) {
+  CAIRN_RETURN_IF_ERROR(CheckVersions(table));
+  return CheckWeights(table);
+}
+
 // One foreign key as `table` sees it, which has `own_side` of it.
 Result<BoundForeignKey> Bind(const ForeignKeys::Pointer& key, const Table& table,
                              std::string Pair::*own_side, std::shared_ptr<const Table> other,
                              std::string Pair::*other_side) {
-  CAIRN_RETURN_IF_ERROR(CheckVersions(table));
-  if (other != nullptr) CAIRN_RETURN_IF_ERROR(CheckVersions(*other));
+  CAIRN_RETURN_IF_ERROR(CheckForForeignKeys(table));
+  if (other != nullptr) CAIRN_RETURN_IF_ERROR(CheckForForeignKeys(*other));
   BoundForeignKey bound;
   bound.key = key;
   const ForeignKeyBinding own = BindForeignKeyColumns(table, ColumnsOf(key->record, own_side));

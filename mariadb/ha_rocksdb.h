@@ -48,6 +48,8 @@ class SharedTable final : public Handler_share {
   std::shared_ptr<const Table> table;
   // As they were bound last; guarded by the same.
   std::shared_ptr<const BoundForeignKeys> foreign_keys;
+  // An index of `table` has old weights (old_weights.h).
+  std::atomic<bool> has_old_weights{false};
   const std::shared_ptr<OpenTable> open;
 
   explicit SharedTable(std::shared_ptr<OpenTable> open_table) : open(std::move(open_table)) {
@@ -148,6 +150,8 @@ class ha_rocksdb final : public handler {
   int analyze(THD* thd, HA_CHECK_OPT* options) override;
   int optimize(THD* thd, HA_CHECK_OPT* options) override;
   int check(THD* thd, HA_CHECK_OPT* options) override;
+  int check_for_upgrade(HA_CHECK_OPT* options) override;
+  int repair(THD* thd, HA_CHECK_OPT* options) override;
   bool get_error_message(int error, String* buffer) override;
   bool get_foreign_dup_key(char* table_name, uint table_bytes, char* key_name,
                            uint key_bytes) override;
@@ -393,7 +397,10 @@ class ha_rocksdb final : public handler {
   bool WaitForWriters(THD* thd);
   void NoteExport(THD* thd);
   int RefuseToMoveRows(THD* thd);
+  int RefuseOldTable(THD* thd) const;
   int RefuseOldVersions(THD* thd) const;
+  int RefuseOldWeights(THD* thd) const;
+  int WarnOfOldWeights(THD* thd) const;
   int CompareExpiry(const cairn::RowExpiry& of_table, const cairn::RowExpiry& of_partition);
   int BeginOrEndSequence();
   int PrepareCursor(uint32_t index);

@@ -187,6 +187,11 @@ enum_alter_inplace_result ha_rocksdb::check_if_supported_inplace_alter(
   if (alter_info->handler_flags & kSomePartitionCopies) return HA_ALTER_INPLACE_NOT_SUPPORTED;
   // The definition would be of this server, and the rows would not.
   if (cairn::HasOtherEndOfTime(*table)) return HA_ALTER_INPLACE_NOT_SUPPORTED;
+  if (shared_->has_old_weights) {
+    alter_info->unsupported_reason = "the weights of a collation have changed";
+    if (table->part_info != nullptr) alter_info->handler_flags |= kSomePartitionCopies;
+    return HA_ALTER_INPLACE_NOT_SUPPORTED;
+  }
   const bool has_foreign_keys =
       TakesPartInForeignKeys() || (alter_info->handler_flags & ALTER_ADD_FOREIGN_KEY) != 0;
   if (has_foreign_keys && !cairn::KeepsForeignKeys(*table, *altered_table, *alter_info->alter_info,

@@ -1,4 +1,4 @@
-// Opening and closing tables, capabilities, statements and locks, maintenance, errors.
+// Opening and closing tables, capabilities, statements and locks, OPTIMIZE, errors.
 #include <algorithm>
 #include <string_view>
 #include <utility>
@@ -15,6 +15,7 @@
 #include "mariadb/error.h"
 #include "mariadb/ha_rocksdb.h"
 #include "mariadb/lock_wait.h"
+#include "mariadb/old_weights.h"
 #include "mariadb/table_description.h"
 #include "mariadb/table_guards.h"
 #include "mariadb/variables.h"
@@ -196,12 +197,14 @@ int ha_rocksdb::BindTable() {
     auto description = cairn::DescribeTable(*table, dictionary_name_);
     status = description.status();
     if (status.ok()) {
+      cairn::NoteWeightsOfOpened(description->layout);
       auto opened = cairn::Table::Open(definition, std::move(description->layout),
                                        std::move(description->indexes));
       status = opened.status();
       if (status.ok()) {
         if (!definition->temporary) cairn::KeepDefinition(*table, dictionary_name_);
         shared_->table = std::move(opened).value();
+        shared_->has_old_weights = cairn::FindOldWeights(*shared_->table, table).has_value();
         cairn::Table::RegisterKeyLayouts(shared_->table, &engine->database());
       }
     }
@@ -388,36 +391,11 @@ int ha_rocksdb::external_lock(THD* thd, int lock_type) {
     if (const int error = RefuseToMoveRows(thd)) return error;
     if (const int error = FinishLoadsForAlter(thd)) return error;
   }
-  if (const int error = RefuseOldVersions(thd)) return error;
+  if (const int error = RefuseOldTable(thd)) return error;
   if (const int error = FinishLoadsOfReset(thd)) return error;
   if (lock_type == F_WRLCK) statement_.LockExclusively();
   BeginStatement(thd);
   return lock_type == F_WRLCK ? PrepareForeignKeys(thd) : 0;
-}
-
-// The server takes rows of an older one that end with time for rows of the past: it would find
-// none, and write each anew. What makes the table anew, or only looks after it, goes on. Changes of
-// partitions keep rows, and give the definition this server's version.
-int ha_rocksdb::RefuseOldVersions(THD* thd) const {
-  if (!cairn::HasOtherEndOfTime(*table)) return 0;
-  switch (thd_sql_command(thd)) {
-    case SQLCOM_ALTER_TABLE:
-      if (thd->lex->alter_info.partition_flags == 0) return 0;
-      break;
-    case SQLCOM_OPTIMIZE:
-    case SQLCOM_REPAIR:
-    case SQLCOM_CHECK:
-    case SQLCOM_ANALYZE:
-    case SQLCOM_CHECKSUM:
-    case SQLCOM_LOCK_TABLES:
-    case SQLCOM_FLUSH:
-      return 0;
-    default:
-      break;
-  }
-  my_error(ER_TABLE_NEEDS_REBUILD, MYF(0), table->s->table_name.str);
-  cairn::Session::Of(thd).NoteReportedError(thd->query_id);
-  return HA_ERR_TABLE_DEF_CHANGED;
 }
 
 // LOCK TABLES ... READ promises a table that does not change. The server's lock of a table ends
@@ -458,7 +436,7 @@ int ha_rocksdb::BeginOrEndSequence() {
 
 int ha_rocksdb::start_stmt(THD* thd, thr_lock_type lock_type) {
   if (own_transaction_ != nullptr) return BeginOrEndSequence();
-  if (const int error = RefuseOldVersions(thd)) return error;
+  if (const int error = RefuseOldTable(thd)) return error;
   const bool skips_locked = lock_type == TL_READ_SKIP_LOCKED || lock_type == TL_WRITE_SKIP_LOCKED;
   if (lock_type == TL_READ_SKIP_LOCKED) lock_type = TL_READ_WITH_SHARED_LOCKS;
   cairn::Session& session = cairn::Session::Of(thd);
@@ -540,49 +518,6 @@ Status ha_rocksdb::VirtualColumnsOfRecord::Make(uint32_t index, uint8_t* record)
   }
   swap();
   return made;
-}
-
-namespace {
-
-void LogCheck(const TABLE& table, const cairn::TableCheckReport& report) {
-  if (global_system_variables.log_warnings <= 2) return;
-  const char* const name = table.s->table_name.str;
-  sql_print_information("RocksDB: CHECKTABLE %s: Checking table %s", name, name);
-  for (const auto& entries : report.entries) {
-    sql_print_information("RocksDB: CHECKTABLE %s:   Checking index %s", name,
-                          entries.index.c_str());
-    sql_print_information(
-        "RocksDB: CHECKTABLE %s:   ... %llu index entries checked (%llu had checksums)", name,
-        static_cast<ulonglong>(entries.count), static_cast<ulonglong>(entries.with_checksums));
-  }
-  sql_print_information("RocksDB: CHECKTABLE %s:   %llu table records had checksums", name,
-                        static_cast<ulonglong>(report.rows_with_checksums));
-}
-
-}  // namespace
-
-int ha_rocksdb::check(THD* thd, HA_CHECK_OPT* options) {
-  cairn::Session& session = cairn::Session::Of(thd);
-  cairn::ScopedWaitObserver observer(&session);
-  VirtualColumns virtual_columns(this, engine_table_.get());
-  const auto report =
-      cairn::CheckTable(*engine_table_, &transaction(), table->record[0], &virtual_columns);
-  if (!report.ok()) {
-    return cairn::AdminError(ha_thd(), report.status());
-  }
-  LogCheck(*table, *report);
-  for (const std::string& problem : report->problems) {
-    sql_print_error("RocksDB: CHECKTABLE %s:   %s: %s", table->s->table_name.str,
-                    dictionary_name_.c_str(), problem.c_str());
-    push_warning(thd, Sql_condition::WARN_LEVEL_WARN, ER_GET_ERRMSG, problem.c_str());
-  }
-  for (const std::string& warning : report->warnings) {
-    sql_print_warning("RocksDB: CHECKTABLE %s:   %s: %s", table->s->table_name.str,
-                      dictionary_name_.c_str(), warning.c_str());
-    push_warning(thd, Sql_condition::WARN_LEVEL_WARN, ER_GET_ERRMSG, warning.c_str());
-  }
-  if (!report->problems.empty()) return HA_ADMIN_CORRUPT;
-  return (options->flags & T_EXTEND) != 0 ? WarnOfOrphans(thd) : HA_ADMIN_OK;
 }
 
 // --- Errors -------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "mariadb/engine.h"
+#include "mariadb/old_weights.h"
 #include "mariadb/server_headers.h"
 #include "mariadb/table_description.h"
 #include "mariadb/table_name.h"
@@ -117,6 +118,7 @@ Result<std::shared_ptr<const Table>> OpenLocked(THD* thd, std::string_view dicti
   }
   CAIRN_ASSIGN_OR_RETURN(TableDescription description,
                          DescribeTable(*other.table(), dictionary_name));
+  NoteWeightsOfOpened(description.layout);
   return Table::Open(definition, std::move(description.layout), std::move(description.indexes));
 }
 

@@ -15,6 +15,7 @@
 #include "mariadb/comment_qualifier.h"
 #include "mariadb/engine.h"
 #include "mariadb/error.h"
+#include "mariadb/old_weights.h"
 #include "mariadb/server_headers.h"
 #include "mariadb/ttl_comment.h"
 
@@ -313,6 +314,8 @@ uint32_t TableFeatures(const TABLE& table, bool is_sequence) {
 
 int DescribeNewIndexes(const TABLE& table, const TableDescription& description,
                        const TableOptions& options, std::vector<NewIndex>* indexes) {
+  const Status noted = NoteWeightsOfColumns(description.layout);
+  if (!noted.ok()) return HandlerError(noted);
   const std::string_view dictionary_name = description.layout.name;
   for (uint i = 0; i < table.s->keys; ++i) {
     NewIndex index;
@@ -341,6 +344,8 @@ bool ChooseAddedFormat(const TableDescription& description, const IndexInfo& pri
 
 int DescribeAddedIndex(const TABLE& table, const TableDescription& description,
                        const IndexInfo& primary, uint position, NewIndex* index) {
+  const Status noted = NoteWeightsOfColumns(description.layout);
+  if (!noted.ok()) return HandlerError(noted);
   if (const int error = DescribeNewIndex(table, position, description.layout.name, index)) {
     return error;
   }

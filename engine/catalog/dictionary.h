@@ -22,6 +22,8 @@
 #include "engine/catalog/index_build_state.h"
 #include "engine/catalog/index_definition.h"
 #include "engine/catalog/row_count.h"
+#include "engine/codec/collation.h"
+#include "engine/codec/collation_record.h"
 #include "engine/codec/definition_copy_record.h"
 #include "engine/codec/dictionary_record.h"
 #include "engine/store/database.h"
@@ -272,6 +274,22 @@ class Dictionary {
   // Removes the copies of tables that do not exist; called when what a crash cut off is settled.
   Status SettleDefinitionCopies();
 
+  // Weights of collations. Keys hold them, so a server with other weights would look in the wrong
+  // places. Which indexes were made with which, the dictionary tells by their numbers.
+  //
+  // Notes the weights that a collation has in this process: before an index with it gets its
+  // number, and before WeightsOf(). `server` is the version of the server that asks: one that has
+  // noted them before need not hash them again, unless they can change without it. Errors: those of
+  // RocksDB; the process knows the weights all the same.
+  Status NoteWeights(const Collation& collation, std::string_view server);
+  enum class IndexWeights {
+    kCurrent,
+    kOld,
+    kOldInValues,  // And values that are to come back from keys by them would be other ones.
+  };
+  // What an index of a table has, by its number. A collation that was not noted has current ones.
+  IndexWeights WeightsOf(const Collation& collation, uint32_t index_number) const;
+
   // RocksDB's number of the state that a snapshot taken now would show.
   uint64_t StateNumber() const;
   // What snapshots older than now would read in the table is not what it was: gives them an error
@@ -445,6 +463,7 @@ class Dictionary {
   std::atomic<uint32_t> max_index_number_{kFirstUserIndexNumber - 1};
   // The copies of definitions, by table. Guarded by map_mutex_ too.
   std::map<std::string, KnownDefinition, std::less<>> definitions_;
+  std::map<uint32_t, CollationRecord> collations_;  // Noted in this process. Likewise.
 };
 
 // "db.table" of the dictionary name "db.table[#P#part]".

@@ -53,6 +53,8 @@ class Collation {
     bool weighs_trailing_spaces = false;
     // Strings compare as their bytes do, and a space is the byte 0x20.
     bool byte_order = false;
+    // It comes with the server's program: its weights are those of the server's version.
+    bool is_built_in = true;
     uint32_t levels = 1;  // Weight levels that WriteLevel knows, 1 to kMaxLevels.
     std::array<std::string_view, 3> level_space_weights = {};  // Of one space, by level.
   };
@@ -71,6 +73,11 @@ class Collation {
   // `to` has room for MaxLevelBytes() of its characters.
   virtual size_t WriteLevel(std::string_view value, uint32_t level, uint8_t* to,
                             size_t capacity) const = 0;
+
+  // A hash of the weights of characters, of pairs of letters and of some other strings, and of the
+  // traits that keys depend on. Takes up to half a second. Persisted: where it is another one, keys
+  // have other bytes.
+  virtual uint64_t HashWeights() const = 0;
 
   // The most bytes that WriteLevel writes for a string of `char_count` characters.
   virtual size_t MaxLevelBytes(size_t char_count) const = 0;

@@ -33,6 +33,7 @@ enum class DictionaryRecordType : uint32_t {  // Persisted: first 4 bytes of the
   kForeignKey = 0x46,       // Ours (foreign_key_record.h).
   kDefinitionMark = 0x47,   // Ours, of a table (definition_copy_record.h).
   kDefinitionCopy = 0x48,   // The same.
+  kCollation = 0x49,        // Ours, of a collation (collation_record.h).
 };
 
 inline constexpr uint32_t kFirstUserIndexNumber = 256;  // Persisted.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/base/bytes.h"
+#include "engine/codec/collation_record.h"
 #include "engine/codec/definition_copy_record.h"
 #include "engine/codec/dictionary_record.h"
 #include "engine/codec/foreign_key_record.h"
@@ -120,6 +121,8 @@ bool Print(std::string_view key, std::string_view value, Sums* sums) {
     case DictionaryRecordType::kDefinitionMark:
     case DictionaryRecordType::kDefinitionCopy:
       return PrintDefinition(key, value, sums);
+    case DictionaryRecordType::kCollation:  // Stays, whatever becomes of tables.
+      return cairn::DecodeCollationRecord(value).ok();
     case DictionaryRecordType::kForeignKey: {
       const auto record = cairn::DecodeForeignKey(value);
       if (!record.ok()) return false;

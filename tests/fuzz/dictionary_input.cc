@@ -4,6 +4,7 @@
 
 #include "engine/base/bytes.h"
 #include "engine/base/crc32c.h"
+#include "engine/codec/collation_record.h"
 #include "engine/codec/definition_copy_record.h"
 #include "engine/codec/dictionary_record.h"
 #include "engine/codec/foreign_key_record.h"
@@ -87,6 +88,19 @@ void CheckDefinitionCopy(std::string_view bytes) {
 }
 
 // Likewise.
+void CheckCollation(std::string_view bytes) {
+  const std::string with_checksum = WithChecksum(bytes);
+  for (const std::string_view value : {bytes, std::string_view(with_checksum)}) {
+    CheckRoundTrip(value, DecodeCollationRecord, EncodeCollationRecord);
+    const auto record = DecodeCollationRecord(value);
+    if (!record.ok()) continue;
+    EXPECT_EQ(EncodeCollationRecord(*record), value);
+    EXPECT_EQ(record->GenerationOf(0), record->generations.front());
+    EXPECT_EQ(record->GenerationOf(UINT32_MAX), record->generations.back());
+  }
+}
+
+// Likewise.
 void CheckForeignKey(std::string_view bytes) {
   const std::string with_checksum = WithChecksum(bytes);
   for (const std::string_view value : {bytes, std::string_view(with_checksum)}) {
@@ -148,6 +162,7 @@ void CheckDictionaryBytes(std::string_view input) {
   CheckValues(input);
   CheckForeignKey(input);
   CheckDefinitionCopy(input);
+  CheckCollation(input);
   CheckStatisticsArithmetic(input);
   CheckSampleArithmetic(input);
   const size_t half = input.size() / 2;

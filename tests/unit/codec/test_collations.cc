@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "engine/codec/value_sample.h"
+
 namespace cairn::testing {
 namespace {
 
@@ -110,6 +112,17 @@ class TestCollation final : public Collation {
     }
     std::memcpy(to, weights.data(), std::min(weights.size(), capacity));
     return std::min(weights.size(), capacity);
+  }
+
+  // Of what tests want to change: the weights of ASCII.
+  uint64_t HashWeights() const override {
+    uint64_t hash = 0;
+    for (char character = ' '; character < 127; ++character) {
+      std::string weights;
+      AppendLevel({&character, 1}, 1, 0, &weights);
+      hash = HashValue(hash, weights);
+    }
+    return hash;
   }
 
   size_t MaxLevelBytes(size_t char_count) const override {
