@@ -37,25 +37,6 @@ HashedPart HashedPartOf(Item* item) {
           static_cast<uint>(arguments[1]->val_int())};
 }
 
-// Adds the stored columns that a virtual column depends on, by other virtual ones perhaps.
-void AddBases(TABLE* table, const Field& field, std::vector<bool>* bases) {
-  const KeptTemporarySet kept(table);
-  bitmap_clear_all(&table->tmp_set);
-  field.vcol_info->expr->walk(&Item::register_field_in_bitmap, /*walk_subquery=*/false,
-                              &table->tmp_set);
-  std::vector<const Field*> named;
-  for (Field** each = table->field; *each != nullptr; ++each) {
-    if (bitmap_is_set(&table->tmp_set, (*each)->field_index)) named.push_back(*each);
-  }
-  for (const Field* const each : named) {
-    if (each->stored_in_db()) {
-      (*bases)[each->field_index] = true;
-    } else {
-      AddBases(table, *each, bases);
-    }
-  }
-}
-
 class ServerChildColumns final : public ChildColumns {
  public:
   Status Open(THD* thd, const Table& child);
@@ -191,6 +172,24 @@ bool ServerChildColumns::HaveEqualValues(uint32_t index, const uint8_t* a, const
 }
 
 }  // namespace
+
+void AddBases(TABLE* table, const Field& field, std::vector<bool>* bases) {
+  const KeptTemporarySet kept(table);
+  bitmap_clear_all(&table->tmp_set);
+  field.vcol_info->expr->walk(&Item::register_field_in_bitmap, /*walk_subquery=*/false,
+                              &table->tmp_set);
+  std::vector<const Field*> named;
+  for (Field** each = table->field; *each != nullptr; ++each) {
+    if (bitmap_is_set(&table->tmp_set, (*each)->field_index)) named.push_back(*each);
+  }
+  for (const Field* const each : named) {
+    if (each->stored_in_db()) {
+      (*bases)[each->field_index] = true;
+    } else {
+      AddBases(table, *each, bases);
+    }
+  }
+}
 
 Result<std::unique_ptr<ChildColumns>> OpenChildColumns(THD* thd, const Table& child) {
   auto columns = std::make_unique<ServerChildColumns>();

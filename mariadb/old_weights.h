@@ -31,7 +31,8 @@ Status NoteWeightsOfColumns(const TableLayout& layout);
 void NoteWeightsOfOpened(const TableLayout& layout);
 
 // The first index of a table that has old weights, if any; the primary key goes before others. The
-// weights have been noted. `opened`: as the server has it, if it does.
-std::optional<OldWeights> FindOldWeights(const Table& table, const TABLE* opened = nullptr);
+// weights have been noted. `opened`: as the server has it; null: partitions and virtual columns are
+// not looked at.
+std::optional<OldWeights> FindOldWeights(const Table& table, TABLE* opened = nullptr);
 
 }  // namespace cairn
