@@ -1,9 +1,11 @@
 #include "mariadb/collation_adapter.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -204,7 +206,7 @@ std::string Encode(const charset_info_st& charset, my_wc_t code_point) {
 // Hashes the weights of one string after another. All of it is persisted.
 class WeightHash {
  public:
-  static constexpr size_t kMaxChars = 4;  // Of a string.
+  static constexpr size_t kMaxChars = MY_UCA_MAX_CONTRACTION;  // Of a string.
 
   WeightHash(const Collation& collation, uint64_t before)
       : collation_(collation), weights_(collation.MaxLevelBytes(kMaxChars)), hash_(before) {}
@@ -234,6 +236,7 @@ void ForEachString(const charset_info_st& charset, Add add) {
     }
   }
   constexpr int kStrings = 1000;
+  constexpr uint64_t kMostChars = 4;
   constexpr my_wc_t kCodePoints = 0x3400;  // Before those that have no weights of their own.
   constexpr uint64_t kNeighbours = 128;
   uint64_t state = 1;
@@ -243,11 +246,28 @@ void ForEachString(const charset_info_st& charset, Add add) {
   };
   for (int i = 0; i < kStrings; ++i) {
     const my_wc_t block = next() % kCodePoints;
-    const uint64_t chars = 2 + next() % (WeightHash::kMaxChars - 1);
+    const uint64_t chars = 2 + next() % (kMostChars - 1);
     std::string text;
     for (uint64_t j = 0; j < chars; ++j) text += Encode(charset, block + next() % kNeighbours);
     add(text);
   }
+}
+
+// What the collation weighs as one, in the order of code points.
+std::set<std::vector<my_wc_t>> ContractionsOf(const charset_info_st& charset) {
+  std::set<std::vector<my_wc_t>> contractions;
+  if (charset.uca == nullptr) return contractions;
+  for (const MY_UCA_WEIGHT_LEVEL& level : charset.uca->level) {
+    for (size_t i = 0; i < level.contractions.nitems; ++i) {
+      const MY_CONTRACTION& item = level.contractions.item[i];
+      const auto* const end = std::find(std::begin(item.ch), std::end(item.ch), my_wc_t{0});
+      std::vector<my_wc_t> characters(std::begin(item.ch), end);
+      contractions.insert(characters);
+      // A character that is weighed by the one before it.
+      if (item.with_context) contractions.emplace(characters.rbegin(), characters.rend());
+    }
+  }
+  return contractions;
 }
 
 uint64_t ServerCollation::HashTraits() const {
@@ -281,7 +301,14 @@ uint64_t ServerCollation::HashWeights() const {
     }
   }
   ForEachString(*charset_, [&hash](const std::string& text) { hash.Add(text); });
-  return hash.hash();
+  for (const std::vector<my_wc_t>& contraction : ContractionsOf(*charset_)) {
+    std::string text;
+    for (const my_wc_t code_point : contraction) text += Encode(*charset_, code_point);
+    hash.Add(text);
+  }
+  // The rules of a user's collation say all.
+  if (traits_.is_built_in || charset_->tailoring == nullptr) return hash.hash();
+  return HashValue(hash.hash(), charset_->tailoring);
 }
 
 }  // namespace

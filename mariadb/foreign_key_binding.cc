@@ -32,7 +32,8 @@ Status CheckVersions(const Table& table) {
                     "after ALTER TABLE ... FORCE");
 }
 
-// And what they look for is found by weights.
+// And what they look for is found by weights. Indexes of virtual columns are not looked at: the
+// server itself locks the tables that actions come to, and is refused there.
 Status CheckWeights(const Table& table) {
   const auto old = FindOldWeights(table);
   if (!old.has_value()) return Status();

@@ -12,6 +12,24 @@
 // The server's headers last.
 #include "mariadb/server_headers.h"
 
+namespace cairn {
+namespace {
+
+// Of ALTER TABLE, by its clauses about partitions: whether it makes a whole table anew.
+bool CopiesAllRows(ulonglong partition_flags) {
+  return (partition_flags & ~ulonglong{ALTER_PARTITION_INFO | ALTER_PARTITION_REMOVE}) == 0;
+}
+
+// Whether it only looks after partitions, or has them gone.
+bool LeavesRowsInPlace(ulonglong partition_flags) {
+  constexpr ulonglong kLeaving =
+      ALTER_PARTITION_ADMIN | ALTER_PARTITION_ALL | ALTER_PARTITION_DROP | ALTER_PARTITION_TRUNCATE;
+  return partition_flags != 0 && (partition_flags & ~kLeaving) == 0;
+}
+
+}  // namespace
+}  // namespace cairn
+
 int ha_rocksdb::RefuseOldTable(THD* thd) const {
   if (const int error = RefuseOldVersions(thd)) return error;
   return shared_->has_old_weights.load(std::memory_order_relaxed) ? RefuseOldWeights(thd) : 0;
@@ -49,7 +67,8 @@ int ha_rocksdb::RefuseOldWeights(THD* thd) const {
   if (!old.has_value()) return 0;
   switch (thd_sql_command(thd)) {
     case SQLCOM_ALTER_TABLE:
-      if (thd->lex->alter_info.partition_flags == 0 && !old->in_rows) return 0;
+      if (cairn::LeavesRowsInPlace(thd->lex->alter_info.partition_flags)) return 0;
+      if (cairn::CopiesAllRows(thd->lex->alter_info.partition_flags) && !old->in_rows) return 0;
       break;
     case SQLCOM_CREATE_INDEX:
     case SQLCOM_DROP_INDEX:
@@ -89,7 +108,7 @@ int ha_rocksdb::WarnOfOldWeights(THD* thd) const {
   if (!old.has_value()) return HA_ADMIN_OK;
   const std::string text = old->Describe(cairn::DescribeTableName(dictionary_name_));
   push_warning(thd, Sql_condition::WARN_LEVEL_WARN, ER_TABLE_NEEDS_REBUILD, text.c_str());
-  return HA_ADMIN_NEEDS_ALTER;
+  return old->in_rows ? HA_ADMIN_FAILED : HA_ADMIN_NEEDS_ALTER;
 }
 
 namespace {

@@ -280,7 +280,7 @@ class Dictionary {
   // Notes the weights that a collation has in this process: before an index with it gets its
   // number, and before WeightsOf(). `server` is the version of the server that asks: one that has
   // noted them before need not hash them again, unless they can change without it. Errors: those of
-  // RocksDB; the process knows the weights all the same.
+  // RocksDB; the process knows the weights all the same, and the next call tries to write them.
   Status NoteWeights(const Collation& collation, std::string_view server);
   enum class IndexWeights {
     kCurrent,
@@ -376,6 +376,8 @@ class Dictionary {
   Result<uint64_t> NextAutoIncrement(const TableChange& change, const TableDefinition& table,
                                      const TableDefinition& changed) const;
 
+  bool HasStoredWeights(uint32_t collation) const;  // dictionary_collations.cc
+
   // dictionary_definition_copies.cc
   struct KnownDefinition {
     DefinitionMark mark;
@@ -463,7 +465,11 @@ class Dictionary {
   std::atomic<uint32_t> max_index_number_{kFirstUserIndexNumber - 1};
   // The copies of definitions, by table. Guarded by map_mutex_ too.
   std::map<std::string, KnownDefinition, std::less<>> definitions_;
-  std::map<uint32_t, CollationRecord> collations_;  // Noted in this process. Likewise.
+  struct NotedCollation {
+    CollationRecord record;
+    bool is_stored = false;  // Or could not be, and cannot be judged by others than this process.
+  };
+  std::map<uint32_t, NotedCollation> collations_;  // Noted in this process. Likewise.
 };
 
 // "db.table" of the dictionary name "db.table[#P#part]".

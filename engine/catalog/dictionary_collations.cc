@@ -32,22 +32,23 @@ void BeginGeneration(const Collation& collation, uint32_t next_index_number,
 
 }  // namespace
 
+bool Dictionary::HasStoredWeights(uint32_t collation) const {
+  const std::shared_lock lock(map_mutex_);
+  const auto noted = collations_.find(collation);
+  return noted != collations_.end() && noted->second.is_stored;
+}
+
 Status Dictionary::NoteWeights(const Collation& collation, std::string_view server) {
   const uint32_t id = collation.traits().id;
-  {
-    const std::shared_lock lock(map_mutex_);
-    if (collations_.contains(id)) return Status();
-  }
+  if (HasStoredWeights(id)) return Status();
   const std::lock_guard change(change_mutex_);
-  {
-    const std::shared_lock lock(map_mutex_);
-    if (collations_.contains(id)) return Status();
-  }
+  if (HasStoredWeights(id)) return Status();
   CAIRN_ASSIGN_OR_RETURN(const std::optional<std::string> stored, Read(CollationKey(id)));
   Result<CollationRecord> record = CollationRecord();
   if (stored.has_value()) record = DecodeCollationRecord(*stored);
   const bool is_readable = record.ok();
   if (!is_readable) {
+    // Tables would be out of reach for ever if all were old, whose keys give values by weights.
     database_->log().Write(Severity::kError,
                            "data dictionary: what was noted of collation " +
                                std::string(collation.traits().name) +
@@ -56,9 +57,10 @@ Status Dictionary::NoteWeights(const Collation& collation, std::string_view serv
     record = CollationRecord();
   }
   CollationRecord noted = *record;
+  server = server.substr(0, UINT8_MAX);
   const bool is_known = noted.server == server && collation.traits().is_built_in;
   if (!is_known || noted.generations.empty()) noted.weights = collation.HashWeights();
-  noted.server = server.substr(0, UINT8_MAX);
+  noted.server = server;
   BeginGeneration(collation, max_index_number() + 1, &noted);
   Status written;
   if (is_readable && noted != *record) {
@@ -68,7 +70,7 @@ Status Dictionary::NoteWeights(const Collation& collation, std::string_view serv
     if (written.ok()) written = Write(&batch);
   }
   const std::unique_lock lock(map_mutex_);
-  collations_.emplace(id, std::move(noted));
+  collations_.insert_or_assign(id, NotedCollation{std::move(noted), written.ok()});
   return written;
 }
 
@@ -77,8 +79,8 @@ Dictionary::IndexWeights Dictionary::WeightsOf(const Collation& collation,
   const std::shared_lock lock(map_mutex_);
   const auto noted = collations_.find(collation.traits().id);
   if (noted == collations_.end()) return IndexWeights::kCurrent;
-  const CollationRecord::Generation& made = noted->second.GenerationOf(index_number);
-  if (made.weights == noted->second.weights) return IndexWeights::kCurrent;
+  const CollationRecord::Generation& made = noted->second.record.GenerationOf(index_number);
+  if (made.weights == noted->second.record.weights) return IndexWeights::kCurrent;
   return made.gives_values || GivesValues(collation) ? IndexWeights::kOldInValues
                                                      : IndexWeights::kOld;
 }

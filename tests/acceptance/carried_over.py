@@ -60,7 +60,7 @@ _CHANGES = (
 _CONTRADICTORY = f"CHAR({_LONGEST}) tis620_thai_nopad_ci"
 _NO_PARENT = 1452
 # Ends of the names of collations that compare by several levels.
-_SEVERAL_LEVELS = ("_czech_cs", "_as_cs", "_as_ci", "_w2")
+_SEVERAL_LEVELS = ("_czech_cs", "_as_cs", "_as_ci", "_ai_cs", "_w2")
 _INDEXES = ("PRIMARY", "k", "p", "d")
 # Each is a definition, and a source of the rows.
 _KINDS = (

@@ -74,7 +74,7 @@ _WIDE_SETS = ("utf8mb4", "utf8mb3", "ucs2", "utf16", "utf32")
 _BEYOND_SETS = ("utf8mb4", "utf16", "utf32")
 # Collations that compare by several levels: by ranges over a prefix of such a string, InnoDB loses
 # rows. So they have no prefix keys here, and tests/sql has them (prefix_levels).
-SEVERAL_LEVELS = ("latin2_czech_cs", "cp1250_czech_cs", "_as_cs", "_w2")
+SEVERAL_LEVELS = ("latin2_czech_cs", "cp1250_czech_cs", "_as_cs", "_as_ci", "_ai_cs", "_w2")
 # Characters of the longest VARCHAR.
 LONGEST = 260
 

@@ -1,9 +1,10 @@
-"""Writes a directory of character sets for --character-sets-dir with two collations of our own.
+"""Writes a directory of character sets for --character-sets-dir with collations of our own.
 
     moving_collations.py DIRECTORY CHARSETS LETTER
 
 CHARSETS is the server's directory. In `utf8mb4_moving_ci` (420) and `latin1_moving_ci` (421) the
-letter `a` comes behind LETTER: with another one, keys have other weights.
+letter `a` comes behind LETTER: with another one, keys have other weights. In `utf8mb4_joined_ci`
+(422) the characters `d1s` do, together.
 """
 
 import re
@@ -15,6 +16,9 @@ INDEX = """<?xml version='1.0' encoding="utf-8"?>
 <charset name="utf8mb4">
   <collation name="utf8mb4_moving_ci" id="420">
     <rules><reset>{letter}</reset><p>a</p></rules>
+  </collation>
+  <collation name="utf8mb4_joined_ci" id="422">
+    <rules><reset>{letter}</reset><p>d1s</p></rules>
   </collation>
 </charset>
 <charset name="latin1">
