@@ -53,7 +53,9 @@ def run(wanted: tuple[str, ...], options: Options) -> int:
     server = prefix.require()
     library = _plugin(server, options.plugin_name)
     tests = select(
-        server, wanted or STOCK_SUITES, None if options.all_combinations else options.combination
+        mtr.packaged_tests(server),
+        wanted or STOCK_SUITES,
+        None if options.all_combinations else options.combination,
     )
     say(f"  {len(tests)} tests against {shown(library)}")
     seen = 0
@@ -77,7 +79,7 @@ def run(wanted: tuple[str, ...], options: Options) -> int:
             on_outcome=on_outcome,
         )
         phase.summary = f"{len(outcomes)} tests"
-    return _conclude(server, library, outcomes, options)
+    return _conclude(server, library, tests, outcomes, options)
 
 
 def check_passing(reporter: Reporter) -> tuple[int, list[mtr.Outcome]]:
@@ -96,7 +98,8 @@ def check_passing(reporter: Reporter) -> tuple[int, list[mtr.Outcome]]:
             seen += 1
             phase.progress(f"{seen} done, last {outcome.key}: {outcome.state}")
 
-        named = [with_combination(server, name, DEFAULT_COMBINATION) for name in tests]
+        packaged = mtr.packaged_tests(server)
+        named = [with_combination(packaged, name, DEFAULT_COMBINATION) for name in tests]
         outcomes = _run_tests(server, plugin.library(), "passing", named, on_outcome=on_outcome)
         worse = [outcome for outcome in outcomes if outcome.state != "pass"]
         missing = set(tests) - {outcome.key for outcome in outcomes}
@@ -117,7 +120,7 @@ def _run_tests(
     on_outcome: Callable[[mtr.Outcome], None],
 ) -> list[mtr.Outcome]:
     outcomes: list[mtr.Outcome] = []
-    for batch in _batches(tests):
+    for batch in batches(tests):
         outcomes += mtr.run(
             server,
             library,
@@ -129,7 +132,7 @@ def _run_tests(
     return outcomes
 
 
-def _batches(tests: list[str]) -> Iterator[list[str]]:
+def batches(tests: list[str]) -> Iterator[list[str]]:
     """The tests in runs of a size that the framework survives, each test in one variant.
 
     Its workers talk to it over a stream that a failing test with a long log can break; the run then
@@ -149,12 +152,15 @@ def _batches(tests: list[str]) -> Iterator[list[str]]:
         waiting = later
 
 
-def select(server: Server, wanted: tuple[str, ...], combination: str | None) -> list[str]:
-    """Names tests one by one, since the framework can choose a variant only for a named test."""
+def select(packaged: Path, wanted: tuple[str, ...], combination: str | None) -> list[str]:
+    """Names tests one by one, since the framework can choose a variant only for a named test.
+
+    `packaged` is the framework's directory. Raises if it lacks a wanted suite or test.
+    """
     tests: list[str] = []
     for name in wanted:
         suite, _, test = name.partition(".")
-        directory = _suite_directory(server, suite)
+        directory = _suite_directory(packaged, suite)
         names = [test] if test else _tests_in(directory)
         for each in names:
             if (
@@ -162,14 +168,14 @@ def select(server: Server, wanted: tuple[str, ...], combination: str | None) -> 
                 and not (directory / "t" / f"{each.partition(',')[0]}.test").exists()
             ):
                 raise CairnError(f"There is no test {suite}.{each}: ./cairn conformance --help.")
-            tests.append(with_combination(server, f"{suite}.{each}", combination))
+            tests.append(with_combination(packaged, f"{suite}.{each}", combination))
     return tests
 
 
-def with_combination(server: Server, name: str, combination: str | None) -> str:
+def with_combination(packaged: Path, name: str, combination: str | None) -> str:
     """The test in the variant `combination`, if its suite has that and the name says no other."""
     suite, *chosen = re.split(r"[.,]", name)
-    variants = _suite_directory(server, suite) / "combinations"
+    variants = _suite_directory(packaged, suite) / "combinations"
     text = variants.read_text(encoding="utf-8") if variants.exists() else ""
     known = re.findall(r"^\[(\w+)\]", text, re.MULTILINE)
     if combination not in known or any(variant in known for variant in chosen):
@@ -177,15 +183,17 @@ def with_combination(server: Server, name: str, combination: str | None) -> str:
     return f"{name},{combination}"
 
 
-def _suite_directory(server: Server, suite: str) -> Path:
-    base = server.prefix / "usr" / "share" / "mysql" / "mysql-test"
-    places = [base / suite, base / "suite" / suite, *sorted(base.glob(f"plugin/*/{suite}"))]
+def _suite_directory(packaged: Path, suite: str) -> Path:
+    places = [
+        *(packaged / suite, packaged / "suite" / suite),
+        *sorted(packaged.glob(f"plugin/*/{suite}")),
+    ]
     for place in places:
         if suite and _tests_in(place):
             return place
     raise CairnError(
         f"There is no packaged suite '{suite}': the suites are the directories of "
-        f"{base / 'suite'} and {base / 'plugin'}/*, and main."
+        f"{packaged / 'suite'} and {packaged / 'plugin'}/*, and main."
     )
 
 
@@ -201,28 +209,63 @@ def _plugin(server: Server, name: str) -> Path:
     return library
 
 
-def _conclude(server: Server, library: Path, outcomes: list[mtr.Outcome], options: Options) -> int:
-    entries = ledger.load(LEDGER)
-    comparison = ledger.compare(outcomes, entries)
-    _write_result(server, library, outcomes, options)
-    totals = mtr.totals(outcomes)
-    _list("skipped", [o for o in outcomes if o.state == "skip"])
+def _conclude(
+    server: Server, library: Path, tests: list[str], outcomes: list[mtr.Outcome], options: Options
+) -> int:
+    write_result(options.plugin_name, server.version, library, outcomes, asdict(options))
     if options.plugin_name == "stock":
         # The yardstick has no ledger; its failures are facts about the packages.
+        _list("skipped", [o for o in outcomes if o.state == "skip"])
         _list("failed", [o for o in outcomes if o.state == "fail"])
-        regressions = 0
-    elif options.update_ledger:
+        regressions = len(_tell_lost(tests, outcomes))
+        _sum_up(outcomes, regressions)
+        return 1 if regressions else 0
+    entries = ledger.load(LEDGER)
+    if options.update_ledger:
         ledger.save(LEDGER, ledger.update(entries, outcomes))
         say(f"  {shown(LEDGER)} now says what came out; review it before committing.")
-        regressions = 0
-    else:
+    return tell(tests, outcomes, entries, updated=options.update_ledger)
+
+
+def tell(
+    tests: list[str],
+    outcomes: list[mtr.Outcome],
+    entries: dict[str, ledger.Entry],
+    *,
+    updated: bool,
+) -> int:
+    """Prints how the outcomes of `tests` relate to the ledger; the exit status.
+
+    After an update of the ledger only lost tests are failures.
+    """
+    _list("skipped", [o for o in outcomes if o.state == "skip"])
+    worse = len(_tell_lost(tests, outcomes))
+    if not updated:
+        comparison = ledger.compare(outcomes, entries)
         _list("failed, as the ledger says", comparison.known)
         _list("passed, against the ledger (use --update-ledger)", comparison.surprises)
         _list("failed or skipped, against the ledger", comparison.regressions)
-        regressions = len(comparison.regressions)
-    say(f"  {totals['skip']} skipped, {regressions} worse than the ledger")
+        worse += len(comparison.regressions)
+    _sum_up(outcomes, worse)
+    return 1 if worse else 0
+
+
+def lost(tests: list[str], outcomes: list[mtr.Outcome]) -> list[str]:
+    """Those of the tests that the framework was given and says nothing of."""
+    ended = {outcome.test for outcome in outcomes}
+    return [name for name in tests if name.partition(",")[0] not in ended]
+
+
+def _tell_lost(tests: list[str], outcomes: list[mtr.Outcome]) -> list[str]:
+    names = lost(tests, outcomes)
+    _list("did not run", [mtr.Outcome(name, (), "skip", "see the log") for name in names])
+    return names
+
+
+def _sum_up(outcomes: list[mtr.Outcome], worse: int) -> None:
+    totals = mtr.totals(outcomes)
+    say(f"  {totals['skip']} skipped, {worse} worse than the ledger")
     say(f"{totals['pass']} passed, {totals['fail']} failed")
-    return 1 if regressions else 0
 
 
 def _list(title: str, outcomes: list[mtr.Outcome] | tuple[mtr.Outcome, ...]) -> None:
@@ -235,14 +278,19 @@ def _list(title: str, outcomes: list[mtr.Outcome] | tuple[mtr.Outcome, ...]) -> 
         say(f"    and {len(outcomes) - SHOWN} more: see var/conformance/latest.json")
 
 
-def _write_result(
-    server: Server, library: Path, outcomes: list[mtr.Outcome], options: Options
+def write_result(
+    name: str,
+    server_version: str,
+    library: Path,
+    outcomes: list[mtr.Outcome],
+    options: dict[str, object],
 ) -> None:
+    """Writes what came out to a file of var/conformance/, and to latest.json there."""
     result = {
         "time": time.strftime("%Y-%m-%d %H:%M:%S"),
-        "server": server.version,
+        "server": server_version,
         "plugin": plugin_facts(library),
-        "options": asdict(options),
+        "options": options,
         "totals": dict(mtr.totals(outcomes)),
         "tests": [
             {"test": o.key, "variant": list(o.variant), "state": o.state, "reason": o.reason}
@@ -251,7 +299,7 @@ def _write_result(
     }
     directory = VAR / "conformance"
     stamp = time.strftime("%Y%m%d-%H%M%S")
-    files.write_json(directory / f"{options.plugin_name}-{stamp}.json", result)
+    files.write_json(directory / f"{name}-{stamp}.json", result)
     files.write_json(directory / "latest.json", result)
 
 

@@ -41,7 +41,7 @@ class Entry:
 class Comparison:
     """How a run relates to the ledger."""
 
-    # Worse than the ledger says, or failed without the ledger knowing the test.
+    # Worse than the ledger says, or failed or skipped without the ledger knowing the test.
     regressions: tuple[Outcome, ...]
     # Better than the ledger says.
     surprises: tuple[Outcome, ...]
@@ -87,7 +87,7 @@ def compare(outcomes: Iterable[Outcome], ledger: dict[str, Entry]) -> Comparison
         expected = entry.expected if entry else None
         if outcome.state == "fail":
             (known if expected in _AGREES["fail"] else regressions).append(outcome)
-        elif outcome.state == "skip" and expected == "pass":
+        elif outcome.state == "skip" and expected not in _AGREES["skip"]:
             regressions.append(outcome)
         elif outcome.state == "pass" and expected in ("differs", "pending", "cannot run"):
             surprises.append(outcome)

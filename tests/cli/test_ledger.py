@@ -32,6 +32,12 @@ def test_a_test_that_is_no_longer_run_is_a_regression():
     assert ledger.compare([outcome("good", "skip")], LEDGER).regressions
 
 
+def test_a_skipped_test_is_a_regression_unless_the_ledger_says_that_it_cannot_run():
+    known = LEDGER | {"rocksdb.debug": Entry("rocksdb.debug", "cannot run", "a debug build")}
+    for name, worse in (("other", True), ("unheard", True), ("debug", False)):
+        assert bool(ledger.compare([outcome(name, "skip")], known).regressions) is worse, name
+
+
 def test_a_pass_against_the_ledger_is_told():
     assert ledger.compare([outcome("later", "pass")], LEDGER).surprises
 
