@@ -12,42 +12,41 @@ its digest and with its reason, or is a failure.
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import pymysql
 
 from cairn import expected_differences as expected
-from cairn import files, mtr, process, server_versions, versions
+from cairn import files, versions
 from cairn.errors import CairnError
 from cairn.mtr import Outcome
-from cairn.package import build, tree
-from cairn.paths import LOG, ROOT, VAR, shown
+from cairn.paths import LOG, VAR, shown
 from cairn.prefix import Server
 from cairn.report import Phase, Reporter, say
 from cairn.scratch_server import own_directory
 from tests import runs
+from tests.acceptance import other_server_system
 from tests.acceptance.carried_over import CarriedOver
-from tests.acceptance.package import clean_system
+from tests.acceptance.other_server_system import (
+    CHECKOUT,
+    DIRECTORY,
+    Request,
+    framework,
+    leave_options_to_framework,
+    progress,
+    run_framework,
+)
 from tests.acceptance.package.clean_system import CleanSystem
-from tests.acceptance.package.trial import only_package
 
-VERSION = "1:11.8.6-0+deb13u1"
 LEDGER = Path(__file__).with_suffix(".tsv")
-_DIRECTORY = VAR / "acceptance" / "other-server"
 _DIFFERENCES = VAR / "conformance" / "other-server"
 _LOG = LOG / "other-server.log"
-_PACKAGES = (*server_versions.INSTALLED_PACKAGES, "mariadb-test", "mariadb-test-data")
-# What the framework and tests of the suite run besides the server.
-_TOOLS = ("patch", "python3")
 # The release of Debian whose server has TIMESTAMPs up to 2106.
 _WITH_OTHER_TIMES = 13
 # So much of what is wrong with tables is printed.
 _SHOWN = 20
-# In the clean system.
-_CHECKOUT = "srv/checkout"
 # Defaults of the server that the result files are of: options, and what 11.8's framework says.
 _AS_BEFORE = (
     "--mysqld=--loose-character-set-collations=",
@@ -64,35 +63,14 @@ _FRAMEWORK_AS_BEFORE = (
 )
 
 
-@dataclass(frozen=True)
-class Request:
-    """What is to be run."""
-
-    version: str = VERSION  # Of the server's packages.
-    packages: Path | None = None  # Has the package, with a build for it; None: it is made.
-    tests: tuple[str, ...] = ()  # Names; none: all.
-    update_ledger: bool = False
-
-
 def run(request: Request) -> int:
     """Runs the tests; the exit status."""
     reporter = Reporter()
-    server_versions.require_version(request.version)
-    clean_system.unmount(_DIRECTORY)  # What a killed run has left, before it is removed.
+    other_server_system.check(request)
     mariadb = runs.prepare(reporter)
-    with own_directory(_DIRECTORY):
-        package = _package(reporter, request)
-        with reporter.phase("Packages of MariaDB") as phase:
-            archive = server_versions.ensure_packages(phase, request.version, _PACKAGES)
-        suite = clean_system.SUITES[versions.release_of(request.version)]
-        with (
-            reporter.phase("Clean system") as phase,
-            clean_system.made(phase, _DIRECTORY / "root", suite) as system,
-        ):
-            system.add_archive("server", archive)
-            phase.progress("installing MariaDB and the package")
-            _install(system, request.version, package)
-            phase.summary = f"{suite}, MariaDB {versions.bare(request.version)}"
+    with own_directory(DIRECTORY):
+        with other_server_system.installed(reporter, request) as made:
+            system = made.system
             wrong = _carry_over(reporter, mariadb, system, request)
             _require_refusals(system, request.version)
             with reporter.phase("SQL") as its_phase:
@@ -104,7 +82,7 @@ def run(request: Request) -> int:
                 its_phase.summary = (
                     f"{len(verdicts) - len(failed)} passed, {len(failed)} failed, {skipped} skipped"
                 )
-        runs.leave(_DIRECTORY, len(failed) + len(wrong))
+        runs.leave(DIRECTORY, len(failed) + len(wrong))
     if request.update_ledger:
         expected.save_ledger(LEDGER, _updated(ledger, verdicts))
         say(f"  {shown(LEDGER)} has the differences; explain the new ones.")
@@ -113,22 +91,6 @@ def run(request: Request) -> int:
     say(f"  {sum(each.known for each in verdicts)} differences explained; log: {shown(_LOG)}")
     say(f"{len(verdicts) - len(failed)} passed, {len(failed)} failed; of tables {len(wrong)} wrong")
     return 1 if failed or wrong or not verdicts else 0
-
-
-def _package(reporter: Reporter, request: Request) -> Path:
-    if request.packages is None:
-        return build.make(reporter, _DIRECTORY / "packages", (request.version,)).package
-    return only_package(request.packages, tree.NAME)
-
-
-def _install(system: CleanSystem, version: str, package: Path) -> None:
-    shutil.copy(package, system.root / "root")
-    system.install_exactly(version, *_PACKAGES)
-    system.apt("install", "--no-install-recommends", f"/root/{package.name}", *_TOOLS)
-    # Tests of damage use what other tests have for it.
-    for path in (*(ROOT / "tests").rglob("*"), *(ROOT / "cli").rglob("*.py")):
-        if path.is_file() and "__pycache__" not in path.parts:
-            files.place(path, system.root / _CHECKOUT / path.relative_to(ROOT))
 
 
 def _carry_over(
@@ -140,7 +102,7 @@ def _carry_over(
     version = versions.bare(mariadb.version)
     with reporter.phase("Tables") as phase:
         phase.progress(f"made with MariaDB {version}")
-        tables = CarriedOver(mariadb, _DIRECTORY / "made")
+        tables = CarriedOver(mariadb, DIRECTORY / "made")
         phase.progress(f"{tables.tables} tables, opened by the other server")
         keeps_other_times = versions.release_of(request.version) >= _WITH_OTHER_TIMES
         wrong = tables.check(system, keeps_other_times=keeps_other_times)
@@ -170,38 +132,18 @@ def _require_refusals(system: CleanSystem, version: str) -> None:
         else:
             raise CairnError("A table with a VECTOR index is accepted.")
     system.stop()
-    # The framework's servers say themselves what they load.
-    (system.root / "etc/mysql/mariadb.conf.d/cairn.cnf").unlink()
+    leave_options_to_framework(system)
 
 
 def _run_suite(phase: Phase, system: CleanSystem, tests: tuple[str, ...]) -> list[Outcome]:
     """How the tests ended. Raises if the framework did not get to them."""
-    scripts = sorted(system.root.glob("usr/share/*/*-test/mariadb-test-run.pl"))
-    if len(scripts) != 1:
-        raise CairnError("mariadb-test has not one mariadb-test-run.pl: please report this.")
     for name, pattern, text in _FRAMEWORK_AS_BEFORE:
-        path = scripts[0].parent / name
+        path = framework(system) / name
         now = path.read_text(encoding="utf-8")
         path.write_text(re.sub(pattern, text, now, flags=re.MULTILINE), encoding="utf-8")
-    directory = scripts[0].parent.relative_to(system.root)
-    reader = mtr.Reader(lambda outcome: phase.progress(f"{outcome.key}: {outcome.state}"))
-    process.run(
-        [
-            *("chroot", system.root, "env", "LC_ALL=C.UTF-8", "PATH=/usr/sbin:/usr/bin:/sbin:/bin"),
-            *("sh", "-c", f'cd /{directory} && exec perl mariadb-test-run.pl "$@"', "mtr"),
-            *("--vardir=/srv/var", "--parallel=2", "--max-test-fail=0", "--retry=0"),
-            # The second makes a test go on after an error: the rest of it counts too.
-            *("--force", "--force", f"--suite=/{_CHECKOUT}/tests/sql", *_AS_BEFORE, *tests),
-        ],
-        log=_LOG,
-        what="The test framework",
-        on_line=reader.read,
-        accept=tuple(range(-64, 256)),
-    )
-    outcomes = reader.finish()
-    if not outcomes:
-        raise CairnError(f"The framework has run no test. Log: {_LOG}")
-    return outcomes
+    # The second --force makes a test go on after an error: the rest of it counts too.
+    arguments = ("--force", f"--suite=/{CHECKOUT}/tests/sql", *_AS_BEFORE, *tests)
+    return run_framework(system, arguments, _LOG, progress(phase))
 
 
 def judge(outcomes: Iterable[Outcome], ledger: list[expected.Line]) -> list[expected.Verdict]:

@@ -92,11 +92,10 @@ def acceptance_other_server(
     tests: tuple[str, ...], version: str | None, packages: Path | None, update_ledger: bool
 ) -> None:
     """Run our SQL suite with another server, in a clean Debian of its release (root)."""
-    from tests.acceptance import other_server as command
+    from tests.acceptance import other_server
+    from tests.acceptance.other_server_system import VERSION, Request
 
-    sys.exit(
-        command.run(command.Request(version or command.VERSION, packages, tests, update_ledger))
-    )
+    sys.exit(other_server.run(Request(version or VERSION, packages, tests, update_ledger)))
 
 
 @acceptance.command("adapters")
