@@ -16,6 +16,7 @@ from pathlib import Path
 from cairn import files
 from cairn.errors import CairnError
 from cairn.mtr import Outcome
+from cairn.paths import LEDGER
 
 HEADER = ("test", "expected", "reason", "covered_by")
 # Those that need no line of their own.
@@ -69,6 +70,24 @@ def load(path: Path) -> dict[str, Entry]:
             raise CairnError(f"{path.name}, line {number}: {fields[0]} is there twice.")
         entries[fields[0]] = Entry(*fields)
     return entries
+
+
+def load_with(base: dict[str, Entry], path: Path) -> dict[str, Entry]:
+    """The ledger `base` with the lines of another file in place of its own.
+
+    That file has only what is otherwise there; an error names a line that says what `base` says.
+    """
+    lines = load(path)
+    for test, entry in lines.items():
+        known = find(base, test)
+        if known and (entry.expected, entry.reason) == (known.expected, known.reason):
+            raise CairnError(f"{path.name}: {test} is there without need: {LEDGER.name} has it.")
+    return base | lines
+
+
+def differing(base: dict[str, Entry], ledger: dict[str, Entry]) -> dict[str, Entry]:
+    """The lines of a ledger that are not those of `base`."""
+    return {test: entry for test, entry in ledger.items() if base.get(test) != entry}
 
 
 def find(ledger: dict[str, Entry], key: str) -> Entry | None:

@@ -14,6 +14,7 @@ ROCKSDB_RECIPE = ROOT / "cmake" / "rocksdb"
 SQL_SUITE = ROOT / "tests" / "sql"
 CLI_TESTS = ROOT / "tests" / "cli"
 LEDGER = ROOT / "tests" / "conformance" / "ledger.tsv"
+OTHER_SERVER_LEDGER = ROOT / "tests" / "conformance" / "other_server.tsv"
 ENGINE_SUITES_LEDGER = ROOT / "tests" / "conformance" / "engine_suites.tsv"
 FOREIGN_KEYS_LEDGER = ROOT / "tests" / "conformance" / "foreign_keys.tsv"
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from cairn import conformance
+from cairn import conformance, ledger
 from cairn.errors import CairnError
 from cairn.ledger import Entry
 from cairn.mtr import Outcome
+from cairn.paths import LEDGER, OTHER_SERVER_LEDGER
 
 
 def test_every_test_is_in_one_batch_and_no_batch_has_two_variants_of_a_test():
@@ -56,3 +57,7 @@ def test_a_test_that_the_framework_says_nothing_of_is_worse(capsys):
     said = capsys.readouterr().out
     assert "did not run: 1" in said
     assert "failed, as the ledger says: 1" in said
+
+
+def test_the_ledger_of_the_other_server_has_nothing_that_the_first_has():
+    ledger.load_with(ledger.load(LEDGER), OTHER_SERVER_LEDGER)

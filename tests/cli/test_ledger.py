@@ -38,6 +38,29 @@ def test_a_skipped_test_is_a_regression_unless_the_ledger_says_that_it_cannot_ru
         assert bool(ledger.compare([outcome(name, "skip")], known).regressions) is worse, name
 
 
+def other_ledger(tmp_path, *lines):
+    path = tmp_path / "other.tsv"
+    path.write_text("\n".join(("\t".join(ledger.HEADER), *lines)) + "\n")
+    return path
+
+
+def test_another_servers_ledger_has_only_what_is_otherwise_there(tmp_path):
+    path = other_ledger(tmp_path, "rocksdb.good\tdiffers\tit is 11.8\tsql.x", "rocksdb.later\tpass")
+    both = ledger.load_with(LEDGER, path)
+    assert both["rocksdb.other"] == LEDGER["rocksdb.other"]
+    assert ledger.compare([outcome("good", "fail")], both).known
+    assert ledger.compare([outcome("later", "fail")], both).regressions
+    assert set(ledger.differing(LEDGER, both)) == {"rocksdb.good", "rocksdb.later"}
+    ledger.save(path, ledger.differing(LEDGER, both))
+    assert ledger.load_with(LEDGER, path) == both
+
+
+@pytest.mark.parametrize("line", ["rocksdb.good\tpass", "rocksdb.other\tdiffers\tanother message"])
+def test_a_line_that_the_first_ledger_has_is_named(tmp_path, line):
+    with pytest.raises(CairnError, match=r"rocksdb\.(good|other) is there without need"):
+        ledger.load_with(LEDGER, other_ledger(tmp_path, line))
+
+
 def test_a_pass_against_the_ledger_is_told():
     assert ledger.compare([outcome("later", "pass")], LEDGER).surprises
 

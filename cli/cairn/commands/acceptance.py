@@ -87,15 +87,31 @@ def acceptance_debian13() -> None:
     metavar="DIRECTORY",
     help="Has the package, with a build for that server; it is made without it.",
 )
+@click.option(
+    "--conformance",
+    is_flag=True,
+    help="The packaged tests of that server's stock plug-in; TESTS are then SUITE[.TEST].",
+)
 @click.option("--update-ledger", is_flag=True, help="Note what differs, to be explained.")
 def acceptance_other_server(
-    tests: tuple[str, ...], version: str | None, packages: Path | None, update_ledger: bool
+    tests: tuple[str, ...],
+    version: str | None,
+    packages: Path | None,
+    *,
+    conformance: bool,
+    update_ledger: bool,
 ) -> None:
-    """Run our SQL suite with another server, in a clean Debian of its release (root)."""
-    from tests.acceptance import other_server
+    """Run our SQL suite with another server, in a clean Debian of its release (root).
+
+    With --conformance the packaged tests of its stock plug-in run there against Cairn, in place of
+    our suite; one that does worse than tests/conformance/ledger.tsv and other_server.tsv there say
+    makes the exit status 1.
+    """
+    from tests.acceptance import other_server, other_server_conformance
     from tests.acceptance.other_server_system import VERSION, Request
 
-    sys.exit(other_server.run(Request(version or VERSION, packages, tests, update_ledger)))
+    command = other_server_conformance if conformance else other_server
+    sys.exit(command.run(Request(version or VERSION, packages, tests, update_ledger)))
 
 
 @acceptance.command("adapters")
