@@ -188,6 +188,15 @@ def test_a_part_whose_process_dies_has_found_something(monkeypatch, recorded, ca
     assert "the part dies has ended without a word, with exit status 7" in capsys.readouterr().out
 
 
+@pytest.fixture
+def interruptible():
+    """A job in the background ignores interrupts unless it says otherwise."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_ends_all_parts(monkeypatch, recorded, tmp_path):
     def act(context):
         (tmp_path / f"{context.name} runs").touch()
