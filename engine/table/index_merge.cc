@@ -11,9 +11,8 @@ namespace {
 
 using std::chrono::steady_clock;
 
-// Entries of one transaction, whose rows are locked until it commits: so many, or fewer where
-// reading the index takes long, as clients wait for these rows.
-constexpr uint64_t kEntriesPerBatch = 1000;
+// How long a transaction takes before it commits, as clients wait for the rows that it locks. The
+// next one locks fewer then.
 constexpr std::chrono::milliseconds kLongestBatch(10);
 
 // A round that met fewer entries, or took less time, is the last one beside writers.
@@ -102,24 +101,75 @@ Status IndexMerge::MergeBatch(const Index& index, Locks locks, Walk* walk) {
   }
   const steady_clock::time_point begin = steady_clock::now();
   transaction_.Start(MergeSettings());
+  if (locks == Locks::kRows) CAIRN_RETURN_IF_ERROR(LockStretch(index, &walk->next_key));
+  // What these show is of after the locks, so that whoever had one has written what he would.
   constexpr auto kView = Transaction::View::kLatest;
   OrderedIterator delta(index.delta, &transaction_, kView);
   OrderedIterator others(table_->index(index.position).definition, &transaction_, kView);
-  if (walk->next_key.empty()) {
-    delta.SeekToFirst();
-  } else {
-    delta.SeekAtOrAfter(walk->next_key);
-  }
-  for (uint64_t count = 0; delta.Valid() && count < kEntriesPerBatch; delta.Next(), ++count) {
-    if (locks == Locks::kRows && steady_clock::now() - begin > kLongestBatch && count > 0) break;
-    delta_key_.assign(delta.key());
-    CAIRN_RETURN_IF_ERROR(MergeEntry(index, locks, delta.value(), &others, walk));
+  SeekTo(walk->next_key, &delta);
+  const uint64_t most = locks == Locks::kRows ? UINT64_MAX : kEntriesPerBatch;
+  uint64_t count = 0;
+  bool too_long = false;
+  size_t next_locked = 0;
+  for (; delta.Valid() && count < most; delta.Next(), ++count) {
+    if (locks == Locks::kRows) {
+      if (delta.key() == stretch_.end) break;
+      too_long = next_locked > 0 && steady_clock::now() - begin > kLongestBatch;
+      if (too_long) break;
+    }
     ++walk->met;
+    if (locks == Locks::kRows) {
+      if (next_locked == stretch_.locked || delta.key() != stretch_.keys[next_locked]) {
+        ++walk->left;
+        continue;
+      }
+      ++next_locked;
+    }
+    delta_key_.assign(delta.key());
+    CAIRN_RETURN_IF_ERROR(MergeEntry(index, delta.value(), &others, walk));
   }
   CAIRN_RETURN_IF_ERROR(delta.status());
+  if (locks == Locks::kRows) {
+    stretch_.most = too_long ? next_locked : std::min(2 * stretch_.most, kEntriesPerBatch);
+  }
   walk->ended = !delta.Valid();
   if (!walk->ended) walk->next_key.assign(delta.key());
   return Status();
+}
+
+void IndexMerge::SeekTo(const std::string& key, OrderedIterator* delta) {
+  if (key.empty()) {
+    delta->SeekToFirst();
+  } else {
+    delta->SeekAtOrAfter(key);
+  }
+}
+
+// Locks the rows of the delta's next entries, from `from` on, but for those that somebody has
+// locked. What is read of the entries is read afterwards: a look at each by itself, once its row is
+// locked, would take as long as all the rest. An empty `from` becomes the first key, so that nobody
+// passes over the deleted ones before it while rows are locked.
+Status IndexMerge::LockStretch(const Index& index, std::string* from) {
+  stretch_.locked = 0;
+  stretch_.end.clear();
+  const TableIndex& table_index = table_->index(index.position);
+  OrderedIterator delta(index.delta, &transaction_, Transaction::View::kLatest);
+  SeekTo(*from, &delta);
+  if (from->empty() && delta.Valid()) from->assign(delta.key());
+  for (uint64_t count = 0; delta.Valid() && count < stretch_.most; delta.Next(), ++count) {
+    SetKey(table_index, delta.key());
+    CAIRN_ASSIGN_OR_RETURN(const bool locked, LockRow(table_index));
+    if (!locked) continue;
+    if (stretch_.locked == stretch_.keys.size()) stretch_.keys.emplace_back();
+    stretch_.keys[stretch_.locked++].assign(delta.key());
+  }
+  if (delta.Valid()) stretch_.end.assign(delta.key());
+  return delta.status();
+}
+
+void IndexMerge::SetKey(const TableIndex& index, std::string_view delta_key) {
+  key_.assign(delta_key);
+  StoreBigEndian(key_.data(), index.definition.id.index_number);
 }
 
 // Whether the row of the entry in key_ is locked now.
@@ -140,24 +190,11 @@ bool IndexMerge::MayBeThere(const TableIndex& index) {
                                            /*value=*/nullptr);
 }
 
-// `value`: of the entry in delta_key_, when the batch began. `others` shows the index as it was
-// then.
-Status IndexMerge::MergeEntry(const Index& index, Locks locks, std::string_view value,
-                              OrderedIterator* others, Walk* walk) {
-  constexpr auto kView = Transaction::View::kLatest;
+// `value`: of the entry in delta_key_. `others` shows the index as it was when the batch began.
+Status IndexMerge::MergeEntry(const Index& index, std::string_view value, OrderedIterator* others,
+                              Walk* walk) {
   const TableIndex& table_index = table_->index(index.position);
-  key_.assign(delta_key_);
-  StoreBigEndian(key_.data(), table_index.definition.id.index_number);
-  if (locks == Locks::kRows) {
-    CAIRN_ASSIGN_OR_RETURN(const bool locked, LockRow(table_index));
-    if (!locked) {
-      ++walk->left;
-      return Status();
-    }
-    // Whoever had the lock may have written another one.
-    CAIRN_RETURN_IF_ERROR(transaction_.Get(table_index.family(), delta_key_, kView, &delta_value_));
-    value = delta_value_.ToStringView();
-  }
+  SetKey(table_index, delta_key_);
   CAIRN_ASSIGN_OR_RETURN(const DeltaEntry entry, DecodeDelta(value));
   if (MayBeThere(table_index)) {
     CAIRN_RETURN_IF_ERROR(transaction_.SingleDelete(table_index.family(), key_));

@@ -37,6 +37,8 @@ class IndexMerge {
 
  private:
   enum class Locks : uint8_t { kRows, kNone };
+  // Entries of one transaction, at most.
+  static constexpr uint64_t kEntriesPerBatch = 1000;
   struct Index {
     uint32_t position;
     IndexDefinition delta;
@@ -51,12 +53,23 @@ class IndexMerge {
     bool ended = false;
   };
 
+  // Entries side by side in a delta, with the rows of most of them locked.
+  struct Stretch {
+    uint64_t most = kEntriesPerBatch;  // That the next one has.
+    std::vector<std::string> keys;     // The first `locked` are those whose rows are.
+    size_t locked = 0;
+    std::string end;  // The first key behind them; empty: they are the last.
+  };
+
   Result<uint64_t> RunRound(Locks locks);
   Status MergeBatch(const Index& index, Locks locks, Walk* walk);
+  static void SeekTo(const std::string& key, OrderedIterator* delta);
+  Status LockStretch(const Index& index, std::string* from);
+  void SetKey(const TableIndex& index, std::string_view delta_key);
   Result<bool> LockRow(const TableIndex& index);
   bool MayBeThere(const TableIndex& index);
-  Status MergeEntry(const Index& index, Locks locks, std::string_view value,
-                    OrderedIterator* others, Walk* walk);
+  Status MergeEntry(const Index& index, std::string_view value, OrderedIterator* others,
+                    Walk* walk);
   Status NoteSuspect(const Index& index, const DeltaEntry& entry, OrderedIterator* others,
                      Walk* walk);
 
@@ -66,10 +79,10 @@ class IndexMerge {
   UniqueSuspects* const suspects_;
   std::vector<Index> indexes_;
   Transaction transaction_;
-  std::string delta_key_;
-  std::string key_;  // Of the entry that is being merged, in the index.
+  Stretch stretch_;
+  std::string delta_key_;  // Of the entry that is being merged.
+  std::string key_;        // Of one of the delta's entries, in the index.
   std::string primary_key_;
-  rocksdb::PinnableSlice delta_value_;
 };
 
 }  // namespace cairn

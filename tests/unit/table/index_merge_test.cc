@@ -146,6 +146,24 @@ TEST_F(IndexMergeTest, ManyChangesAreMergedInBatches) {
   EXPECT_THAT(Problems(), IsEmpty());
 }
 
+TEST_F(IndexMergeTest, RowsThatOthersHaveLockedAmongManyAreLeft) {
+  InsertRows(10);
+  Begin();
+  for (int id = 100; id < 2300; ++id) {
+    Do([&](RowSession& s) { return s.Insert(RowOf(id, "c" + std::to_string(id))); });
+  }
+  RowSession holder = NewSession();
+  for (const int id : {100, 150, 1199, 1200, 2299}) {
+    ASSERT_TRUE(holder.Update(id, RowOf(id, "x" + std::to_string(id))).ok());
+  }
+  ASSERT_TRUE(build_->Run().ok());
+  EXPECT_EQ(EntryCount(state_->indexes()[0].delta), 5u);
+  EXPECT_EQ(EntryCount(state_->indexes()[1].delta), 5u);
+  ASSERT_TRUE(holder.Commit().ok());
+  ASSERT_TRUE(Publish().ok());
+  EXPECT_THAT(Problems(), IsEmpty());
+}
+
 TEST_F(IndexMergeTest, AnAbandonedBuildIsRemovedWhenItsWritersHaveEnded) {
   InsertRows(4);
   Begin();
