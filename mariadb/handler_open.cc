@@ -163,13 +163,16 @@ ulong ha_rocksdb::index_flags(uint index, uint part, bool all_parts) const {
   if (!statement_.locks_rows()) flags |= HA_DO_RANGE_FILTER_PUSHDOWN;
   if (MayLockPartitions()) flags |= HA_KEY_SCAN_NOT_ROR;
   const uint first = all_parts ? 0 : part;
+  const cairn::IndexCodec* const codec =
+      engine_table_ == nullptr ? nullptr : engine_table_->index(index).codec.get();
   for (uint i = first; i <= part && i < key.ext_key_parts; ++i) {
     const KEY_PART_INFO& key_part = key.key_part[i];
-    if (key_part.field == nullptr || !cairn::PartMayBeRestorable(key_part)) return flags;
-    if (engine_table_ != nullptr &&
-        !engine_table_->index(index).codec->Covers(key_part.fieldnr - 1)) {
-      return flags;
-    }
+    if (key_part.field == nullptr) return flags;
+    // The planner asks dozens of times for a statement: what the codec knows is not found out anew.
+    const bool covers = codec == nullptr ? cairn::PartMayBeRestorable(key_part)
+                                         : (key_part.key_part_flag & HA_PART_KEY_SEG) == 0 &&
+                                               codec->Covers(key_part.fieldnr - 1);
+    if (!covers) return flags;
   }
   return flags | HA_KEYREAD_ONLY;
 }
