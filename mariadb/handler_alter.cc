@@ -452,6 +452,8 @@ int ha_rocksdb::BeginChange(const TABLE& altered_table, Alter_inplace_info* alte
   }
 
   auto definition = std::make_shared<cairn::TableDefinition>(engine_table_->definition());
+  // A table that was opened beside a build which was given up afterwards still names it.
+  definition->build = nullptr;
   if (rebuilds) {
     definition->indexes = change.added;
   } else {
