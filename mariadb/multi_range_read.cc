@@ -6,6 +6,7 @@
 #include "engine/codec/index_codec.h"
 #include "mariadb/key_parts.h"
 #include "mariadb/session.h"
+#include "mariadb/table_guards.h"
 
 namespace cairn {
 namespace {
@@ -129,6 +130,18 @@ void MultiRangeRead::GatherKeys(Session* session, THD* thd, Cursor* cursor, ucha
 
 void MultiRangeRead::Fetch(Transaction* transaction) {
   rows_.Fetch(transaction, index_.table->primary().family(), Transaction::View::kSnapshot);
+}
+
+void MultiRangeRead::KeepVirtualBlobs(TABLE* table) {
+  virtual_blobs_.resize(table->s->virtual_fields);  // Where they lie is noted in the record.
+  std::string* kept = virtual_blobs_.data();
+  for (Field** field = table->vfield; *field != nullptr; ++field, ++kept) {
+    const bool is_read = bitmap_is_set(table->read_set, (*field)->field_index);
+    if (!IsVirtualBlob(**field) || !is_read || (*field)->is_null()) continue;
+    auto* const blob = static_cast<Field_blob*>(*field);
+    kept->assign(reinterpret_cast<const char*>(blob->get_ptr()), blob->get_length());
+    blob->set_ptr(static_cast<uint32>(kept->size()), reinterpret_cast<uchar*>(kept->data()));
+  }
 }
 
 }  // namespace cairn

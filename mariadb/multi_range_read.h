@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "engine/base/status.h"
 #include "engine/table/cursor.h"
@@ -74,6 +75,11 @@ class MultiRangeRead {
   // Fetches the rows of the keys.
   void Fetch(Transaction* transaction);
 
+  // Has the virtual BLOBs of record[0] lie in memory of this handler until its next row. The server
+  // makes those of all partitions in one place, and keeps a row of each to find the one that is
+  // first.
+  void KeepVirtualBlobs(TABLE* table);
+
  private:
   void Clear();
   bool TakeRange();
@@ -91,6 +97,7 @@ class MultiRangeRead {
   // Of the range that is being gathered: its first key, and what its keys lie before.
   std::string first_key_;
   std::string end_key_;
+  std::vector<std::string> virtual_blobs_;
   Reader reader_ = Reader::kTable;
   bool fetches_ = false;
   bool range_is_open_ = false;  // The cursor has not gathered all of it yet.
