@@ -88,7 +88,9 @@ int ha_rocksdb::FetchRowsOfRanges() {
 int ha_rocksdb::multi_range_read_next(range_id_t* range) {
   while (true) {
     const int error = ReadNextOfRanges(range);
-    if (error == 0 && table->part_info != nullptr && table->vfield != nullptr) {
+    // From the index alone none is made.
+    if (error == 0 && table->part_info != nullptr && table->vfield != nullptr &&
+        !keyread_enabled()) {
       multi_range_.KeepVirtualBlobs(table);
     }
     // A join takes any error for the end of the rows, unless the statement has failed already.
