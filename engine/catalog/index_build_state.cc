@@ -18,10 +18,23 @@ IndexBuildState::IndexBuildState(std::string table_name, std::vector<BuildingInd
     : indexes_(std::move(indexes)),
       figures_(std::make_shared<IndexBuildFigures>(std::move(table_name), NamesOf(indexes_))) {}
 
-void IndexBuildState::Leave(DroppedIndexes* dropped) {
-  --open_transactions_;
+// It counts before it looks which generation is the newest, and the build begins one before it
+// counts: so either the build waits for it, or it sees the new one.
+uint32_t IndexBuildState::Enter() {
+  while (true) {
+    const uint32_t generation = generation_.load();
+    ++writers_[generation % 2];
+    if (generation_.load() == generation) return generation;
+    --writers_[generation % 2];
+  }
+}
+
+void IndexBuildState::Leave(uint32_t generation, DroppedIndexes* dropped) {
+  --writers_[generation % 2];
   DropIfUnused(dropped);
 }
+
+void IndexBuildState::BeginGeneration() { ++generation_; }
 
 void IndexBuildState::Abandon(DroppedIndexes* dropped) {
   phase_ = Phase::kAbandoned;

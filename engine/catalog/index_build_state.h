@@ -5,6 +5,7 @@
 // so that a crash has both removed.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -25,6 +26,11 @@ struct BuildingIndex {
 };
 
 // Thread-safe. All indexes that one statement builds in one table.
+//
+// Deltas have generations. What is written goes into the newest one. When a new one has begun and
+// all transactions that wrote to the one before have ended, that one does not change any more, and
+// for each row its entries come before those of later generations, as whoever changes a row has it
+// locked.
 class IndexBuildState {
  public:
   enum class Phase : uint8_t { kRunning, kAbandoned, kPublished };
@@ -37,12 +43,21 @@ class IndexBuildState {
   // Its indexes are those of indexes().
   const std::shared_ptr<IndexBuildFigures>& figures() const { return figures_; }
 
-  // A transaction may write entries from now on, unless phase(), which it asks for afterwards,
-  // forbids that; and will not any more: what it has written is committed or gone. Whoever is the
+  // A transaction may write entries of the generation that Enter() returns, unless phase(), which
+  // it asks for afterwards, forbids that, and as long as the generation is the newest; and will not
+  // any more: what it has written is committed, gone, or known to PreparedIndexes. Whoever is the
   // last to leave an abandoned build hands its indexes over to be removed.
-  void Enter() { ++open_transactions_; }
-  void Leave(DroppedIndexes* dropped);
-  uint64_t open_transactions() const { return open_transactions_.load(); }
+  uint32_t Enter();
+  void Leave(uint32_t generation, DroppedIndexes* dropped);
+  // Of the generations that go on.
+  uint64_t open_transactions() const { return writers_[0].load() + writers_[1].load(); }
+
+  // The newest one. They count from 0.
+  uint32_t generation() const { return generation_.load(); }
+  // Begins the next one. By the build alone, once nobody writes to the one before the newest.
+  void BeginGeneration();
+  // Of the newest generation or the one before.
+  uint64_t WritersOf(uint32_t generation) const { return writers_[generation % 2].load(); }
 
   // Writers stop adding entries; the indexes are removed when the last of them has left.
   void Abandon(DroppedIndexes* dropped);
@@ -54,7 +69,9 @@ class IndexBuildState {
 
   const std::vector<BuildingIndex> indexes_;
   std::atomic<Phase> phase_{Phase::kRunning};
-  std::atomic<uint64_t> open_transactions_{0};
+  std::atomic<uint32_t> generation_{0};
+  // Transactions that may write to the newest generation and to the one before, by its lowest bit.
+  std::array<std::atomic<uint64_t>, 2> writers_{};
   std::atomic<bool> dropped_{false};
   const std::shared_ptr<IndexBuildFigures> figures_;
 };

@@ -14,6 +14,7 @@ namespace {
 // What a compaction goes by, as it was when the compaction started.
 struct FilterRules {
   std::shared_ptr<const DroppedIndexes::Set> dropped;
+  std::shared_ptr<const DroppedIndexes::Fronts> fronts;
   std::shared_ptr<const Expiry::Rules> expiring;
 };
 
@@ -37,10 +38,15 @@ class CompactionFilter final : public rocksdb::CompactionFilter {
   }
 
   Decision FilterV2(int, const rocksdb::Slice& key, ValueType type, const rocksdb::Slice& value,
-                    std::string*, std::string*) const override {
+                    std::string*, std::string* skip_until) const override {
     if (type != ValueType::kValue || key.size() < kIndexNumberBytes) return Decision::kKeep;
     UseIndex(LoadBigEndian<uint32_t>(key.data()));
     if (is_dropped_) return Decision::kRemove;
+    if (front_ != nullptr && key.ToStringView() < front_->end) {
+      // Leaves no tombstones. In a reverse family the bare number stands behind all keys.
+      *skip_until = front_->reverse ? front_->end.substr(0, kIndexNumberBytes) : front_->end;
+      return Decision::kRemoveAndSkipUntil;
+    }
     if (!rule_.has_value() || !HasExpired(key, value)) return Decision::kKeep;
     ++removed_;
     // Entries of secondary indexes are written once and removed by SingleDelete. The tombstone must
@@ -57,6 +63,8 @@ class CompactionFilter final : public rocksdb::CompactionFilter {
     number_ = number;
     const IndexId id{column_family_, number};
     is_dropped_ = rules_.dropped->contains(id);
+    const auto front = rules_.fronts->find(id);
+    front_ = front != rules_.fronts->end() ? &front->second : nullptr;
     rule_.reset();
     const auto rule = rules_.expiring->find(id);
     if (rule != rules_.expiring->end()) rule_ = rule->second;
@@ -78,6 +86,7 @@ class CompactionFilter final : public rocksdb::CompactionFilter {
   // One compaction thread uses one filter.
   mutable uint32_t number_ = 0;  // No index has it.
   mutable bool is_dropped_ = false;
+  mutable const DroppedIndexes::Front* front_ = nullptr;
   mutable std::optional<Expiry::Rule> rule_;
   mutable std::optional<uint64_t> now_;  // Taken at the first entry that may expire.
   mutable uint64_t removed_ = 0;
@@ -93,10 +102,10 @@ class FilterFactory final : public rocksdb::CompactionFilterFactory {
 
   std::unique_ptr<rocksdb::CompactionFilter> CreateCompactionFilter(
       const rocksdb::CompactionFilter::Context& context) override {
-    FilterRules rules{dropped_indexes_->Get(), expiry_->removes()
-                                                   ? expiry_->Get()
-                                                   : std::make_shared<const Expiry::Rules>()};
-    if (rules.dropped->empty() && rules.expiring->empty()) return nullptr;
+    FilterRules rules{
+        dropped_indexes_->Get(), dropped_indexes_->GetFronts(),
+        expiry_->removes() ? expiry_->Get() : std::make_shared<const Expiry::Rules>()};
+    if (rules.dropped->empty() && rules.fronts->empty() && rules.expiring->empty()) return nullptr;
     return std::make_unique<CompactionFilter>(context.column_family_id, std::move(rules), expiry_,
                                               log_);
   }

@@ -1,5 +1,5 @@
-// What compactions leave out: the entries of dropped indexes (docs/stock-format.md, 14) and those
-// that have expired (section 8).
+// What compactions leave out: the entries of dropped indexes (docs/stock-format.md, 14), what was
+// merged of deltas (dropped_indexes.h), and entries that have expired (section 8).
 #pragma once
 
 #include <memory>

@@ -66,7 +66,11 @@ Status IndexBuild::Run() {
     CAIRN_RETURN_IF_ERROR(scanned);
     built_at_ = scan.begun_at();
   }
-  Status merged = state_ == nullptr ? Status() : merge_->RunRounds();
+  return CatchUp();
+}
+
+Status IndexBuild::CatchUp() {
+  Status merged = state_ == nullptr ? Status() : merge_->RunRounds(settings_.longest_wait);
   listed_.figures().stage = IndexBuildFigures::Stage::kWait;
   return merged;
 }

@@ -51,6 +51,9 @@ class IndexBuild {
   // writers), kLockTimeout (as CheckNoRowsWillChange; only without writers), kInterrupted,
   // kIoError, kNoSpace, kCorruption, kChecksumMismatch. Temporary files are gone in any case.
   Status Run();
+  // After Run(): merges what others have written since then. Errors: kInterrupted, kIoError,
+  // kNoSpace, kCorruption. Does nothing without a `state`.
+  Status CatchUp();
   // After Run(), while nobody uses the table: the indexes have all entries. Errors: as Run()
   // without writers; after another one than kLockTimeout the build can only be abandoned. Does
   // nothing without a `state`.

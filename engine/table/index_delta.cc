@@ -11,7 +11,27 @@ constexpr char kGone = 1;
 constexpr char kExists = 2;
 constexpr std::string_view kGoneValue(&kGone, 1);
 
+constexpr size_t kPrefixBytes = 2 * sizeof(uint32_t);
+
+void AppendPrefix(uint32_t delta_number, uint32_t generation, std::string* to) {
+  AppendBigEndian(delta_number, to);
+  AppendBigEndian(generation, to);
+}
+
 }  // namespace
+
+std::string DeltaPrefix(uint32_t delta_number, uint32_t generation) {
+  std::string prefix;
+  AppendPrefix(delta_number, generation, &prefix);
+  return prefix;
+}
+
+void DecodeDeltaKey(std::string_view delta_key, uint32_t index_number, std::string* key) {
+  CAIRN_ASSERT(delta_key.size() >= kPrefixBytes);
+  key->clear();
+  AppendBigEndian(index_number, key);
+  key->append(delta_key.substr(kPrefixBytes));
+}
 
 Result<DeltaEntry> DecodeDelta(std::string_view value) {
   if (value == kGoneValue) return DeltaEntry();
@@ -40,21 +60,25 @@ Status DeltaWriter::PutEntry(Transaction* transaction, const TableBuild& build,
   if (append_checksums_) IndexCodec::AppendChecksums(key_, &value_);
   value_.insert(0, 1, kExists);
   AppendBigEndian(UniqueBytes(*build.codec, record, &unique_prefix_), &value_);
-  StoreBigEndian(key_.data(), build.delta_number);
   return Put(transaction, build, key_, value_);
 }
 
-Status DeltaWriter::PutGone(Transaction* transaction, const TableBuild& build, std::string* key) {
-  StoreBigEndian(key->data(), build.delta_number);
-  return Put(transaction, build, *key, kGoneValue);
+Status DeltaWriter::PutGone(Transaction* transaction, const TableBuild& build,
+                            std::string_view key) {
+  return Put(transaction, build, key, kGoneValue);
 }
 
-Status DeltaWriter::Put(Transaction* transaction, const TableBuild& build, const std::string& key,
+// `key`: of the entry in the index.
+Status DeltaWriter::Put(Transaction* transaction, const TableBuild& build, std::string_view key,
                         std::string_view value) {
-  CAIRN_ASSIGN_OR_RETURN(const bool writes, transaction->JoinBuild(table_->definition().build));
-  if (!writes) return Status();
+  CAIRN_ASSIGN_OR_RETURN(const std::optional<uint32_t> generation,
+                         transaction->JoinBuild(table_->definition().build));
+  if (!generation.has_value()) return Status();
+  delta_key_.clear();
+  AppendPrefix(build.delta_number, *generation, &delta_key_);
+  delta_key_.append(key.substr(kIndexNumberBytes));
   build.figures->delta_written.fetch_add(1, std::memory_order_relaxed);
-  return transaction->Put(*build.family, key, value);
+  return transaction->Put(*build.family, delta_key_, value);
 }
 
 Status DeltaWriter::Insert(Transaction* transaction, const Row& row) {
@@ -71,7 +95,7 @@ Status DeltaWriter::Update(Transaction* transaction, const Row& old_row, const R
     EncodeEntry(build, old_row, &old_key_, &old_value_);
     EncodeEntry(build, new_row, &key_, &value_);
     if (old_key_ != key_) {
-      CAIRN_RETURN_IF_ERROR(PutGone(transaction, build, &old_key_));
+      CAIRN_RETURN_IF_ERROR(PutGone(transaction, build, old_key_));
     } else if (old_value_ == value_) {
       continue;
     }
@@ -83,7 +107,7 @@ Status DeltaWriter::Update(Transaction* transaction, const Row& old_row, const R
 Status DeltaWriter::Delete(Transaction* transaction, const uint8_t* record, uint64_t hidden_key) {
   for (const TableBuild& build : table_->builds()) {
     build.codec->EncodeKey(record, hidden_key, &old_key_, &unpack_info_);
-    CAIRN_RETURN_IF_ERROR(PutGone(transaction, build, &old_key_));
+    CAIRN_RETURN_IF_ERROR(PutGone(transaction, build, old_key_));
   }
   return Status();
 }

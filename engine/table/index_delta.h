@@ -1,8 +1,9 @@
 // What changes in an index while it is being built: the delta that writers leave beside the rows,
 // and what the build reads of it.
 //
-// The delta is an index of its own. Its keys are those of the index that is being built, but for
-// the index number. The last value of a key says what becomes of that entry, whatever the scan of
+// The delta is an index of its own. A key is that of the index that is being built, with the
+// delta's number for the index's and the generation (IndexBuildState) behind it. The last value of
+// a key, in the last generation that has it, says what becomes of that entry, whatever the scan of
 // the rows has seen of it. Nothing of this outlives the process.
 #pragma once
 
@@ -16,13 +17,18 @@
 
 namespace cairn {
 
+// With what the keys of one generation begin, and no others.
+std::string DeltaPrefix(uint32_t delta_number, uint32_t generation);
+// The key of an entry in the index of that number.
+void DecodeDeltaKey(std::string_view delta_key, uint32_t index_number, std::string* key);
+
 struct DeltaEntry {
   bool exists = false;        // The index is to have the entry, with this value.
   std::string_view value;     // Borrowed.
   uint32_t unique_bytes = 0;  // Of the key, that are unique; 0: the entry is unlike any other.
 };
 
-// Errors: kCorruption.
+// Of the value of a key. Errors: kCorruption.
 Result<DeltaEntry> DecodeDelta(std::string_view value);
 
 // How many bytes at the front of the key are unique, 0 when nothing can collide. `prefix` is a
@@ -49,14 +55,15 @@ class DeltaWriter {
  private:
   void EncodeEntry(const TableBuild& build, const Row& row, std::string* key, std::string* value);
   Status PutEntry(Transaction* transaction, const TableBuild& build, const uint8_t* record);
-  Status PutGone(Transaction* transaction, const TableBuild& build, std::string* key);
-  Status Put(Transaction* transaction, const TableBuild& build, const std::string& key,
+  Status PutGone(Transaction* transaction, const TableBuild& build, std::string_view key);
+  Status Put(Transaction* transaction, const TableBuild& build, std::string_view key,
              std::string_view value);
 
   const Table* const table_;
   bool append_checksums_ = false;
   std::string key_;
   std::string value_;
+  std::string delta_key_;
   std::string old_key_;
   std::string old_value_;
   std::string unpack_info_;

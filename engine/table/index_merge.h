@@ -2,6 +2,7 @@
 // into the indexes.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -21,6 +22,10 @@ namespace cairn {
 // once and then removed by one SingleDelete, as those of any secondary index are
 // (docs/stock-format.md, 1.4). Where only a file would tell whether there is one to remove, a
 // SingleDelete goes there; one that meets nothing does no harm.
+//
+// What is merged does not change any more: no row is locked for it, and no entry removed. A whole
+// generation of a delta is given up when it is merged, and files without it are written from then
+// on.
 class IndexMerge {
  public:
   // `table` has the indexes of `state` among its own. All outlive this; `suspects` hears of unique
@@ -28,45 +33,36 @@ class IndexMerge {
   IndexMerge(Database* database, const Table* table, IndexBuildState* state,
              UniqueSuspects* suspects);
 
-  // Merges until little is left, or as much comes as goes. A row is locked while its entry is
-  // merged; one that somebody else has locked waits for the next round. Errors: kInterrupted, those
-  // of Transaction::Commit, kCorruption.
-  Status RunRounds();
-  // Nobody writes to the table: merges everything. Errors as above.
+  // Merges until little is left, or as much comes as goes. Each round waits until the transactions
+  // that have changed rows before it have ended, but for `longest_wait` at most: then the rest is
+  // left to the last round. Errors: kInterrupted, those of Transaction::Commit, kCorruption.
+  Status RunRounds(std::chrono::milliseconds longest_wait);
+  // Nobody writes to the table, and nobody will before the build has ended: merges everything.
+  // Errors as above.
   Status RunLastRound();
 
  private:
-  enum class Locks : uint8_t { kRows, kNone };
   // Entries of one transaction, at most.
   static constexpr uint64_t kEntriesPerBatch = 1000;
   struct Index {
     uint32_t position;
     IndexDefinition delta;
     NewIndexFigures* figures;
+    uint64_t written_before = 0;  // Entries of the generations before the newest, about.
   };
-  // What a round has met in one delta.
+  // A generation of one delta that is being merged.
   struct Walk {
     std::string next_key;  // Where it goes on.
+    std::string end;       // The first bytes behind it.
     std::string last_put;  // The unique value of the entry that was put last.
-    uint64_t met = 0;
-    uint64_t left = 0;  // Of those: their rows are locked. UINT64_MAX: nobody knows how many.
     bool ended = false;
   };
 
-  // Entries side by side in a delta, with the rows of most of them locked.
-  struct Stretch {
-    uint64_t most = kEntriesPerBatch;  // That the next one has.
-    std::vector<std::string> keys;     // The first `locked` are those whose rows are.
-    size_t locked = 0;
-    std::string end;  // The first key behind them; empty: they are the last.
-  };
-
-  Result<uint64_t> RunRound(Locks locks);
-  Status MergeBatch(const Index& index, Locks locks, Walk* walk);
-  static void SeekTo(const std::string& key, OrderedIterator* delta);
-  Status LockStretch(const Index& index, std::string* from);
-  void SetKey(const TableIndex& index, std::string_view delta_key);
-  Result<bool> LockRow(const TableIndex& index);
+  Result<bool> WaitForWriters(std::chrono::milliseconds longest);
+  void BeginGeneration();
+  uint64_t Left() const;
+  Status MergeGeneration(uint32_t generation);
+  Status MergeBatch(const Index& index, Walk* walk);
   bool MayBeThere(const TableIndex& index);
   Status MergeEntry(const Index& index, std::string_view value, OrderedIterator* others,
                     Walk* walk);
@@ -79,10 +75,8 @@ class IndexMerge {
   UniqueSuspects* const suspects_;
   std::vector<Index> indexes_;
   Transaction transaction_;
-  Stretch stretch_;
-  std::string delta_key_;  // Of the entry that is being merged.
-  std::string key_;        // Of one of the delta's entries, in the index.
-  std::string primary_key_;
+  uint32_t next_generation_ = 0;  // Those before it are merged.
+  std::string key_;               // Of the entry that is being merged, in the index.
 };
 
 }  // namespace cairn

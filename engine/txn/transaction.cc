@@ -248,15 +248,17 @@ Status Transaction::SingleDelete(const ColumnFamily& family, std::string_view ke
   return AfterWrite(deleted);
 }
 
-Result<bool> Transaction::JoinBuild(const std::shared_ptr<IndexBuildState>& build) {
+Result<std::optional<uint32_t>> Transaction::JoinBuild(
+    const std::shared_ptr<IndexBuildState>& build) {
   CAIRN_ASSERT(started_ && !prepared_);
-  CAIRN_ASSIGN_OR_RETURN(const bool writes, builds_.Join(build, &database_->dropped_indexes()));
-  if (writes && !settings_.write_log) {
+  CAIRN_ASSIGN_OR_RETURN(const std::optional<uint32_t> generation,
+                         builds_.Join(build, &database_->dropped_indexes()));
+  if (generation.has_value() && !settings_.write_log) {
     begun_.touched = true;
     settings_.write_log = begun_.with.write_log = true;
     rocksdb_->GetWriteOptions()->disableWAL = false;
   }
-  return writes;
+  return generation;
 }
 
 void Transaction::RaiseAutoIncrement(const TableDefinition& table, uint64_t next_value) {

@@ -267,10 +267,11 @@ class Transaction {
   // has_prepared_writes().
   Status SingleDelete(const ColumnFamily& family, std::string_view key);
 
-  // Whether the transaction is to write entries for a build of indexes. What it writes is then
-  // logged, whatever TransactionSettings::write_log says: the entries that the build makes of it
-  // are. Errors: kInternal.
-  Result<bool> JoinBuild(const std::shared_ptr<IndexBuildState>& build);
+  // The generation to which the transaction is to write the next entry for a build of indexes, if
+  // it is to write one; its row is locked. What it writes is then logged, whatever
+  // TransactionSettings::write_log says: the entries that the build makes of it are. Errors:
+  // kInternal.
+  Result<std::optional<uint32_t>> JoinBuild(const std::shared_ptr<IndexBuildState>& build);
   // Whether a build waits for the transaction's end.
   bool has_joined_builds() const { return !builds_.empty(); }
 

@@ -45,6 +45,39 @@ TEST(CompactionFilter, RemovesEntriesOfDroppedIndexesOnly) {
           .IsNotFound());
 }
 
+TEST(CompactionFilter, RemovesTheFrontOfAnIndex) {
+  MemoryDisk disk;
+  auto database = disk.Open();
+  const auto put = [&](const std::string& key) {
+    ASSERT_TRUE(database->rocksdb()
+                    ->Put(rocksdb::WriteOptions(), database->default_family().handle, key, "value")
+                    .ok());
+  };
+  for (const uint32_t number : {256, 257, 258}) {
+    for (const char* rest : {"a", "b", "ba", "c"}) put(Key(number, rest));
+  }
+  DroppedIndexes& dropped = database->dropped_indexes();
+  dropped.AddFront(IndexId{0, 257}, {Key(257, "b"), false});
+  dropped.AddFront(IndexId{5, 258}, {Key(258, "b"), false});  // Another column family.
+  const auto compact = [&] {
+    ASSERT_TRUE(database->maintenance().FlushMemtables().ok());
+    ASSERT_TRUE(database->maintenance().Compact(database->default_family()).ok());
+  };
+  compact();
+  EXPECT_EQ(CountEntries(*database), 11u);
+  dropped.AddFront(IndexId{0, 257}, {Key(257, "c"), false});
+  put(Key(257, "a"));
+  compact();
+  EXPECT_EQ(CountEntries(*database), 9u);
+  dropped.Add(IndexId{0, 257});
+  EXPECT_TRUE(dropped.GetFronts()->contains(IndexId{5, 258}));
+  EXPECT_FALSE(dropped.GetFronts()->contains(IndexId{0, 257}));
+  dropped.AddFront(IndexId{0, 257}, {Key(257, "d"), false});
+  EXPECT_FALSE(dropped.GetFronts()->contains(IndexId{0, 257})) << "it is gone as a whole";
+  compact();
+  EXPECT_EQ(CountEntries(*database), 8u);
+}
+
 class ExpiringEntries : public ::testing::Test {
  protected:
   static constexpr uint64_t kStart = 1'000'000;

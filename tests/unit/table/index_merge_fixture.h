@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -134,11 +135,13 @@ class IndexMergeTest : public TableFixture {
     NewBuild();
   }
 
-  void NewBuild(uint64_t buffer_bytes = 1 << 20) {
+  void NewBuild(uint64_t buffer_bytes = 1 << 20,
+                std::chrono::milliseconds longest_wait = std::chrono::milliseconds(0)) {
     IndexBuildSettings settings;
     settings.sort.directory = database_->directory();
     settings.sort.buffer_bytes = buffer_bytes;
     settings.append_checksums = true;
+    settings.longest_wait = longest_wait;
     build_.reset();
     build_ =
         std::make_unique<IndexBuild>(database_.get(), altered_.get(), positions_, settings,
@@ -235,6 +238,12 @@ class IndexMergeTest : public TableFixture {
     Transaction transaction(database_.get());
     transaction.Start(Autocommit());
     return Ids(transaction, index);
+  }
+
+  uint64_t Merged() const { return state_->figures()->Sum(&NewIndexFigures::delta_merged); }
+  Status Compact() {
+    CAIRN_RETURN_IF_ERROR(database_->maintenance().FlushMemtables());
+    return database_->maintenance().Compact(*state_->indexes()[0].delta.family);
   }
 
   // Of each entry of the new indexes, as far as the log tells.
