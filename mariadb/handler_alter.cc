@@ -25,6 +25,7 @@
 #include "mariadb/table_guards.h"
 #include "mariadb/ttl_comment.h"
 #include "mariadb/variables.h"
+#include "partition_info.h"
 
 using cairn::AlterPlan;
 using cairn::Status;
@@ -83,7 +84,7 @@ class InPlaceChange final : public inplace_alter_handler_ctx {
   const std::vector<uint32_t>& not_null() const { return not_null_; }
 
   // What makes the new indexes; `altered_table`'s record[0] is used for it.
-  void PrepareBuild(const cairn::IndexBuildSettings& settings, TABLE* altered_table) {
+  void PrepareBuild(THD* thd, const cairn::IndexBuildSettings& settings, TABLE* altered_table) {
     cairn::Database* const database = &cairn::RunningEngine()->database();
     uchar* const record = altered_table->record[0];
     virtual_columns_ = std::make_unique<AlteredVirtualColumns>(altered_table, altered_.get());
@@ -93,9 +94,23 @@ class InPlaceChange final : public inplace_alter_handler_ctx {
     } else {
       build_.emplace(database, altered_.get(), added_, settings, record, virtual_columns_.get(),
                      change_.build.get());
+      builds_ = cairn::Session::Of(thd).IndexBuilds();
+      builds_->push_back(&*build_);
     }
   }
   Status Build() { return rebuild_.has_value() ? rebuild_->Run() : build_->Run(); }
+  // After the build of the last of `partitions`: what others wrote meanwhile to those before it is
+  // merged while they go on. The second time there is only what came during the first.
+  Status CatchUp(size_t partitions) {
+    if (builds_ == nullptr || builds_->size() < partitions || partitions == 1) return Status();
+    for (int time = 0; time < 2; ++time) {
+      for (cairn::IndexBuild* build : *builds_) {
+        progress_->Follow(&build->figures());
+        CAIRN_RETURN_IF_ERROR(build->CatchUp());
+      }
+    }
+    return Status();
+  }
   // After kDuplicateKey: of the index that has the value twice, which the record has.
   uint32_t duplicate_index() const {
     return rebuild_.has_value() ? rebuild_->duplicate_index() : build_->duplicate_index();
@@ -152,7 +167,12 @@ class InPlaceChange final : public inplace_alter_handler_ctx {
   std::optional<cairn::IndexBuild> build_;
   std::optional<cairn::TableRebuild> rebuild_;
   std::optional<cairn::BuildProgress> progress_;
+  std::shared_ptr<std::vector<cairn::IndexBuild*>> builds_;  // Of the statement.
 };
+
+size_t PartitionsOf(const TABLE& table) {
+  return table.part_info == nullptr ? 1 : table.part_info->get_tot_partitions();
+}
 
 cairn::IndexBuildSettings BuildSettings(THD* thd) {
   const cairn::BulkLoadSettings load = cairn::SessionBulkLoadSettings(thd);
@@ -160,6 +180,10 @@ cairn::IndexBuildSettings BuildSettings(THD* thd) {
   settings.sort = load.sort;
   settings.trace = load.trace;
   settings.append_checksums = cairn::SessionStoresChecksum(thd);
+  // With NOWAIT it is the table that nobody waits for; transactions that end at once are no reason
+  // to merge everything while nobody else can write.
+  settings.longest_wait =
+      std::chrono::seconds(std::max<ulong>(thd->variables.lock_wait_timeout, 1));
   if (cairn::SessionVerifiesChecksums(thd)) {
     settings.checksums = cairn::IndexCodec::Checksums::kVerify;
   }
@@ -551,9 +575,10 @@ bool ha_rocksdb::inplace_alter_table(TABLE* altered_table, Alter_inplace_info* a
   }
   info(HA_STATUS_VARIABLE | HA_STATUS_NO_LOCK);
   settings.estimated_rows = stats.records;
-  context->PrepareBuild(settings, altered_table);
+  context->PrepareBuild(ha_thd(), settings, altered_table);
   cairn::ScopedWaitObserver observer(context->ShowProgress(ha_thd()));
-  const Status built = context->Build();
+  Status built = context->Build();
+  if (built.ok()) built = context->CatchUp(PartitionsOf(*altered_table));
   if (!built.ok()) {
     return ReportFailedBuild(built, context->duplicate_index(), !context->rebuilds(),
                              altered_table);

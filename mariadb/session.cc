@@ -211,6 +211,12 @@ std::shared_ptr<SortMemory> Session::CopyMemory(uint64_t most_bytes) {
   return memory;
 }
 
+std::shared_ptr<std::vector<IndexBuild*>> Session::IndexBuilds() {
+  auto builds = index_builds_.lock();
+  if (builds == nullptr) index_builds_ = builds = std::make_shared<std::vector<IndexBuild*>>();
+  return builds;
+}
+
 void Session::BeginPerf() {
   if (!perf_.collects()) perf_.Begin(SessionPerfLevel(thd_));
 }

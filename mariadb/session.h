@@ -22,6 +22,7 @@ struct handlerton;
 
 namespace cairn {
 
+class IndexBuild;
 class SortMemory;
 
 // Belongs to one connection and is used by its thread, but for commit_ordered.
@@ -59,6 +60,9 @@ class Session final : public WaitObserver {
   // What the partitions of the table that ALTER TABLE copies to share. The first of them says how
   // many bytes it is.
   std::shared_ptr<SortMemory> CopyMemory(uint64_t most_bytes);
+  // The builds of indexes of the statement that is running, one for each table or partition whose
+  // build has begun. They are there as long as somebody holds what this returns and they live.
+  std::shared_ptr<std::vector<IndexBuild*>> IndexBuilds();
 
   // A temporary table of this connection is gone: its entries go when the transaction that may have
   // written some of them has ended.
@@ -112,6 +116,7 @@ class Session final : public WaitObserver {
   std::vector<std::shared_ptr<const TableDefinition>> forgotten_tables_;
   BulkLoads bulk_loads_;
   std::weak_ptr<SortMemory> copy_memory_;
+  std::weak_ptr<std::vector<IndexBuild*>> index_builds_;
   const char* state_before_wait_ = nullptr;
   uint64_t reported_in_query_ = UINT64_MAX;
   bool has_read_nothing_ = false;  // Since the transaction began.
