@@ -118,15 +118,8 @@ Status ServerChildColumns::MakeField(Field* field, bool ignores_warnings) {
 
 // What the fields own is of the last record alone.
 void ServerChildColumns::KeepBlobs(std::vector<std::string>* blobs) {
-  std::vector<std::string> kept;
-  kept.reserve(virtual_blobs_.size());  // Where they lie is noted in the record.
-  for (Field_blob* const field : virtual_blobs_) {
-    const uchar* const bytes = field->get_ptr();
-    if (bytes == nullptr || field->is_null()) continue;
-    const uint32 length = field->get_length();
-    kept.emplace_back(reinterpret_cast<const char*>(bytes), length);
-    field->set_ptr(length, reinterpret_cast<uchar*>(kept.back().data()));
-  }
+  std::vector<std::string> kept(virtual_blobs_.size());
+  for (size_t i = 0; i < kept.size(); ++i) KeepVirtualBlob(virtual_blobs_[i], &kept[i]);
   *blobs = std::move(kept);
 }
 

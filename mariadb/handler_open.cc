@@ -510,14 +510,9 @@ Status ha_rocksdb::VirtualColumnsOfRecord::Make(uint32_t index, uint8_t* record)
   swap();
   Status made = handler_->ComputeVirtualParts(handler_->engine_table_->index(index).layout(),
                                               BlobPlace::kValue);
-  blobs_.clear();
-  blobs_.reserve(held.size());  // Where they lie is noted in the record.
-  for (const HeldValues& each : held) {
-    const uchar* const bytes = each.field->get_ptr();
-    if (!made.ok() || bytes == nullptr || each.field->is_null()) continue;
-    const uint32 length = each.field->get_length();
-    blobs_.emplace_back(reinterpret_cast<const char*>(bytes), length);
-    each.field->set_ptr(length, reinterpret_cast<uchar*>(blobs_.back().data()));
+  blobs_.resize(held.size());
+  for (size_t i = 0; made.ok() && i < held.size(); ++i) {
+    cairn::KeepVirtualBlob(held[i].field, &blobs_[i]);
   }
   swap();
   return made;

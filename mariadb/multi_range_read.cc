@@ -137,11 +137,8 @@ void MultiRangeRead::KeepVirtualBlobs(TABLE* table) {
   std::string* kept = virtual_blobs_.data();
   for (Field** field = table->vfield; *field != nullptr; ++field, ++kept) {
     const bool is_read = bitmap_is_set(table->read_set, (*field)->field_index);
-    if (!IsVirtualBlob(**field) || !is_read || (*field)->is_null()) continue;
-    auto* const blob = static_cast<Field_blob*>(*field);
-    if (blob->get_ptr() == nullptr) continue;
-    kept->assign(reinterpret_cast<const char*>(blob->get_ptr()), blob->get_length());
-    blob->set_ptr(static_cast<uint32>(kept->size()), reinterpret_cast<uchar*>(kept->data()));
+    if (!IsVirtualBlob(**field) || !is_read) continue;
+    KeepVirtualBlob(static_cast<Field_blob*>(*field), kept);
   }
 }
 

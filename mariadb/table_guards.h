@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
 
 #include "mariadb/server_headers.h"
 
@@ -29,6 +30,15 @@ class KeptTemporarySet {
 // A virtual column whose value lies behind a pointer in the record.
 inline bool IsVirtualBlob(const Field& field) {
   return !field.stored_in_db() && (field.flags & BLOB_FLAG) != 0;
+}
+
+// Copies the value to `kept`, if the record has one, and has the record point there: the server
+// makes it in memory that the next row gets. `kept` stays where it is as long as the record is used.
+inline void KeepVirtualBlob(Field_blob* blob, std::string* kept) {
+  const uchar* const bytes = blob->get_ptr();
+  if (bytes == nullptr || blob->is_null()) return;
+  kept->assign(reinterpret_cast<const char*>(bytes), blob->get_length());
+  blob->set_ptr(static_cast<uint32>(kept->size()), reinterpret_cast<uchar*>(kept->data()));
 }
 
 // Has a table's fields point into another record than the usual one.
