@@ -1,5 +1,6 @@
 // ALTER TABLE in place: the rows stay where they are. What may be done so is in alter_plan.cc.
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <memory>
 #include <optional>
@@ -9,7 +10,6 @@
 
 #include "engine/locks/interruptible_mutex.h"
 #include "engine/table/index_build.h"
-#include "engine/table/table_rebuild.h"
 #include "mariadb/alter_plan.h"
 #include "mariadb/build_progress.h"
 #include "mariadb/definition_copies.h"
@@ -21,154 +21,18 @@
 #include "mariadb/foreign_key_copy.h"
 #include "mariadb/foreign_key_texts.h"
 #include "mariadb/ha_rocksdb.h"
+#include "mariadb/in_place_change.h"
 #include "mariadb/table_description.h"
-#include "mariadb/table_guards.h"
 #include "mariadb/ttl_comment.h"
 #include "mariadb/variables.h"
 #include "partition_info.h"
 
 using cairn::AlterPlan;
+using cairn::InPlaceChange;
 using cairn::Status;
 using cairn::StatusCode;
 
 namespace {
-
-// Lets the server make the virtual columns of the altered table in its record[0].
-class AlteredVirtualColumns final : public cairn::VirtualColumns {
- public:
-  // `engine_table` is the altered table.
-  AlteredVirtualColumns(TABLE* table, const cairn::Table* engine_table)
-      : table_(table), engine_table_(engine_table) {}
-  Status Compute(uint32_t index) override {
-    const cairn::KeptTemporarySet kept(table_);
-    for (const cairn::KeyPartLayout& part : engine_table_->index(index).layout().parts) {
-      Field* const field = table_->field[part.column];
-      if (field->stored_in_db()) continue;
-      // In strict mode a value that does not fit is an error, which the server reports.
-      if (table_->update_virtual_field(field, /*ignore_warnings=*/false) != 0) {
-        return Status(StatusCode::kInvalidArgument,
-                      "a generated column of the row cannot be computed");
-      }
-    }
-    return Status();
-  }
-
- private:
-  TABLE* const table_;
-  const cairn::Table* const engine_table_;
-};
-
-// What an ALTER makes of one table or partition; belongs to the statement. Indexes that were begun
-// and did not become part of the table go with it, also while others write.
-class InPlaceChange final : public inplace_alter_handler_ctx {
- public:
-  explicit InPlaceChange(cairn::Dictionary::TableChange change) : change_(std::move(change)) {}
-  ~InPlaceChange() override { Abandon(); }
-
-  const cairn::Dictionary::TableChange& change() const { return change_; }
-  const std::shared_ptr<const cairn::Table>& altered() const { return altered_; }
-
-  // The table as it will be, and the positions of its new indexes.
-  void SetAltered(std::shared_ptr<const cairn::Table> altered, std::vector<uint32_t> added) {
-    altered_ = std::move(altered);
-    added_ = std::move(added);
-    for (const cairn::TableIndex& index : altered_->indexes()) {
-      change_.indexes.push_back(index.definition.id);
-    }
-  }
-  // Its rows as they are, if it is rebuilt: all its indexes are made anew.
-  void SetSource(std::shared_ptr<const cairn::Table> source) { source_ = std::move(source); }
-  bool rebuilds() const { return source_ != nullptr; }
-  // Columns of the table as it is in which no row may have NULL.
-  void SetNotNull(std::vector<uint32_t> columns) { not_null_ = std::move(columns); }
-  const std::vector<uint32_t>& not_null() const { return not_null_; }
-
-  // What makes the new indexes; `altered_table`'s record[0] is used for it.
-  void PrepareBuild(THD* thd, const cairn::IndexBuildSettings& settings, TABLE* altered_table) {
-    cairn::Database* const database = &cairn::RunningEngine()->database();
-    uchar* const record = altered_table->record[0];
-    virtual_columns_ = std::make_unique<AlteredVirtualColumns>(altered_table, altered_.get());
-    if (source_ != nullptr) {
-      rebuild_.emplace(database, source_.get(), altered_.get(), settings, record,
-                       virtual_columns_.get());
-    } else {
-      build_.emplace(database, altered_.get(), added_, settings, record, virtual_columns_.get(),
-                     change_.build.get());
-      builds_ = cairn::Session::Of(thd).IndexBuilds();
-      builds_->push_back(&*build_);
-    }
-  }
-  Status Build() { return rebuild_.has_value() ? rebuild_->Run() : build_->Run(); }
-  // After the build of the last of `partitions`: what others wrote meanwhile to those before it is
-  // merged while they go on. The second time there is only what came during the first.
-  Status CatchUp(size_t partitions) {
-    if (builds_ == nullptr || builds_->size() < partitions || partitions == 1) return Status();
-    for (int time = 0; time < 2; ++time) {
-      for (cairn::IndexBuild* build : *builds_) {
-        progress_->Follow(&build->figures());
-        CAIRN_RETURN_IF_ERROR(build->CatchUp());
-      }
-    }
-    return Status();
-  }
-  // After kDuplicateKey: of the index that has the value twice, which the record has.
-  uint32_t duplicate_index() const {
-    return rebuild_.has_value() ? rebuild_->duplicate_index() : build_->duplicate_index();
-  }
-  // From now on the server shows how far the build is.
-  cairn::BuildProgress* ShowProgress(THD* thd) {
-    using Writers = cairn::BuildProgress::Writers;
-    const cairn::IndexBuildFigures* const figures =
-        rebuild_.has_value() ? &rebuild_->figures() : &build_->figures();
-    return &progress_.emplace(thd, &cairn::Session::Of(thd), figures,
-                              change_.build == nullptr ? Writers::kShutOut : Writers::kGoOn);
-  }
-  // Null before that.
-  cairn::BuildProgress* progress() { return progress_.has_value() ? &*progress_ : nullptr; }
-  // Nobody uses the table: its new indexes get what is left. `progress`: that of the last build.
-  Status Finish(cairn::BuildProgress* progress) {
-    if (!build_.has_value()) return Status();
-    progress->Follow(&build_->figures());
-    cairn::ScopedWaitObserver observer(progress);
-    CAIRN_RETURN_IF_ERROR(build_->Finish());
-    for (cairn::IndexDefinition& index : change_.added) index.built_at = build_->built_at();
-    return Status();
-  }
-  // The dictionary has the say now: the indexes are the table's or, when it could not be written,
-  // are for the next start to judge.
-  void HandOver() {
-    change_.added.clear();
-    change_.build = nullptr;
-  }
-  // The new indexes are the table's.
-  void NotePublished() {
-    if (build_.has_value()) build_->NotePublished();
-    if (rebuild_.has_value()) rebuild_->NotePublished();
-  }
-  void Abandon() {
-    if (change_.added.empty()) return;
-    cairn::Engine* const engine = cairn::RunningEngine();
-    const std::vector<cairn::IndexDefinition> added = std::exchange(change_.added, {});
-    if (const auto build = std::exchange(change_.build, nullptr)) {
-      engine->dictionary().AbandonBuild(build.get());
-    } else {
-      engine->dictionary().AbandonIndexes(added);
-    }
-    engine->upkeep().RemoveDroppedIndexes();
-  }
-
- private:
-  cairn::Dictionary::TableChange change_;
-  std::shared_ptr<const cairn::Table> altered_;
-  std::vector<uint32_t> added_;
-  std::shared_ptr<const cairn::Table> source_;
-  std::vector<uint32_t> not_null_;
-  std::unique_ptr<AlteredVirtualColumns> virtual_columns_;
-  std::optional<cairn::IndexBuild> build_;
-  std::optional<cairn::TableRebuild> rebuild_;
-  std::optional<cairn::BuildProgress> progress_;
-  std::shared_ptr<std::vector<cairn::IndexBuild*>> builds_;  // Of the statement.
-};
 
 size_t PartitionsOf(const TABLE& table) {
   return table.part_info == nullptr ? 1 : table.part_info->get_tot_partitions();

@@ -33,7 +33,8 @@ inline bool IsVirtualBlob(const Field& field) {
 }
 
 // Copies the value to `kept`, if the record has one, and has the record point there: the server
-// makes it in memory that the next row gets. `kept` stays where it is as long as the record is used.
+// makes it in memory that the next row gets. `kept` stays where it is as long as the record is
+// used.
 inline void KeepVirtualBlob(Field_blob* blob, std::string* kept) {
   const uchar* const bytes = blob->get_ptr();
   if (bytes == nullptr || blob->is_null()) return;
