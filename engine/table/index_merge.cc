@@ -119,7 +119,7 @@ Status IndexMerge::MergeGeneration(uint32_t generation) {
     walk.end = DeltaPrefix(number, generation + 1);
     while (!walk.ended) {
       if (WaitInterrupted()) return Status(StatusCode::kInterrupted);
-      const Status merged = MergeBatch(index, &walk);
+      Status merged = MergeBatch(index, &walk);
       if (!merged.ok()) {
         CAIRN_RETURN_IF_ERROR(transaction_.Rollback());
         return merged;
