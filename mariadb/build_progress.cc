@@ -1,7 +1,6 @@
 #include "mariadb/build_progress.h"
 
 #include <algorithm>
-#include <utility>
 
 namespace cairn {
 namespace {
@@ -37,10 +36,7 @@ BuildProgress::BuildProgress(THD* thd, WaitObserver* waits, const IndexBuildFigu
   Show();
 }
 
-BuildProgress::~BuildProgress() {
-  if (state_before_wait_ != nullptr) thd_proc_info(thd_, state_before_wait_);
-  thd_progress_end(thd_);
-}
+BuildProgress::~BuildProgress() { thd_progress_end(thd_); }
 
 // The server shows no stage whose end is at 0.
 void BuildProgress::Show() {
@@ -66,19 +62,8 @@ void BuildProgress::Show() {
   thd_progress_report(thd_, std::min(done, all), std::max<uint64_t>(all, 1));
 }
 
-void BuildProgress::ShowWait() {
-  const bool waits = figures_->stage == Stage::kWait;
-  if (waits == (state_before_wait_ != nullptr)) return;
-  if (waits) {
-    state_before_wait_ = thd_proc_info(thd_, "Waiting for transactions that changed the table");
-  } else {
-    thd_proc_info(thd_, std::exchange(state_before_wait_, nullptr));
-  }
-}
-
 bool BuildProgress::Interrupted() {
   Show();
-  ShowWait();
   return waits_->Interrupted();
 }
 

@@ -9,7 +9,7 @@ namespace cairn {
 
 // Belongs to the statement's thread. While it is the thread's observer, the figures are shown
 // whenever the build looks whether the statement was killed; `waits` is asked about that. A build
-// waits for no lock, but for transactions that changed the table; the session's state says so.
+// waits for no lock.
 class BuildProgress final : public WaitObserver {
  public:
   enum class Writers : uint8_t { kShutOut, kGoOn };
@@ -32,14 +32,11 @@ class BuildProgress final : public WaitObserver {
   void WaitEnds() override { waits_->WaitEnds(); }
 
  private:
-  void ShowWait();
-
   THD* const thd_;
   WaitObserver* const waits_;
   const IndexBuildFigures* figures_;
   const uint stages_;
   uint shown_stage_ = 0;
-  const char* state_before_wait_ = nullptr;  // While a wait is shown.
 };
 
 }  // namespace cairn

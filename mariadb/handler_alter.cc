@@ -1,6 +1,5 @@
 // ALTER TABLE in place: the rows stay where they are. What may be done so is in alter_plan.cc.
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <memory>
 #include <optional>
@@ -44,10 +43,6 @@ cairn::IndexBuildSettings BuildSettings(THD* thd) {
   settings.sort = load.sort;
   settings.trace = load.trace;
   settings.append_checksums = cairn::SessionStoresChecksum(thd);
-  // With NOWAIT it is the table that nobody waits for; transactions that end at once are no reason
-  // to merge everything while nobody else can write.
-  settings.longest_wait =
-      std::chrono::seconds(std::max<ulong>(thd->variables.lock_wait_timeout, 1));
   if (cairn::SessionVerifiesChecksums(thd)) {
     settings.checksums = cairn::IndexCodec::Checksums::kVerify;
   }

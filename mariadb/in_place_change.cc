@@ -53,7 +53,7 @@ BuildProgress* InPlaceChange::ShowProgress(THD* thd) {
                             change_.build == nullptr ? Writers::kShutOut : Writers::kGoOn);
 }
 
-// The second time there is only what came during the first.
+// The second time there is less: what came during the first.
 Status InPlaceChange::CatchUp(size_t partitions) {
   if (builds_ == nullptr || partitions == 1 || builds_->size() < partitions) return Status();
   for (int time = 0; time < 2; ++time) {

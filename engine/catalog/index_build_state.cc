@@ -18,23 +18,38 @@ IndexBuildState::IndexBuildState(std::string table_name, std::vector<BuildingInd
     : indexes_(std::move(indexes)),
       figures_(std::make_shared<IndexBuildFigures>(std::move(table_name), NamesOf(indexes_))) {}
 
-// It counts before it looks which generation is the newest, and the build begins one before it
-// counts: so either the build waits for it, or it sees the new one.
 uint32_t IndexBuildState::Enter() {
-  while (true) {
-    const uint32_t generation = generation_.load();
-    ++writers_[generation % 2];
-    if (generation_.load() == generation) return generation;
-    --writers_[generation % 2];
-  }
+  const std::lock_guard lock(mutex_);
+  ++writers_[generation_];
+  return generation_;
 }
 
 void IndexBuildState::Leave(uint32_t generation, DroppedIndexes* dropped) {
-  --writers_[generation % 2];
+  {
+    const std::lock_guard lock(mutex_);
+    const auto count = writers_.find(generation);
+    CAIRN_ASSERT(count != writers_.end());
+    if (--count->second == 0) writers_.erase(count);
+  }
   DropIfUnused(dropped);
 }
 
-void IndexBuildState::BeginGeneration() { ++generation_; }
+uint64_t IndexBuildState::open_transactions() const {
+  const std::lock_guard lock(mutex_);
+  uint64_t open = 0;
+  for (const auto& [generation, count] : writers_) open += count;
+  return open;
+}
+
+void IndexBuildState::BeginGeneration() {
+  const std::lock_guard lock(mutex_);
+  ++generation_;
+}
+
+bool IndexBuildState::HasWriters(uint32_t generation) const {
+  const std::lock_guard lock(mutex_);
+  return writers_.contains(generation);
+}
 
 void IndexBuildState::Abandon(DroppedIndexes* dropped) {
   phase_ = Phase::kAbandoned;

@@ -5,10 +5,11 @@
 // so that a crash has both removed.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -27,10 +28,12 @@ struct BuildingIndex {
 
 // Thread-safe. All indexes that one statement builds in one table.
 //
-// Deltas have generations. What is written goes into the newest one. When a new one has begun and
-// all transactions that wrote to the one before have ended, that one does not change any more, and
-// for each row its entries come before those of later generations, as whoever changes a row has it
-// locked.
+// Deltas have generations, and what is written goes into the newest one. An entry may still come to
+// an older one, from a transaction that entered it in time. For each row, entries of older
+// generations were committed before those of newer ones: whoever changes a row has locked it before
+// he asks which generation is the newest, and until his transaction ends.
+//
+// Mutex: mutex_ guards writers_, and generation_ where it is written.
 class IndexBuildState {
  public:
   enum class Phase : uint8_t { kRunning, kAbandoned, kPublished };
@@ -43,21 +46,23 @@ class IndexBuildState {
   // Its indexes are those of indexes().
   const std::shared_ptr<IndexBuildFigures>& figures() const { return figures_; }
 
-  // A transaction may write entries of the generation that Enter() returns, unless phase(), which
-  // it asks for afterwards, forbids that, and as long as the generation is the newest; and will not
-  // any more: what it has written is committed, gone, or known to PreparedIndexes. Whoever is the
-  // last to leave an abandoned build hands its indexes over to be removed.
+  // A transaction enters before it writes entries: of the generation that this returns, as long as
+  // that is the newest, and unless phase(), which it asks for afterwards, forbids it.
   uint32_t Enter();
+  // The transaction writes no more: what it has written is committed, gone, or known to
+  // PreparedIndexes. Whoever is the last to leave an abandoned build hands its indexes over to be
+  // removed.
   void Leave(uint32_t generation, DroppedIndexes* dropped);
-  // Of the generations that go on.
-  uint64_t open_transactions() const { return writers_[0].load() + writers_[1].load(); }
+  // Counts a transaction once for each generation that it has entered and not left.
+  uint64_t open_transactions() const;
 
   // The newest one. They count from 0.
   uint32_t generation() const { return generation_.load(); }
-  // Begins the next one. By the build alone, once nobody writes to the one before the newest.
+  // Begins the next one. By the build alone.
   void BeginGeneration();
-  // Of the newest generation or the one before.
-  uint64_t WritersOf(uint32_t generation) const { return writers_[generation % 2].load(); }
+  // Whether a transaction has entered it and not left. Of one that is not the newest: once nobody
+  // has, nobody will.
+  bool HasWriters(uint32_t generation) const;
 
   // Writers stop adding entries; the indexes are removed when the last of them has left.
   void Abandon(DroppedIndexes* dropped);
@@ -69,9 +74,9 @@ class IndexBuildState {
 
   const std::vector<BuildingIndex> indexes_;
   std::atomic<Phase> phase_{Phase::kRunning};
+  mutable std::mutex mutex_;
   std::atomic<uint32_t> generation_{0};
-  // Transactions that may write to the newest generation and to the one before, by its lowest bit.
-  std::array<std::atomic<uint64_t>, 2> writers_{};
+  std::map<uint32_t, uint64_t> writers_;  // How many, by generation.
   std::atomic<bool> dropped_{false};
   const std::shared_ptr<IndexBuildFigures> figures_;
 };

@@ -70,15 +70,16 @@ Status IndexBuild::Run() {
 }
 
 Status IndexBuild::CatchUp() {
-  Status merged = state_ == nullptr ? Status() : merge_->RunRounds(settings_.longest_wait);
+  Status merged = state_ == nullptr ? Status() : merge_->RunRounds();
   listed_.figures().stage = IndexBuildFigures::Stage::kWait;
   return merged;
 }
 
 Status IndexBuild::Finish() {
   if (state_ == nullptr) return Status();
-  CAIRN_RETURN_IF_ERROR(CheckNoRowsWillChange(database_, *table_));
+  // One that is prepared and left by its session is no open one any more when it counts as such.
   if (state_->open_transactions() != 0) return Status(StatusCode::kLockTimeout);
+  CAIRN_RETURN_IF_ERROR(CheckNoRowsWillChange(database_, *table_));
   if (failed_) return Status(StatusCode::kInternal, "a build of indexes that has failed goes on");
   Status merged = MergeRest();
   failed_ = !merged.ok();

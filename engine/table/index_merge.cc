@@ -1,7 +1,8 @@
 #include "engine/table/index_merge.h"
 
-#include <algorithm>
+#include <optional>
 #include <thread>
+#include <utility>
 
 #include "engine/base/bytes.h"
 #include "engine/locks/interruptible_mutex.h"
@@ -17,12 +18,9 @@ constexpr std::chrono::milliseconds kShortRound(100);
 // So is the last of so many that did not shrink what is left to nine tenths of what was before.
 constexpr int kMostVainRounds = 5;
 
-// How often it looks whether transactions have ended; most do within a few of these.
-constexpr std::chrono::milliseconds kLookInterval(2);
-// A wait of that length is shown.
-constexpr std::chrono::milliseconds kSilentWait(100);
-// Nobody knows when what is prepared and left by its session will be decided.
-constexpr std::chrono::milliseconds kLongestWaitForPrepared(1000);
+// Most transactions end within that time. What they wrote to is not walked again then.
+constexpr std::chrono::milliseconds kLongestWait(100);
+constexpr std::chrono::milliseconds kLookInterval(1);
 
 TransactionSettings MergeSettings() {
   TransactionSettings settings;
@@ -39,7 +37,8 @@ IndexMerge::IndexMerge(Database* database, const Table* table, IndexBuildState* 
       table_(table),
       state_(state),
       suspects_(suspects),
-      transaction_(database) {
+      transaction_(database),
+      longest_wait_(kLongestWait) {
   NewIndexFigures* figures = state->figures()->indexes().data();
   for (const BuildingIndex& building : state->indexes()) {
     for (uint32_t i = 0; i < table->indexes().size(); ++i) {
@@ -51,21 +50,50 @@ IndexMerge::IndexMerge(Database* database, const Table* table, IndexBuildState* 
   CAIRN_ASSERT(indexes_.size() == state->indexes().size());
 }
 
-Status IndexMerge::RunRounds(std::chrono::milliseconds longest_wait) {
+Status IndexMerge::RunRounds() {
   state_->figures()->stage = IndexBuildFigures::Stage::kMerge;
-  uint64_t before = UINT64_MAX;
-  for (int vain_rounds = 0; vain_rounds < kMostVainRounds;) {
-    // Another generation may be left from a wait that was given up.
-    if (next_generation_ == state_->generation()) BeginGeneration();
-    CAIRN_ASSIGN_OR_RETURN(const bool ended, WaitForWriters(longest_wait));
-    if (!ended) break;
+  uint64_t before = Left();
+  for (int vain_rounds = 0; before != 0 && vain_rounds < kMostVainRounds;) {
     const steady_clock::time_point begin = steady_clock::now();
-    CAIRN_RETURN_IF_ERROR(MergeGeneration(next_generation_));
+    CAIRN_RETURN_IF_ERROR(RunRound());
     const uint64_t left = Left();
     if (left < kFewEntries || steady_clock::now() - begin < kShortRound) break;
     vain_rounds = left > before / 10 * 9 ? vain_rounds + 1 : 0;
     before = left;
   }
+  return Status();
+}
+
+Status IndexMerge::RunLastRound() {
+  state_->figures()->stage = IndexBuildFigures::Stage::kLastMerge;
+  CAIRN_RETURN_IF_ERROR(RunRound());
+  return generations_.empty()
+             ? Status()
+             : Status(StatusCode::kInternal, "a table that is written to gets an index");
+}
+
+// What a transaction that has left wrote is in the snapshot; one that is prepared and left by its
+// session has left, and is asked for afterwards.
+Status IndexMerge::RunRound() {
+  generations_.push_back({.number = state_->generation()});
+  BeginGeneration();
+  CAIRN_RETURN_IF_ERROR(WaitForWriters(generations_.back().number));
+  for (Generation& each : generations_) each.has_writers = state_->HasWriters(each.number);
+  const uint32_t rows = table_->primary().definition.id.index_number;
+  if (database_->prepared_indexes().Names(rows, database_->rocksdb())) {
+    for (Generation& each : generations_) each.has_writers = true;
+  }
+  seen_ = std::move(now_);
+  now_ = std::make_unique<Transaction>(database_);
+  now_->Start(MergeSettings());
+  now_->EnsureSnapshot();
+  for (Generation& each : generations_) {
+    CAIRN_RETURN_IF_ERROR(MergeGeneration(each));
+    each.walked = true;
+  }
+  for (const Index& index : indexes_) index.figures->delta_settled = index.written_before;
+  std::erase_if(generations_, [](const Generation& each) { return !each.has_writers; });
+  GiveUpMerged();
   return Status();
 }
 
@@ -81,42 +109,28 @@ uint64_t IndexMerge::Left() const {
   return left;
 }
 
-Status IndexMerge::RunLastRound() {
-  state_->figures()->stage = IndexBuildFigures::Stage::kLastMerge;
-  const uint32_t newest = state_->generation();
-  while (next_generation_ <= newest) {
-    if (next_generation_ == newest) BeginGeneration();
-    CAIRN_RETURN_IF_ERROR(MergeGeneration(next_generation_));
-  }
-  return Status();
-}
-
-// Whether, at last, nobody writes to the generation before the newest. A transaction that is
-// prepared and left by its session is no writer any more, and is asked for afterwards.
-Result<bool> IndexMerge::WaitForWriters(std::chrono::milliseconds longest) {
-  const uint32_t rows = table_->primary().definition.id.index_number;
-  const uint32_t generation = state_->generation() - 1;
+// Until nobody writes to the generation, which is not the newest, or for a moment.
+Status IndexMerge::WaitForWriters(uint32_t generation) {
   const steady_clock::time_point begin = steady_clock::now();
-  while (true) {
-    const bool written = state_->WritersOf(generation) != 0;
-    if (!written && !database_->prepared_indexes().Names(rows, database_->rocksdb())) break;
-    const auto waited = steady_clock::now() - begin;
-    if (waited >= (written ? longest : std::min(longest, kLongestWaitForPrepared))) return false;
-    if (waited >= kSilentWait) state_->figures()->stage = IndexBuildFigures::Stage::kWait;
+  while (state_->HasWriters(generation)) {
+    if (steady_clock::now() - begin >= longest_wait_) {
+      longest_wait_ = std::chrono::milliseconds(0);  // It is a long one.
+      return Status();
+    }
     if (WaitInterrupted()) return Status(StatusCode::kInterrupted);
     std::this_thread::sleep_for(kLookInterval);
   }
-  state_->figures()->stage = IndexBuildFigures::Stage::kMerge;
-  return true;
+  longest_wait_ = kLongestWait;
+  return Status();
 }
 
-// The one before the newest; nobody writes to it.
-Status IndexMerge::MergeGeneration(uint32_t generation) {
+Status IndexMerge::MergeGeneration(const Generation& generation) {
   for (const Index& index : indexes_) {
-    const uint32_t number = index.delta.id.index_number;
+    const uint32_t delta = index.delta.id.index_number;
     Walk walk;
-    walk.next_key = DeltaPrefix(number, generation);
-    walk.end = DeltaPrefix(number, generation + 1);
+    walk.next_key = DeltaPrefix(delta, generation.number);
+    walk.end = DeltaPrefix(delta, generation.number + 1);
+    walk.again = generation.walked;
     while (!walk.ended) {
       if (WaitInterrupted()) return Status(StatusCode::kInterrupted);
       Status merged = MergeBatch(index, &walk);
@@ -126,23 +140,41 @@ Status IndexMerge::MergeGeneration(uint32_t generation) {
       }
       CAIRN_RETURN_IF_ERROR(transaction_.Commit(Durability::kDelayed));
     }
-    index.figures->delta_settled = index.written_before;
-    database_->dropped_indexes().AddFront(index.delta.id, {walk.end, index.delta.family->reverse});
   }
-  next_generation_ = generation + 1;
   return Status();
+}
+
+// Nobody will read the generations before the first that is left. The snapshot serves the next
+// round, if that walks one again.
+void IndexMerge::GiveUpMerged() {
+  const uint32_t first = generations_.empty() ? state_->generation() : generations_.front().number;
+  for (const Index& index : indexes_) {
+    database_->dropped_indexes().AddFront(
+        index.delta.id,
+        {DeltaPrefix(index.delta.id.index_number, first), index.delta.family->reverse});
+  }
+  seen_.reset();
+  if (generations_.empty()) now_.reset();
 }
 
 Status IndexMerge::MergeBatch(const Index& index, Walk* walk) {
   transaction_.Start(MergeSettings());
-  constexpr auto kView = Transaction::View::kLatest;
-  OrderedIterator delta(index.delta, &transaction_, kView);
-  OrderedIterator others(table_->index(index.position).definition, &transaction_, kView);
   const TableIndex& table_index = table_->index(index.position);
+  OrderedIterator others(table_index.definition, &transaction_, Transaction::View::kLatest);
+  OrderedIterator delta(index.delta, now_.get(), Transaction::View::kSnapshot);
+  std::optional<OrderedIterator> seen;
+  if (walk->again) {
+    seen.emplace(index.delta, seen_.get(), Transaction::View::kSnapshot);
+    seen->SeekAtOrAfter(walk->next_key);
+  }
   uint64_t count = 0;
   for (delta.SeekAtOrAfter(walk->next_key);
        delta.Valid() && delta.key() < walk->end && count < kEntriesPerBatch;
        delta.Next(), ++count) {
+    if (seen.has_value()) {
+      CAIRN_ASSIGN_OR_RETURN(const bool merged, IsMerged(delta, &*seen));
+      if (merged) continue;
+    }
     DecodeDeltaKey(delta.key(), table_index.definition.id.index_number, &key_);
     CAIRN_RETURN_IF_ERROR(MergeEntry(index, delta.value(), &others, walk));
   }
@@ -150,6 +182,14 @@ Status IndexMerge::MergeBatch(const Index& index, Walk* walk) {
   walk->ended = !delta.Valid() || delta.key() >= walk->end;
   if (!walk->ended) walk->next_key.assign(delta.key());
   return Status();
+}
+
+// Whether the snapshot before showed the same entry. What it showed is shown still: nothing is
+// deleted from a delta.
+Result<bool> IndexMerge::IsMerged(const OrderedIterator& delta, OrderedIterator* seen) const {
+  while (seen->Valid() && seen->key() < delta.key()) seen->Next();
+  CAIRN_RETURN_IF_ERROR(seen->status());
+  return seen->Valid() && seen->key() == delta.key() && seen->value() == delta.value();
 }
 
 // Whether the index may have the entry in key_, as far as filters and cached blocks tell. Where a

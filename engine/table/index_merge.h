@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,8 +24,11 @@ namespace cairn {
 // (docs/stock-format.md, 1.4). Where only a file would tell whether there is one to remove, a
 // SingleDelete goes there; one that meets nothing does no harm.
 //
-// What is merged does not change any more: no row is locked for it, and no entry removed. A whole
-// generation of a delta is given up when it is merged, and files without it are written from then
+// Each round reads the deltas at a snapshot, which has of each row whatever was committed first. It
+// begins a new generation before that, so that it walks no more than what was written since the
+// round before, and what is left of older generations: those that transactions still write to are
+// walked again, for what the snapshot before did not show. No row is locked, and no entry of a
+// delta is deleted: a generation is given up as a whole, and files without it are written from then
 // on.
 class IndexMerge {
  public:
@@ -33,10 +37,9 @@ class IndexMerge {
   IndexMerge(Database* database, const Table* table, IndexBuildState* state,
              UniqueSuspects* suspects);
 
-  // Merges until little is left, or as much comes as goes. Each round waits until the transactions
-  // that have changed rows before it have ended, but for `longest_wait` at most: then the rest is
-  // left to the last round. Errors: kInterrupted, those of Transaction::Commit, kCorruption.
-  Status RunRounds(std::chrono::milliseconds longest_wait);
+  // Merges until little is left, or as much comes as goes. Waits for no lock, and for transactions
+  // a moment at most. Errors: kInterrupted, those of Transaction::Commit, kCorruption.
+  Status RunRounds();
   // Nobody writes to the table, and nobody will before the build has ended: merges everything.
   // Errors as above.
   Status RunLastRound();
@@ -50,19 +53,29 @@ class IndexMerge {
     NewIndexFigures* figures;
     uint64_t written_before = 0;  // Entries of the generations before the newest, about.
   };
-  // A generation of one delta that is being merged.
+  // A generation that may get entries, or has some that are not merged.
+  struct Generation {
+    uint32_t number;
+    bool walked = false;       // At the snapshot of the round before.
+    bool has_writers = false;  // They may commit after the snapshot.
+  };
+  // What a round walks of one delta.
   struct Walk {
     std::string next_key;  // Where it goes on.
     std::string end;       // The first bytes behind it.
     std::string last_put;  // The unique value of the entry that was put last.
+    bool again = false;    // What the snapshot before showed is merged.
     bool ended = false;
   };
 
-  Result<bool> WaitForWriters(std::chrono::milliseconds longest);
+  Status RunRound();
   void BeginGeneration();
   uint64_t Left() const;
-  Status MergeGeneration(uint32_t generation);
+  Status WaitForWriters(uint32_t generation);
+  Status MergeGeneration(const Generation& generation);
+  void GiveUpMerged();
   Status MergeBatch(const Index& index, Walk* walk);
+  Result<bool> IsMerged(const OrderedIterator& delta, OrderedIterator* seen) const;
   bool MayBeThere(const TableIndex& index);
   Status MergeEntry(const Index& index, std::string_view value, OrderedIterator* others,
                     Walk* walk);
@@ -75,8 +88,11 @@ class IndexMerge {
   UniqueSuspects* const suspects_;
   std::vector<Index> indexes_;
   Transaction transaction_;
-  uint32_t next_generation_ = 0;  // Those before it are merged.
-  std::string key_;               // Of the entry that is being merged, in the index.
+  std::vector<Generation> generations_;     // In order.
+  std::unique_ptr<Transaction> seen_;       // The snapshot of the round before, or null.
+  std::unique_ptr<Transaction> now_;        // That of this round.
+  std::chrono::milliseconds longest_wait_;  // For transactions, in the next round.
+  std::string key_;                         // Of the entry that is being merged, in the index.
 };
 
 }  // namespace cairn

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -31,8 +30,6 @@ struct IndexBuildSettings {
   IndexCodec::Checksums checksums = IndexCodec::Checksums::kIgnore;  // Of the rows that are read.
   bool trace = false;
   uint64_t estimated_rows = 0;  // That the table has, for IndexBuildFigures.
-  // For transactions that write to the table, before the build asks for the table itself.
-  std::chrono::milliseconds longest_wait{0};
 };
 
 class SortedIndexes;

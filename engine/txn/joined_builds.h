@@ -28,7 +28,7 @@ class JoinedBuilds {
     std::shared_ptr<IndexBuildState> build;
     uint32_t generation;
   };
-  // Transactions change few tables, and a build has two generations at most that go on.
+  // Transactions change few tables, and few generations begin while one goes on.
   std::vector<Joined> builds_;
 };
 

@@ -115,11 +115,9 @@ TEST_F(IndexBuildFiguresTest, WhatIsLeftOfADelta) {
   RowSession holder = NewSession();
   ASSERT_TRUE(holder.Update(1, RowOf(1, "z")).ok());
   ASSERT_TRUE(build_->Run().ok());
-  EXPECT_EQ(ByC().DeltaLeft(), 8u) << "nothing is merged that one still writes to";
-  ASSERT_TRUE(holder.transaction().Rollback().ok());
-  ASSERT_TRUE(build_->CatchUp().ok());
-  EXPECT_EQ(ByC().DeltaLeft(), 0u);
+  EXPECT_EQ(ByC().DeltaLeft(), 0u) << "what is not committed counts as looked at";
   EXPECT_EQ(ByC().delta_merged, 4u);
+  ASSERT_TRUE(holder.transaction().Rollback().ok());
   EXPECT_EQ(build_->Finish().code(), StatusCode::kDuplicateKey);
   EXPECT_EQ(ByC().DeltaLeft(), 0u);
   EXPECT_EQ(ByC().delta_merged, 4u);

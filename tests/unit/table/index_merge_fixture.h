@@ -3,7 +3,6 @@
 
 #include <gmock/gmock.h>
 
-#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -135,13 +134,11 @@ class IndexMergeTest : public TableFixture {
     NewBuild();
   }
 
-  void NewBuild(uint64_t buffer_bytes = 1 << 20,
-                std::chrono::milliseconds longest_wait = std::chrono::milliseconds(0)) {
+  void NewBuild(uint64_t buffer_bytes = 1 << 20) {
     IndexBuildSettings settings;
     settings.sort.directory = database_->directory();
     settings.sort.buffer_bytes = buffer_bytes;
     settings.append_checksums = true;
-    settings.longest_wait = longest_wait;
     build_.reset();
     build_ =
         std::make_unique<IndexBuild>(database_.get(), altered_.get(), positions_, settings,
