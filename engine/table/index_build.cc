@@ -77,7 +77,7 @@ Status IndexBuild::CatchUp() {
 
 Status IndexBuild::Finish() {
   if (state_ == nullptr) return Status();
-  // One that is prepared and left by its session is no open one any more when it counts as such.
+  // In this order: one that its session leaves prepared is known as such before it is closed here.
   if (state_->open_transactions() != 0) return Status(StatusCode::kLockTimeout);
   CAIRN_RETURN_IF_ERROR(CheckNoRowsWillChange(database_, *table_));
   if (failed_) return Status(StatusCode::kInternal, "a build of indexes that has failed goes on");
