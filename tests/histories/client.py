@@ -128,8 +128,10 @@ class Client(threading.Thread):
                 self._read_then_write(transaction)
             else:
                 self._step(transaction, self._random_step(writes=0 if reads_only else 0.5))
-            # A savepoint before the first statement would begin the transaction anew.
-            if not reads_only and self._shared.uses_savepoints and chance.random() < 0.15:
+            # A savepoint before the first statement would begin the transaction anew; so would one
+            # behind statements that were refused before the engine had heard of them.
+            may = not reads_only and self._shared.uses_savepoints and chance.random() < 0.15
+            if may and not all(statement.error for statement in transaction.statements):
                 self._savepoint(transaction, depth=1)
 
     def _random_step(self, writes: float, *, can_undo: bool = True) -> Step:
