@@ -20,6 +20,8 @@ constexpr int kMostVainRounds = 5;
 
 // Most transactions end within that time. What they wrote to is not walked again then.
 constexpr std::chrono::milliseconds kLongestWait(100);
+// The same behind a round that had to do with a longer one.
+constexpr std::chrono::milliseconds kShortWait(5);
 constexpr std::chrono::milliseconds kLookInterval(1);
 
 TransactionSettings MergeSettings() {
@@ -58,6 +60,7 @@ Status IndexMerge::RunRounds() {
     CAIRN_RETURN_IF_ERROR(RunRound());
     const uint64_t left = Left();
     if (left < kFewEntries || steady_clock::now() - begin < kShortRound) break;
+    if (left > before) break;  // More comes than goes.
     vain_rounds = left > before / 10 * 9 ? vain_rounds + 1 : 0;
     before = left;
   }
@@ -114,7 +117,7 @@ Status IndexMerge::WaitForWriters(uint32_t generation) {
   const steady_clock::time_point begin = steady_clock::now();
   while (state_->HasWriters(generation)) {
     if (steady_clock::now() - begin >= longest_wait_) {
-      longest_wait_ = std::chrono::milliseconds(0);  // It is a long one.
+      longest_wait_ = kShortWait;
       return Status();
     }
     if (WaitInterrupted()) return Status(StatusCode::kInterrupted);
