@@ -3,6 +3,7 @@
 #include <string_view>
 #include <utility>
 
+#include "engine/codec/dictionary_record.h"
 #include "engine/codec/index_codec.h"
 #include "engine/table/foreign_key_actions.h"
 #include "engine/table/sorted_indexes.h"
@@ -239,6 +240,34 @@ int ha_rocksdb::BindTable() {
   return 0;
 }
 
+namespace {
+
+// Whether an entry of the stock format has more in its key than a look-up can know: of a prefix in
+// an 8-bit collation of several levels (Czech) the weights of the whole value, as there is no
+// telling how many of them belong to the prefix. What is looked for is cut to the prefix by the
+// server.
+bool HidesPrefix(const KEY& key, const cairn::TableIndex& index) {
+  if ((index.definition.info.features & cairn::kFeatureExactOrder) != 0) return false;
+  return std::any_of(key.key_part, key.key_part + key.user_defined_key_parts,
+                     [](const KEY_PART_INFO& part) {
+                       const CHARSET_INFO* const collation = part.field->charset();
+                       return (part.key_part_flag & HA_PART_KEY_SEG) != 0 &&
+                              (part.field->flags & BLOB_FLAG) == 0 && collation->mbmaxlen == 1 &&
+                              collation->levels_for_order > 1;
+                     });
+}
+
+// Nothing is looked up by an index that would miss rows.
+void DisableBlindKeys(TABLE_SHARE* share, const TABLE& table, const cairn::Table& engine_table) {
+  for (uint i = 0; i < share->keys; ++i) {
+    if (share->keys_in_use.is_set(i) && HidesPrefix(table.key_info[i], engine_table.index(i))) {
+      share->keys_in_use.clear_bit(i);
+    }
+  }
+}
+
+}  // namespace
+
 int ha_rocksdb::open(const char* name, int, uint) {
   auto dictionary_name = cairn::DictionaryName(name);
   if (!dictionary_name.ok()) return cairn::HandlerError(dictionary_name.status());
@@ -254,6 +283,7 @@ int ha_rocksdb::open(const char* name, int, uint) {
   // A scan runs over the primary key: an UPDATE that changes it must not meet its own rows again.
   key_used_on_scan = table->s->primary_key;
   ChoosePositions();
+  DisableBlindKeys(table->s, *table, *engine_table_);
   return info(HA_STATUS_NO_LOCK | HA_STATUS_VARIABLE | HA_STATUS_CONST);
 }
 
