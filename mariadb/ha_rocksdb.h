@@ -162,6 +162,8 @@ class ha_rocksdb final : public handler {
   int external_lock(THD* thd, int lock_type) override;
   int start_stmt(THD* thd, thr_lock_type lock_type) override;
   void unlock_row() override;
+  void try_semi_consistent_read(bool on) override;
+  bool was_semi_consistent_read() override { return cursor_->WantsUnlockedRow(); }
   my_bool register_query_cache_table(THD*, const char*, uint, qc_engine_callback*,
                                      ulonglong*) override {
     return FALSE;  // Snapshots and the cache do not agree.

@@ -352,6 +352,7 @@ int ha_rocksdb::extra(ha_extra_function operation) {
 int ha_rocksdb::reset() {
   CountReads();
   cursor_->Close();
+  cursor_->SetSemiConsistent(false);
   cursor_->ReleaseIterators();
   multi_range_.End();
   writer_->SetUpdatesReplaceRows(false);
@@ -486,6 +487,13 @@ int ha_rocksdb::start_stmt(THD* thd, thr_lock_type lock_type) {
 
 void ha_rocksdb::unlock_row() {
   if (!statement_.KeepsScannedRows(ha_thd())) cursor_->UnlockRow();
+}
+
+// An UPDATE that scans need not wait for rows that it does not change. At REPEATABLE READ it does,
+// as in InnoDB: there it may go on from such a row by what somebody committed together with it.
+void ha_rocksdb::try_semi_consistent_read(bool on) {
+  cursor_->SetSemiConsistent(on && transaction().only_reads_committed() &&
+                             !statement_.KeepsScannedRows(ha_thd()));
 }
 
 cairn::Transaction& ha_rocksdb::transaction() {

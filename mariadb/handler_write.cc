@@ -141,7 +141,7 @@ int ha_rocksdb::update_row(const uchar* old_record, const uchar* new_record) {
   }
   cairn::Session& session = cairn::Session::Of(ha_thd());
   cairn::ScopedWaitObserver observer(&session);
-  const auto hidden_key = cursor_->HiddenKey();
+  const auto hidden_key = cursor_->HiddenKeyToChange();
   if (!hidden_key.ok()) return OperationError(hidden_key.status());
   const cairn::WritePlan& plan = statement_.Writes(ha_thd(), *engine_table_);
   PrepareWriter(plan);
@@ -169,7 +169,7 @@ int ha_rocksdb::update_row(const uchar* old_record, const uchar* new_record) {
 }
 
 int ha_rocksdb::delete_row(const uchar* record) {
-  const auto hidden_key = cursor_->HiddenKey();
+  const auto hidden_key = cursor_->HiddenKeyToChange();
   if (!hidden_key.ok()) return OperationError(hidden_key.status());
   if (LacksVirtualParts()) {
     const Status made = MakeVirtualParts(record, BlobPlace::kReadValue);

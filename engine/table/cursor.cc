@@ -54,6 +54,7 @@ void Cursor::Close() {
   prefetched_.Forget();
   row_value_.Reset();
   has_primary_key_ = row_locked_ = scan_ended_ = false;
+  semi_consistent_ = SemiConsistentReads{.on = semi_consistent_.on};
   moved_.Reset();
   guard_.End();
   range_end_.clear();
@@ -122,6 +123,7 @@ Status Cursor::AsEndOfRange(Status status) const {
 void Cursor::BeginFetch(Direction direction) {
   if (single_row_) exact_prefix_.assign(primary_key_);
   single_row_ = has_primary_key_ = row_locked_ = false;
+  semi_consistent_.LeaveRow();
   position_.BeginMove(direction);
   prefetched_.Forget();
 }
@@ -203,7 +205,7 @@ Status Cursor::FetchPrimaryEntry(uint8_t* record) {
   if (access_.lock.has_value()) {
     primary_key_.assign(iterator()->key());
     has_primary_key_ = true;
-    Status fetched = FetchRow(record);
+    Status fetched = FetchScannedRow(record);
     if (fetched.code() == StatusCode::kNotFound) PassLockedRow();
     return fetched;
   }
@@ -266,7 +268,7 @@ Status Cursor::FetchSecondaryEntry(uint8_t* record) {
   has_primary_key_ = true;
   CAIRN_RETURN_IF_ERROR(CheckFilter(primary_key_));
   if (moved_.WasGiven(primary_key_)) return Status(StatusCode::kNotFound);
-  Status fetched = FetchRow(record);
+  Status fetched = FetchRow(record, WaitForRow());
   // Compactions remove an expired row and its entries at different times.
   const bool needs_row = !access_.latest && table_->ttl_seconds() == 0;
   if (fetched.code() == StatusCode::kNotFound && needs_row) {
@@ -370,16 +372,14 @@ Result<bool> Cursor::RowStillHasEntry(uint8_t* record) {
   return true;
 }
 
-// The row of primary_key_, by itself.
-Status Cursor::FetchRow(uint8_t* record) {
+// The row of primary_key_, by itself. `wait` is for locking reads.
+Status Cursor::FetchRow(uint8_t* record, LockWait wait) {
   const TableIndex& primary = table_->primary();
   row_value_.Reset();
-  Status read =
-      access_.lock.has_value()
-          ? transaction_->GetForUpdate(
-                primary.family(), primary_key_, *access_.lock, &row_value_,
-                access_.skip_locked || access_.refuse_waits ? LockWait::kRefuse : LockWait::kWait)
-          : transaction_->Get(primary.family(), primary_key_, view(), &row_value_);
+  Status read = access_.lock.has_value()
+                    ? transaction_->GetForUpdate(primary.family(), primary_key_, *access_.lock,
+                                                 &row_value_, wait)
+                    : transaction_->Get(primary.family(), primary_key_, view(), &row_value_);
   if (ReadsOneState() && (read.ok() || read.code() == StatusCode::kNotFound)) {
     const Status unchanged = transaction_->CheckStatementUnchanged(primary.family(), primary_key_);
     if (!unchanged.ok()) read = unchanged;
@@ -392,6 +392,38 @@ Status Cursor::FetchRow(uint8_t* record) {
   if (access_.skip_locked && refused) return Status(StatusCode::kNotFound);
   CAIRN_RETURN_IF_ERROR(read);
   return primary.codec->Decode(*plans_.row(), primary_key_, row_value_.ToStringView(), record);
+}
+
+// The row of primary_key_, to which a locking scan has come. With semi-consistent reads it is not
+// waited for but read as it is committed, unless it is wanted already or is not committed any more.
+Status Cursor::FetchScannedRow(uint8_t* record) {
+  const bool waits = std::exchange(semi_consistent_.waits, false);
+  if (!semi_consistent_.on || waits || guard_.active() || WaitForRow() == LockWait::kRefuse) {
+    return FetchRow(record, WaitForRow());
+  }
+  Status fetched = FetchRow(record, LockWait::kRefuse);
+  if (fetched.code() != StatusCode::kLockTimeout) return fetched;
+  const TableIndex& primary = table_->primary();
+  row_value_.Reset();
+  Status read =
+      transaction_->Get(primary.family(), primary_key_, Transaction::View::kLatest, &row_value_);
+  if (read.ok() && IsHidden(row_value_.ToStringView())) read = Status(StatusCode::kNotFound);
+  if (read.code() == StatusCode::kNotFound) return FetchRow(record, LockWait::kWait);
+  CAIRN_RETURN_IF_ERROR(read);
+  semi_consistent_.unlocked = true;
+  return primary.codec->Decode(*plans_.row(), primary_key_, row_value_.ToStringView(), record);
+}
+
+// The current row, which was read without a lock and is wanted. kNotFound: it is gone, and the scan
+// stands where it was.
+Status Cursor::FetchAgain(uint8_t* record) {
+  semi_consistent_.wanted = semi_consistent_.unlocked = false;
+  Status fetched = FetchRow(record, LockWait::kWait);
+  if (fetched.code() != StatusCode::kNotFound) return fetched;
+  PassLockedRow();
+  position_.SuspendOn(primary_key_);
+  if (moved_.TakeChange()) position_.ShowLatest();
+  return fetched;
 }
 
 // A read begins there: goes by what others have moved, and notes where it takes rows in any order.
@@ -416,6 +448,7 @@ Status Cursor::SeekTo(std::string_view prefix, Start start, const ReadRange& ran
   const bool exact = IsExact(start);
   exact_prefix_.assign(prefix);
   single_row_ = false;
+  semi_consistent_.LeaveRow();
   // All entries of an index start with its number.
   const size_t common_bytes = std::max(range.common_bytes, kIndexNumberBytes);
   position_.Confine(prefix.substr(0, exact ? prefix.size() : common_bytes), !exact);
@@ -448,6 +481,10 @@ Status Cursor::ReadLast(uint8_t* record) {
 
 Status Cursor::MoveForward(bool exact, uint8_t* record) {
   moved_.MoveOn(exact);
+  if (semi_consistent_.wanted) [[unlikely]] {
+    Status fetched = FetchAgain(record);
+    if (fetched.code() != StatusCode::kNotFound) return fetched;
+  }
   if (prefetched_.active() && exact != prefetched_.exact()) LeavePrefetched();
   if (prefetched_.active() || (OnlyWalks() && MayPrefetch()))
     return MoveToPrefetched(exact, record);
@@ -468,6 +505,10 @@ Status Cursor::MoveForward(bool exact, uint8_t* record) {
 Status Cursor::MoveBackward(bool exact, uint8_t* record) {
   LeavePrefetched();
   moved_.EndRange();
+  if (semi_consistent_.wanted) [[unlikely]] {
+    Status fetched = FetchAgain(record);
+    if (fetched.code() != StatusCode::kNotFound) return fetched;
+  }
   position_.SuspendIfStuck(Direction::kBackward);
   if (is_suspended()) {
     CAIRN_RETURN_IF_ERROR(GuardPlace());
@@ -495,6 +536,7 @@ Status Cursor::ReadPreviousExact(uint8_t* record) { return MoveBackward(/*exact=
 void Cursor::BeginSingleRow(std::string_view primary_key) {
   primary_key_.assign(primary_key);
   single_row_ = has_primary_key_ = true;
+  semi_consistent_ = SemiConsistentReads{.on = semi_consistent_.on};
   position_.set_on_entry(false);
   position_.ForgetPlace();
   range_end_.clear();
@@ -504,7 +546,7 @@ void Cursor::BeginSingleRow(std::string_view primary_key) {
 Status Cursor::ReadRow(std::string_view primary_key, uint8_t* record) {
   BeginSingleRow(primary_key);
   prefetched_.Forget();
-  Status fetched = FetchRow(record);
+  Status fetched = FetchRow(record, WaitForRow());
   if (fetched.code() == StatusCode::kNotFound && iterator() != nullptr) UnlockRow();
   return fetched;
 }
@@ -543,7 +585,15 @@ Result<uint64_t> Cursor::HiddenKey() {
   return table_->primary().codec->HiddenKey(key);
 }
 
+Result<uint64_t> Cursor::HiddenKeyToChange() {
+  if (semi_consistent_.unlocked) [[unlikely]] {
+    return Status(StatusCode::kInternal, "a row is to be changed that was read without its lock");
+  }
+  return HiddenKey();
+}
+
 void Cursor::UnlockRow() {
+  semi_consistent_.unlocked = false;
   if (!row_locked_) return;
   // Where ranges are locked, what has been looked at in vain is to stay as it is, too.
   if (!guard_.active()) transaction_->Unlock(table_->primary().family(), primary_key_);

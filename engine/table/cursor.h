@@ -12,6 +12,10 @@
 // to where it stands before it looks at them: at once where it knows the end, else in steps that
 // grow with the scan.
 //
+// With semi-consistent reads, a locking scan of the primary key does not wait for a row that others
+// have locked: it gives the committed version without a lock. Who wants that row says so, and the
+// next read waits for it.
+//
 // Virtual columns come back from index entries that cover them; a row has none, and leaves their
 // images in the record as they are.
 //
@@ -48,6 +52,12 @@ class Cursor {
 
   // Errors: kInvalidArgument (a bug of the caller), kDefinitionTooNew.
   Status Open(Transaction* transaction, const CursorAccess& access);
+  // Turns semi-consistent reads on or off, for the statements that follow as well.
+  void SetSemiConsistent(bool on) { semi_consistent_ = SemiConsistentReads{.on = on}; }
+  // Whether the current row was read like that, so that it is not locked and must not be changed.
+  // If so, it is wanted: the next move waits for it and gives it again, as it is then, unless it is
+  // gone; and the next read waits for its first row.
+  bool WantsUnlockedRow() { return semi_consistent_.wanted = semi_consistent_.unlocked; }
   // Wants other columns from the next row on; the position stays.
   Status ChangeColumns(const ColumnSet* columns);
   // Whether rows are read from the entries of the index alone.
@@ -111,8 +121,11 @@ class Cursor {
   Result<std::string_view> PrimaryKey();
   // The hidden primary key of the current row; 0 in tables without one.
   Result<uint64_t> HiddenKey();
+  // The same for a row that is to be changed. Errors: kInternal if it was read without the lock
+  // that it needs (SetSemiConsistent).
+  Result<uint64_t> HiddenKeyToChange();
   // Releases the lock on the current row if this statement took it and nothing was written under
-  // it.
+  // it. A row that was read without its lock is not wanted.
   void UnlockRow();
 
  private:
@@ -147,7 +160,12 @@ class Cursor {
   Status MoveBackward(bool exact, uint8_t* record);
   Status FetchPrimaryEntry(uint8_t* record);
   Status FetchSecondaryEntry(uint8_t* record);
-  Status FetchRow(uint8_t* record);
+  LockWait WaitForRow() const {
+    return access_.skip_locked || access_.refuse_waits ? LockWait::kRefuse : LockWait::kWait;
+  }
+  Status FetchRow(uint8_t* record, LockWait wait);
+  Status FetchScannedRow(uint8_t* record);
+  Status FetchAgain(uint8_t* record);
   Status SettleLockedRow(uint8_t* record);
   void PassLockedRow();
   bool IsAhead(std::string_view key) const;
@@ -170,6 +188,18 @@ class Cursor {
            !access_.skip_locked;
   }
 
+  struct SemiConsistentReads {
+    bool on = false;
+    bool unlocked = false;  // The current row was read without a lock.
+    bool wanted = false;
+    bool waits = false;  // For the next row.
+    // A read looks for another row, which may be the same.
+    void LeaveRow() {
+      waits = waits || wanted;
+      unlocked = wanted = false;
+    }
+  };
+
   const Table* const table_;
   Transaction* transaction_ = nullptr;
   CursorAccess access_;
@@ -179,6 +209,7 @@ class Cursor {
   bool single_row_ = false;  // The current row was found by its key, which is the exact prefix too.
   bool row_locked_ = false;
   bool scan_ended_ = false;
+  SemiConsistentReads semi_consistent_;
   bool gathers_exact_ = false;  // The range that is being gathered is of one prefix.
   std::string primary_key_;     // Of the current row, when has_primary_key_.
   rocksdb::PinnableSlice row_value_;

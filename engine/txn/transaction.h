@@ -242,6 +242,10 @@ class Transaction {
   bool LocksRanges() const;
   // Whether later statements see what this one sees.
   bool RepeatsReads() const;
+  // Whether READ COMMITTED is all that is promised.
+  bool only_reads_committed() const {
+    return settings_.isolation == IsolationLevel::kReadCommitted;
+  }
   // Whether others may have committed something since the snapshot that all reads repeat.
   bool MayBeBehind() const;
   // Whether rows are locked and changed as they are now, although plain reads repeat.

@@ -414,5 +414,160 @@ TEST_P(CursorTest, SkippingReadPassesOverLockedRowsAtOnce) {
   }
 }
 
+// A scan of the primary key with semi-consistent reads, while others hold locks.
+class SemiConsistentTest : public CursorTest {
+ protected:
+  SemiConsistentTest() : holder_(database_.get()), reader_(database_.get()) {
+    holder_.Start(Explicit(IsolationLevel::kReadCommitted));
+    reader_.Start(Explicit(IsolationLevel::kReadCommitted));
+    access_.columns = &columns_;
+    access_.lock = LockMode::kExclusive;
+    cursor_.SetSemiConsistent(true);
+    EXPECT_TRUE(cursor_.Open(&reader_, access_).ok());
+  }
+
+  std::string KeyOf(int id) {
+    std::string key;
+    std::string unpack_info;
+    table().primary().codec->EncodeKey(Record(description_, {id, "", 0, ""}).data(), 0, &key,
+                                       &unpack_info);
+    return key;
+  }
+  Status LockByHolder(int id) {
+    return holder_.Lock(table().primary().family(), KeyOf(id), LockMode::kExclusive);
+  }
+  Status Delete(Transaction& transaction, const cairn::testing::Row& row) {
+    return writer_->Delete(&transaction, Record(description_, row).data(), 0);
+  }
+  void BeginReaderAnew() {
+    cursor_.Close();
+    ASSERT_TRUE(reader_.Rollback().ok());
+    reader_.Start(Explicit(IsolationLevel::kReadCommitted));
+    ASSERT_TRUE(cursor_.Open(&reader_, access_).ok());
+  }
+  // The row that the scan comes to.
+  std::string First() { return Name(cursor_.ReadFirst(record_.data())); }
+  std::string Last() { return Name(cursor_.ReadLast(record_.data())); }
+  std::string Next() { return Name(cursor_.ReadNext(record_.data())); }
+  std::string Previous() { return Name(cursor_.ReadPrevious(record_.data())); }
+  std::string Name(const Status& read) {
+    return read.ok() ? std::to_string(IdOf(record_)) : std::string(ToString(read.code()));
+  }
+
+  Transaction holder_;
+  Transaction reader_;
+  const ColumnSet columns_ = AllColumns();
+  CursorAccess access_;
+  Cursor cursor_{table_.get()};
+  Record record_{description_};
+};
+
+INSTANTIATE_TEST_SUITE_P(Families, SemiConsistentTest, ::testing::Values("default", "rev:cf"));
+
+TEST_P(SemiConsistentTest, ARowThatIsNotWantedIsNotWaitedFor) {
+  ASSERT_TRUE(LockByHolder(2).ok());
+  EXPECT_EQ(First(), "1");
+  EXPECT_FALSE(cursor_.WantsUnlockedRow());
+  EXPECT_EQ(Next(), "2");
+  cursor_.UnlockRow();
+  EXPECT_EQ(Next(), "3");
+  EXPECT_FALSE(cursor_.WantsUnlockedRow());
+  EXPECT_EQ(Next(), "4");
+  EXPECT_EQ(Last(), "5");
+}
+
+TEST_P(SemiConsistentTest, ARowThatIsWantedComesAgainWithItsLock) {
+  ASSERT_TRUE(LockByHolder(2).ok());
+  EXPECT_EQ(First(), "1");
+  EXPECT_EQ(Next(), "2");
+  EXPECT_EQ(cursor_.HiddenKeyToChange().status().code(), StatusCode::kInternal);
+  EXPECT_TRUE(cursor_.WantsUnlockedRow());
+  EXPECT_TRUE(cursor_.WantsUnlockedRow());
+  EXPECT_EQ(Next(), "lock wait timeout");  // It waits.
+  ASSERT_TRUE(holder_.Rollback().ok());
+  EXPECT_EQ(First(), "1");
+  EXPECT_EQ(Next(), "2");
+  EXPECT_FALSE(cursor_.WantsUnlockedRow());
+  EXPECT_TRUE(cursor_.HiddenKeyToChange().ok());
+  EXPECT_EQ(Next(), "3");
+}
+
+TEST_P(SemiConsistentTest, ARowThatIsWantedComesOnce) {
+  for (const bool forward : {true, false}) {
+    holder_.Start(Explicit(IsolationLevel::kReadCommitted));
+    ASSERT_TRUE(LockByHolder(3).ok());
+    std::vector<std::string> rows;
+    for (std::string row = forward ? First() : Last(); rows.size() < 10 && row != "end of range";
+         row = forward ? Next() : Previous()) {
+      const bool again = cursor_.WantsUnlockedRow();
+      if (again) {
+        ASSERT_TRUE(holder_.Rollback().ok());
+      }
+      rows.push_back(again ? row + " unlocked" : row);
+    }
+    EXPECT_THAT(rows, forward ? ElementsAre("1", "2", "3 unlocked", "3", "4", "5")
+                              : ElementsAre("5", "4", "3 unlocked", "3", "2", "1"));
+    BeginReaderAnew();
+  }
+}
+
+TEST_P(SemiConsistentTest, AReadThatStartsAnewWaitsForItsFirstRow) {
+  ASSERT_TRUE(LockByHolder(1).ok());
+  ASSERT_TRUE(LockByHolder(4).ok());
+  EXPECT_EQ(First(), "1");
+  EXPECT_TRUE(cursor_.WantsUnlockedRow());
+  EXPECT_EQ(First(), "lock wait timeout");
+  // Once only: the row that is wanted may not come.
+  EXPECT_EQ(
+      Name(cursor_.Read(Prefix(kById, {4, "", 0, ""}), Cursor::Start::kAtOrAfter, record_.data())),
+      "4");
+  EXPECT_TRUE(cursor_.WantsUnlockedRow());
+  EXPECT_EQ(
+      Name(cursor_.Read(Prefix(kById, {7, "", 0, ""}), Cursor::Start::kAtOrAfter, record_.data())),
+      "not found");
+  EXPECT_EQ(Name(cursor_.ReadRow(KeyOf(2), record_.data())), "2");
+  EXPECT_EQ(Next(), "3");
+  EXPECT_EQ(Next(), "4");
+}
+
+TEST_P(SemiConsistentTest, ARowThatGoesWhileItIsWantedIsPassedOver) {
+  for (const bool forward : {true, false}) {
+    holder_.Start(Explicit(IsolationLevel::kReadCommitted));
+    ASSERT_TRUE(LockByHolder(3).ok());
+    ASSERT_TRUE(Delete(holder_, {3, "cherry", 30, "x"}).ok());
+    EXPECT_EQ(forward ? First() : Last(), forward ? "1" : "5");
+    EXPECT_EQ(forward ? Next() : Previous(), forward ? "2" : "4");
+    EXPECT_EQ(forward ? Next() : Previous(), "3");
+    EXPECT_TRUE(cursor_.WantsUnlockedRow());
+    ASSERT_TRUE(holder_.Commit(Durability::kDelayed).ok());
+    EXPECT_EQ(forward ? Next() : Previous(), forward ? "4" : "2");
+    EXPECT_EQ(forward ? Next() : Previous(), forward ? "5" : "1");
+    InsertCommitted({3, "cherry", 30, "x"});
+    BeginReaderAnew();
+  }
+}
+
+TEST_P(SemiConsistentTest, ARowThatIsWantedIsMetWhereOthersHavePutIt) {
+  ASSERT_TRUE(LockByHolder(2).ok());
+  ASSERT_TRUE(Delete(holder_, {2, "Banana", nullptr, "y"}).ok());
+  ASSERT_TRUE(Insert(holder_, {7, "Banana", nullptr, "y"}).ok());
+  EXPECT_EQ(First(), "1");
+  EXPECT_EQ(Next(), "2");
+  EXPECT_TRUE(cursor_.WantsUnlockedRow());
+  ASSERT_TRUE(holder_.Commit(Durability::kDelayed).ok());
+  EXPECT_EQ(Next(), "3");
+  EXPECT_EQ(Next(), "4");
+  EXPECT_EQ(Next(), "5");
+  EXPECT_EQ(Next(), "7");
+  EXPECT_EQ(Next(), "end of range");
+}
+
+TEST_P(SemiConsistentTest, AnotherIndexIsWaitedFor) {
+  ASSERT_TRUE(LockByHolder(5).ok());
+  access_.index = kByA;
+  ASSERT_TRUE(cursor_.Open(&reader_, access_).ok());
+  EXPECT_EQ(First(), "lock wait timeout");
+}
+
 }  // namespace
 }  // namespace cairn
