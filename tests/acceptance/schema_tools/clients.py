@@ -28,6 +28,9 @@ _NO_NUMBER = 1467
 PAUSE_S = 0.05
 # A transaction that is refused so often in a row does not get through.
 MAX_TRIES = 100
+# Who is refused waits a moment, longer each time, or the same few transactions meet for ever.
+FIRST_RETRY_PAUSE_S = 0.002
+LONGEST_RETRY_PAUSE_S = 0.1
 _READ = f"SELECT {', '.join(COLUMNS)} FROM orders WHERE id = %s"
 _INSERT = f"INTO orders ({', '.join(COLUMNS)}) VALUES "
 _PLACES = f"({', '.join(['%s'] * len(COLUMNS))})"
@@ -87,12 +90,12 @@ class Client(threading.Thread):
                 pace = Random(self._seed)
                 while not self.ends.is_set():
                     number += 1
-                    self._until_done(cursor, f"{self._seed}.{number}")
+                    self._until_done(cursor, f"{self._seed}.{number}", pace)
                     self.ends.wait(pace.uniform(0, 2 * PAUSE_S))
         except Exception as error:  # Whatever it is, it must not end a client in silence.
             self.error = f"{self.name}: {type(error).__name__}: {error}"
 
-    def _until_done(self, cursor: Any, seed: str) -> None:
+    def _until_done(self, cursor: Any, seed: str, pace: Random) -> None:
         """Runs one transaction, and again the same one as long as it is told to try again."""
         import pymysql
 
@@ -110,6 +113,7 @@ class Client(threading.Thread):
                 cursor.execute("ROLLBACK")
                 if tries == MAX_TRIES:
                     raise Wrong(f"{tries} tries in a row were refused at last: {error}") from error
+                time.sleep(pace.uniform(0, _longest_pause_s(tries)))
             else:
                 break
         seconds = time.monotonic() - begun
@@ -133,6 +137,10 @@ class Client(threading.Thread):
 
     def shared_key(self, chance: Random) -> int:
         return chance.choice(self._shared)
+
+
+def _longest_pause_s(tries: int) -> float:
+    return min(LONGEST_RETRY_PAUSE_S, FIRST_RETRY_PAUSE_S * 2 ** min(tries, 10))
 
 
 def _reason(error: Exception) -> str:
