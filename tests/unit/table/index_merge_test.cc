@@ -2,6 +2,7 @@
 #include "engine/table/index_merge.h"
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <random>
@@ -149,6 +150,7 @@ TEST_F(IndexMergeTest, ARoundWaitsAMomentForThoseWhoWroteBefore) {
     ASSERT_TRUE(build_->Run().ok());
   }
   EXPECT_GE(looks, 2);
+  EXPECT_EQ(Merged(), 4u) << "the first round has what it waited for";
   ASSERT_TRUE(Publish().ok());
   EXPECT_EQ(Merged(), 8u);
   EXPECT_THAT(Problems(), IsEmpty());
@@ -187,9 +189,17 @@ TEST_F(IndexMergeTest, AWaitForWritersCanBeKilled) {
   Begin();
   RowSession holder = NewSession();
   ASSERT_TRUE(holder.Update(1, RowOf(1, "x")).ok());
+  const auto snapshots = [&] {
+    uint64_t count = 0;
+    EXPECT_TRUE(database_->rocksdb()->GetIntProperty("rocksdb.num-snapshots", &count));
+    return count;
+  };
+  const uint64_t snapshots_before = snapshots();
   AtEachLook* killing = nullptr;
   AtEachLook waiting([&] {
-    if (state_->generation() == 1) killing->End();
+    if (state_->generation() != 1) return;
+    EXPECT_EQ(snapshots(), snapshots_before) << "killed when it merges, not when it waits";
+    killing->End();
   });
   killing = &waiting;
   {
@@ -199,6 +209,35 @@ TEST_F(IndexMergeTest, AWaitForWritersCanBeKilled) {
   Abandon();
   ASSERT_TRUE(holder.Commit().ok());
   EXPECT_EQ(dictionary_->PendingDrops().size(), 4u);
+  EXPECT_THAT(Problems(), IsEmpty());
+}
+
+// What is left then is merged while nobody writes, and more rounds would make it more.
+TEST_F(IndexMergeTest, ARoundThatLosesGroundIsTheLast) {
+  constexpr int kRowsOfFirstRound = 6000;  // Too many entries for the last step.
+  InsertRows(3);
+  Begin();
+  Do([&](RowSession& s) { return s.Update(1, RowOf(1, "x")); });
+  uint32_t last_generation = 0;
+  AtEachLook writing([&] {
+    if (state_->generation() == last_generation || last_generation == 3) return;
+    last_generation = state_->generation();
+    const int rows = kRowsOfFirstRound + static_cast<int>(last_generation) * 500;
+    Do([&](RowSession& s) {
+      for (int id = 0; id < rows; ++id) {
+        const int unused = 100'000 * static_cast<int>(last_generation) + id;
+        CAIRN_RETURN_IF_ERROR(s.Insert(RowOf(unused, "c" + std::to_string(unused))));
+      }
+      return Status();
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));  // Not a short round.
+  });
+  {
+    const ScopedWaitObserver observer(&writing);
+    ASSERT_TRUE(build_->Run().ok());
+  }
+  EXPECT_EQ(state_->generation(), 1u);
+  ASSERT_TRUE(Publish().ok());
   EXPECT_THAT(Problems(), IsEmpty());
 }
 
