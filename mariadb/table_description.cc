@@ -224,15 +224,17 @@ int DescribeNewIndex(const TABLE& table, uint position, std::string_view diction
 int ChooseFormat(const TableDescription& description, uint32_t table_features,
                  std::vector<NewIndex>* indexes) {
   uint32_t all = table_features;
+  uint32_t indispensable = table_features & kIndispensableFeatures;
   for (size_t i = 0; i < indexes->size(); ++i) {
     NewIndex& index = (*indexes)[i];
     index.features = IndexFeaturesOf(description.layout, description.indexes[i]);
+    indispensable |=
+        IndispensableFeatures(description.layout, description.indexes[i], index.features);
     if (index.kind != IndexKind::kSecondary) index.features |= table_features;
     all |= index.features;
   }
-  const bool cairn = all != 0 && AllowsCairnFormat();
-  if (!cairn && (all & kIndispensableFeatures))
-    return RefuseCairnFeature(all & kIndispensableFeatures);
+  const bool cairn = (all | indispensable) != 0 && AllowsCairnFormat();
+  if (!cairn && indispensable != 0) return RefuseCairnFeature(indispensable);
   for (NewIndex& index : *indexes) {
     index.format_version = cairn ? kCairnFormatVersion : kStockFormatVersion;
     if (!cairn) index.features = 0;
@@ -333,10 +335,13 @@ int DescribeNewIndexes(const TABLE& table, const TableDescription& description,
 
 bool ChooseAddedFormat(const TableDescription& description, const IndexInfo& primary, uint position,
                        NewIndex* index) {
-  const uint32_t features = IndexFeaturesOf(description.layout, description.indexes[position]);
+  const IndexLayout& layout = description.indexes[position];
+  const uint32_t features = IndexFeaturesOf(description.layout, layout);
+  const uint32_t indispensable = IndispensableFeatures(description.layout, layout, features);
   const bool has_cairn_primary = primary.format_version == kCairnFormatVersion;
-  const bool cairn = AllowsCairnFormat() && (has_cairn_primary || features != 0);
-  if (!cairn && (has_cairn_primary || (features & kIndispensableFeatures) != 0)) return false;
+  const bool gains = (features | indispensable) != 0;
+  const bool cairn = AllowsCairnFormat() && (has_cairn_primary || gains);
+  if (!cairn && (has_cairn_primary || indispensable != 0)) return false;
   index->format_version = cairn ? kCairnFormatVersion : kStockFormatVersion;
   index->features = cairn ? features : 0;
   return true;

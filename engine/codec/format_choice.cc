@@ -1,5 +1,7 @@
 #include "engine/codec/format_choice.h"
 
+#include <algorithm>
+
 #include "engine/codec/dictionary_record.h"
 #include "engine/codec/key_part_compile.h"
 #include "engine/codec/restorable.h"
@@ -53,7 +55,26 @@ bool TrimsAnyChar(const TableLayout& table, const IndexLayout& primary) {
   return false;
 }
 
+// Whether stock keys of a prefix of the column hold weights of what follows it, though no character
+// is weighed with others. A VARCHAR of several bytes a character is cut by characters.
+bool StockHoldsMoreThanPrefix(const ColumnLayout& column) {
+  if (column.collation == nullptr) return false;
+  const Collation::Traits& traits = column.collation->traits();
+  return traits.kind == CollationKind::kMultiLevel &&
+         (column.type != ColumnType::kVarchar || traits.max_char_bytes == 1);
+}
+
 }  // namespace
+
+uint32_t IndispensableFeatures(const TableLayout& table, const IndexLayout& index,
+                               uint32_t features) {
+  const bool lets_equal_in =
+      index.unique && std::any_of(index.parts.begin(), index.parts.end(), [&](const auto& part) {
+        return part.is_prefix && StockHoldsMoreThanPrefix(table.columns[part.column]);
+      });
+  const uint32_t indispensable = features & kIndispensableFeatures;
+  return lets_equal_in ? indispensable | kFeatureExactOrder : indispensable;
+}
 
 uint32_t IndexFeaturesOf(const TableLayout& table, const IndexLayout& index) {
   // A row holds the columns that its key does not give back: only those that could be left out
