@@ -65,6 +65,26 @@ def acceptance_upgrade(old_version: str | None, rounds: int, seed: int | None) -
     sys.exit(command.run(old_version or command.FROM, rounds, seed))
 
 
+@acceptance.command("release-upgrade")
+@click.option(
+    "--server",
+    "version",
+    metavar="VERSION",
+    help="Of the packages of Debian 13's server: 1:11.8.6-0+deb13u1 unless named.",
+)
+@click.option(
+    "--packages",
+    type=click.Path(file_okay=False, exists=True, path_type=Path),
+    metavar="DIRECTORY",
+    help="Has the package, with a build for that server; it is made without it.",
+)
+def acceptance_release_upgrade(version: str | None, packages: Path | None) -> None:
+    """Upgrade a clean Debian 12 with Cairn in its server to Debian 13 (root)."""
+    from tests.acceptance.package import release as command
+
+    sys.exit(command.run(version or command.VERSION, packages))
+
+
 @acceptance.command("debian13")
 def acceptance_debian13() -> None:
     """Compile the engine in a clean Debian 13 and run its unit tests there (root)."""

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+
+import pymysql
 
 from cairn.errors import CairnError
 from cairn.package.tree import NAME
+from cairn.report import Phase, Reporter, say
 from tests.acceptance.package import tables
 from tests.acceptance.package.clean_system import CleanSystem
 
@@ -109,3 +112,22 @@ class Trial:
         lines = self.system.log_lines()
         if not any(all(text in line for text in texts) for line in lines):
             self.wrong.append(f"{cause}: no line of the log says {texts}: {lines[-6:]}")
+
+
+def run_steps(
+    reporter: Reporter, trial: Trial, steps: tuple[tuple[str, Callable[[Phase], None]], ...]
+) -> tuple[int, int]:
+    """Runs steps up to the first that fails; how many passed, and how many failed."""
+    for number, (name, step) in enumerate(steps):
+        with reporter.phase(name) as phase:
+            try:
+                step(phase)
+            except (CairnError, pymysql.Error) as error:
+                trial.wrong.append(str(error))
+            if trial.wrong:
+                phase.summary = "failed"
+        if trial.wrong:
+            for text in trial.wrong:
+                say(f"    {text}")
+            return number, 1
+    return len(steps), 0

@@ -13,8 +13,6 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import pymysql
-
 from cairn import server_versions, versions
 from cairn.errors import CairnError
 from cairn.package import build
@@ -26,7 +24,7 @@ from cairn.scratch_server import own_directory
 from tests import runs
 from tests.acceptance.package import clean_system, rehearsal
 from tests.acceptance.package.steps import LIBRARY
-from tests.acceptance.package.trial import WAYS, Trial
+from tests.acceptance.package.trial import WAYS, Trial, run_steps
 from tests.crash import mixed
 
 FROM = "1:10.11.14-0+deb12u2"
@@ -307,7 +305,7 @@ def run(old_version: str, rounds: int, seed: int | None) -> int:
             )
             upgrade = Upgrade(trial, old, new, rehearsal.Rehearsal(system, seed, journal), debs)
             stack.callback(upgrade.rehearsal.kill)
-            passed, failed = _steps(reporter, trial, upgrade.steps(seed, rounds))
+            passed, failed = run_steps(reporter, trial, upgrade.steps(seed, rounds))
         runs.leave(directory, failed)
     say("")
     say(f"{passed} passed, {failed} failed")
@@ -329,22 +327,3 @@ def _packages(reporter: Reporter, old_version: str, directory: Path) -> tuple[Si
     if versions.compare(sides[0].version, sides[1].version) >= 0:
         raise CairnError(f"{old_version} is newer than {sides[1].version}: name an older one.")
     return sides[0], sides[1], both
-
-
-def _steps(
-    reporter: Reporter, trial: Trial, steps: tuple[tuple[str, Callable[[Phase], None]], ...]
-) -> tuple[int, int]:
-    """Runs steps up to the first that fails; how many passed, and how many failed."""
-    for number, (name, step) in enumerate(steps):
-        with reporter.phase(name) as phase:
-            try:
-                step(phase)
-            except (CairnError, pymysql.Error) as error:
-                trial.wrong.append(str(error))
-            if trial.wrong:
-                phase.summary = "failed"
-        if trial.wrong:
-            for text in trial.wrong:
-                say(f"    {text}")
-            return number, 1
-    return len(steps), 0
