@@ -398,7 +398,10 @@ Status Cursor::FetchRow(uint8_t* record, LockWait wait) {
 // waited for but read as it is committed, unless it is wanted already or is not committed any more.
 Status Cursor::FetchScannedRow(uint8_t* record) {
   const bool waits = std::exchange(semi_consistent_.waits, false);
-  if (!semi_consistent_.on || waits || guard_.active() || WaitForRow() == LockWait::kRefuse) {
+  // Where several entries may begin as a whole key does, a read by one comes here as well, and the
+  // server does not expect such a row from it.
+  if (!semi_consistent_.on || waits || guard_.active() || WaitForRow() == LockWait::kRefuse ||
+      current_index().search_keys_end_early) {
     return FetchRow(record, WaitForRow());
   }
   Status fetched = FetchRow(record, LockWait::kRefuse);
