@@ -158,6 +158,7 @@ Status Cursor::Fetch(Direction direction, bool exact, uint8_t* record) {
     }
     if (WaitInterrupted()) return Status(StatusCode::kInterrupted);
     if (moved_.TakeChange()) {
+      transaction_->FollowMoves();
       // Others may have put the row farther along, where a read that waited for them must find it.
       position_.PassEntryShowingLatest(direction);
     } else if (direction == Direction::kForward) {
@@ -305,7 +306,10 @@ Status Cursor::SettleLockedRow(uint8_t* record) {
     // The entries that the scan walks are all the other rows' still; only another read can meet
     // this one.
     moved_.ForgetChange();
-    if (!still_there) moved_.NoteLeft();
+    if (!still_there) {
+      moved_.NoteLeft();
+      transaction_->FollowMoves();
+    }
     UnlockRow();
     return Status(StatusCode::kNotFound);
   }
@@ -425,13 +429,18 @@ Status Cursor::FetchAgain(uint8_t* record) {
   if (fetched.code() != StatusCode::kNotFound) return fetched;
   PassLockedRow();
   position_.SuspendOn(primary_key_);
-  if (moved_.TakeChange()) position_.ShowLatest();
+  if (moved_.TakeChange()) {
+    transaction_->FollowMoves();
+    position_.ShowLatest();
+  }
   return fetched;
 }
 
 // A read begins there: goes by what others have moved, and notes where it takes rows in any order.
 void Cursor::BeginRead(std::string_view prefix, Start start, const ReadRange& range) {
-  if (moved_.BeginRead()) position_.ShowLatest();
+  const bool others_follow = access_.lock.has_value() && transaction_->follows_moves() &&
+                             view() != Transaction::View::kLatest;
+  if (moved_.BeginRead() || others_follow) position_.ShowLatest();
   if (range.any_order && access_.lock.has_value() && !guard_.active()) {
     moved_.BeginRange(prefix, start, range);
   } else {
@@ -476,7 +485,7 @@ Status Cursor::ReadFirst(uint8_t* record, const ReadRange& range) {
 Status Cursor::ReadLast(uint8_t* record) {
   const IndexRange index(current_index().family(), current_index().definition.id.index_number);
   range_end_.clear();
-  moved_.EndRange();
+  BeginRead({}, Start::kBefore, ReadRange());
   CAIRN_RETURN_IF_ERROR(GuardRead(index.end(), Start::kBefore));
   position_.SeekToLast();
   return AsEndOfRange(Fetch(Direction::kBackward, /*exact=*/false, record));

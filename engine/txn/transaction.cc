@@ -163,7 +163,7 @@ Status Transaction::Rollback() {
 void Transaction::BeginStatement() {
   if (statement_.begun) return;
   statement_.begun = true;
-  statement_.wrote = false;
+  statement_.wrote = statement_.follows_moves = false;
   if (!settings_.autocommit) statement_.savepoint = savepoints_.Set();
 }
 

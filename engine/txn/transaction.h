@@ -248,6 +248,11 @@ class Transaction {
   }
   // Whether others may have committed something since the snapshot that all reads repeat.
   bool MayBeBehind() const;
+  // A locking scan has met a row that others moved after it had begun, and goes on with what is
+  // committed now: scans of this statement that begin later do so too, as the row may be theirs (in
+  // another partition).
+  void FollowMoves() { statement_.follows_moves = true; }
+  bool follows_moves() const { return statement_.follows_moves; }
   // Whether rows are locked and changed as they are now, although plain reads repeat.
   bool TakesLatest() const;
   // Whether a locking read may meet such a change, and must fail then.
@@ -384,6 +389,7 @@ class Transaction {
     std::optional<Savepoint> savepoint;         // At its beginning; none when it is autocommitted.
     bool begun = false;
     bool wrote = false;
+    bool follows_moves = false;
   };
 
   // What is being locked; valid while it is.
