@@ -388,6 +388,10 @@ class ha_rocksdb final : public handler {
   std::string DescribeRefusedRow(cairn::StatusCode code, const cairn::ForeignKeyChecks& checks);
   int WarnOfOrphans(THD* thd);
   void PrepareActions();
+  bool ActionsHaveComeBetween();
+  uint32_t RowsIndex() const { return engine_table_->primary().definition.id.index_number; }
+  int AfterActionsTookRow();
+  cairn::Status MakeServersPartsAgain(const uchar* old_record, const uchar* new_record) const;
   int CheckCopiedReferences();
   void NoteActions();
   int TruncateEntries();

@@ -102,6 +102,7 @@ int ha_rocksdb::BindForeignKeys(THD* thd) {
     checks.RefuseAll(bound.status());
     return 0;
   }
+  statement_.NoteActions(transaction().actions().Of(RowsIndex()));
   checks.Bind(*bound);
   checks.RebindWith(&known, [this] { return CurrentForeignKeys(ha_thd()); });
   PrepareActions();
@@ -125,6 +126,12 @@ void ha_rocksdb::PrepareActions() {
       [this](const cairn::Table& of) { return cairn::OpenChildColumns(ha_thd(), of); },
       [this](std::string_view start) { return cairn::StatementTime(ha_thd(), start); }));
   writer_->actions()->BeginStatement();
+}
+
+// Whether rows that the statement has read may have been changed by actions.
+bool ha_rocksdb::ActionsHaveComeBetween() {
+  return writer_->foreign_keys().is_bound() &&
+         transaction().actions().Of(RowsIndex()) != statement_.actions_before();
 }
 
 // Tables that the statement does not name have changed as well.

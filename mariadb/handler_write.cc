@@ -1,6 +1,9 @@
 // Writing rows.
 #include <algorithm>
+#include <optional>
+#include <utility>
 
+#include "mariadb/current_row.h"
 #include "mariadb/engine.h"
 #include "mariadb/error.h"
 #include "mariadb/ha_rocksdb.h"
@@ -135,6 +138,22 @@ Status ha_rocksdb::MakeVirtualParts(const uchar* record, BlobPlace place) const 
   return made;
 }
 
+// The row that is to be deleted is not there any more: actions have deleted it, as the statement
+// was to, or have given it another primary key, by which it is there still.
+int ha_rocksdb::AfterActionsTookRow() {
+  const bool moved =
+      transaction().actions().Of(RowsIndex()).moved != statement_.actions_before().moved;
+  return moved ? HA_ERR_KEY_NOT_FOUND : EndChange();
+}
+
+// Virtual BLOBs of the server's records lie in buffers of their fields, where those of the current
+// row have been made meanwhile; triggers and the binary log read them still. `new_record` may be
+// null.
+Status ha_rocksdb::MakeServersPartsAgain(const uchar* old_record, const uchar* new_record) const {
+  CAIRN_RETURN_IF_ERROR(MakeVirtualParts(old_record, BlobPlace::kReadValue));
+  return new_record == nullptr ? Status() : MakeVirtualParts(new_record, BlobPlace::kValue);
+}
+
 int ha_rocksdb::update_row(const uchar* old_record, const uchar* new_record) {
   if (own_transaction_ == nullptr && AreAlike(old_record, new_record)) {
     return HA_ERR_RECORD_IS_THE_SAME;
@@ -154,12 +173,34 @@ int ha_rocksdb::update_row(const uchar* old_record, const uchar* new_record) {
   }
   writer_->SetHandedOutKey(0);
   writer_->SetChangesDuplicates(false);
-  if (LacksVirtualParts()) {
-    Status made = MakeVirtualParts(old_record, BlobPlace::kReadValue);
-    if (made.ok()) made = MakeVirtualParts(new_record, BlobPlace::kValue);
+  const uchar* before = old_record;
+  const uchar* after = new_record;
+  std::optional<cairn::CurrentRow> current;
+  const bool reads_again = ActionsHaveComeBetween();
+  if (reads_again) [[unlikely]] {
+    current.emplace(table, engine_table_.get());
+    const auto found = current->Read(&transaction(), old_record, *hidden_key);
+    if (!found.ok()) return OperationError(found.status());
+    // A DELETE of a row with versions is an update that ends it.
+    if (!*found) {
+      return engine_table_->layout().IsPast(new_record) ? AfterActionsTookRow()
+                                                        : HA_ERR_KEY_NOT_FOUND;
+    }
+    before = current->record();
+    after = current->Update(old_record, new_record);
+  }
+  if (reads_again || LacksVirtualParts()) {
+    Status made = MakeVirtualParts(before, BlobPlace::kReadValue);
+    if (made.ok()) made = MakeVirtualParts(after, BlobPlace::kValue);
     if (!made.ok()) return OperationError(made);
   }
-  const Status updated = writer_->Update(&transaction(), old_record, new_record, *hidden_key);
+  Status updated = writer_->Update(&transaction(), before, after, *hidden_key);
+  if (reads_again) [[unlikely]] {
+    // Actions have given the row what the statement gives it: it is changed, all the same.
+    if (updated.code() == StatusCode::kUnchanged) updated = Status();
+    const Status made = MakeServersPartsAgain(old_record, new_record);
+    if (updated.ok()) updated = made;
+  }
   if (!updated.ok()) return OperationError(updated);
   if (has_new_value) {
     if (const int error = NoteAutoIncrement(new_record)) return error;
@@ -171,7 +212,17 @@ int ha_rocksdb::update_row(const uchar* old_record, const uchar* new_record) {
 int ha_rocksdb::delete_row(const uchar* record) {
   const auto hidden_key = cursor_->HiddenKeyToChange();
   if (!hidden_key.ok()) return OperationError(hidden_key.status());
-  if (LacksVirtualParts()) {
+  std::optional<cairn::CurrentRow> current;
+  const uchar* server_record = record;
+  const bool reads_again = ActionsHaveComeBetween();
+  if (reads_again) [[unlikely]] {
+    current.emplace(table, engine_table_.get());
+    const auto found = current->Read(&transaction(), record, *hidden_key);
+    if (!found.ok()) return OperationError(found.status());
+    if (!*found) return AfterActionsTookRow();
+    server_record = std::exchange(record, current->record());
+  }
+  if (reads_again || LacksVirtualParts()) {
     const Status made = MakeVirtualParts(record, BlobPlace::kReadValue);
     if (!made.ok()) return OperationError(made);
   }
@@ -181,7 +232,11 @@ int ha_rocksdb::delete_row(const uchar* record) {
         statement_.Writes(ha_thd(), *engine_table_).checks_foreign_keys);
     observer.emplace(&cairn::Session::Of(ha_thd()));
   }
-  const Status deleted = writer_->Delete(&transaction(), record, *hidden_key);
+  Status deleted = writer_->Delete(&transaction(), record, *hidden_key);
+  if (reads_again) [[unlikely]] {
+    const Status made = MakeServersPartsAgain(server_record, nullptr);
+    if (deleted.ok()) deleted = made;
+  }
   if (!deleted.ok()) return OperationError(deleted);
   CountWrite(Work::kRowsDeleted, Work::kSystemRowsDeleted);
   if (scan_.row_is_unread) cairn::RunningEngine()->database().work().Count(Work::kRowsDeletedBlind);

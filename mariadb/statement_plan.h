@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "engine/txn/action_counts.h"
 #include "engine/txn/transaction.h"
 
 class THD;
@@ -80,6 +81,10 @@ class StatementPlan {
     return *deletes_unread_;
   }
 
+  // How many rows actions of foreign keys had changed in the table when the statement began.
+  void NoteActions(const ActionCounts::Counts& before) { actions_before_ = before; }
+  const ActionCounts::Counts& actions_before() const { return actions_before_; }
+
   // Counts a row that was changed; returns the number of those so far.
   uint64_t CountChange() { return ++changed_rows_; }
 
@@ -97,6 +102,7 @@ class StatementPlan {
   std::optional<bool> keeps_scanned_rows_;
   std::optional<bool> wants_plain_rows_;
   std::optional<bool> deletes_unread_;
+  ActionCounts::Counts actions_before_;
   uint64_t changed_rows_ = 0;
 };
 

@@ -75,6 +75,7 @@ struct ForeignKeyActions::Child {
   std::vector<std::string> keys;
   std::string row_key;
   std::string new_row_key;
+  bool moved = false;  // The last row got another primary key.
   std::string unpack_info;
   // The columns of the foreign key of this number, one by one.
   struct Column {
@@ -346,6 +347,8 @@ Status ForeignKeyActions::ChangeChild(const Action& action, Child* child, std::s
   Status written = WriteChild(action, child, key);
   if (written.ok()) {
     NoteChanged(child->table);
+    action.transaction->actions().Note(child->table->primary().definition.id.index_number,
+                                       child->moved);
     ForeignKeyCounters::Count(&action.key.key->counters->rows_followed);
   }
   if (written.code() == StatusCode::kUnchanged) return Status();
@@ -443,6 +446,7 @@ Status ForeignKeyActions::WriteChild(const Action& action, Child* child, std::st
   TableWriter& writer = *child->writer;
   writer.foreign_keys().Except(action.key.key->number);
   writer.foreign_keys().SetFailed(nullptr);
+  child->moved = false;
   if (action.deletes_children()) {
     return child->table->layout().validity == nullptr
                ? writer.Delete(action.transaction, child->record.data(), hidden_key)
@@ -498,7 +502,8 @@ Status ForeignKeyActions::UpdateChild(const Action& action, Child* child, std::s
   if (!child->table->has_hidden_key()) {
     primary.EncodeKey(child->record.data(), 0, &child->row_key, &child->unpack_info);
     primary.EncodeKey(child->new_record.data(), 0, &child->new_row_key, &child->unpack_info);
-    if (child->row_key != child->new_row_key) {
+    child->moved = child->row_key != child->new_row_key;
+    if (child->moved) {
       child->table->definition().counters->GiveUntoldValues();
     }
   }

@@ -117,7 +117,8 @@ void Transaction::Finish() {
   lock_list_.clear();
   auto_increment_raises_.Clear();
   row_counts_.Commit();  // Nothing is left of what was rolled back.
-  found_parents_.Clear();
+  for_keys_.found_parents.Clear();
+  for_keys_.actions.Clear();
   if (!builds_.empty()) builds_.Leave(&database_->dropped_indexes());
   facts_.Finished();
   ++epoch_;
@@ -191,7 +192,7 @@ Status Transaction::RollbackToSavepoint(Savepoint savepoint) {
   CAIRN_ASSERT(started_ && !prepared_);
   CAIRN_RETURN_IF_ERROR(savepoints_.RollbackTo(savepoint, rocksdb_->GetWriteBatch()));
   row_counts_.RollbackTo(savepoint);
-  found_parents_.Forget();
+  for_keys_.found_parents.Forget();
   CountWrites();
   ++epoch_;
   return Status();

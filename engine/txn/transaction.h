@@ -28,6 +28,7 @@
 #include "engine/catalog/dictionary.h"
 #include "engine/metrics/memory_account.h"
 #include "engine/store/database.h"
+#include "engine/txn/action_counts.h"
 #include "engine/txn/auto_increment_raises.h"
 #include "engine/txn/claimed_tables.h"
 #include "engine/txn/found_parents.h"
@@ -293,7 +294,8 @@ class Transaction {
   }
 
   // Of foreign keys, as far as this transaction has looked for them.
-  FoundParents& found_parents() { return found_parents_; }
+  FoundParents& found_parents() { return for_keys_.found_parents; }
+  ActionCounts& actions() { return for_keys_.actions; }
 
   // Changes whenever iterators of earlier calls may have become invalid or stale.
   uint64_t epoch() const { return epoch_; }
@@ -399,6 +401,12 @@ class Transaction {
     const KeySpan* span = nullptr;  // With range_locks_.
   };
 
+  // What foreign keys have found and done.
+  struct ForeignKeyFacts {
+    FoundParents found_parents;
+    ActionCounts actions;
+  };
+
   // A commit past the memtable.
   struct Bypass {
     bool may = false;                                   // RocksDB decides.
@@ -420,7 +428,7 @@ class Transaction {
   RangeLockTable* range_locks_ = nullptr;              // Null: RocksDB's locks.
   std::unique_ptr<RangeLockTable::Owner> lock_owner_;  // With range_locks_.
   RowCountChanges row_counts_;
-  FoundParents found_parents_;
+  ForeignKeyFacts for_keys_;
   JoinedBuilds builds_;
   Savepoints savepoints_;
   std::optional<OrderedCommit> ordered_;

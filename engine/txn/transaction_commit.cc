@@ -182,7 +182,7 @@ Status Transaction::CommitPiece(Durability durability) {
     row_counts_.Rollback();
   }
   row_counts_.Commit();
-  found_parents_.Clear();
+  for_keys_.found_parents.Clear();
   // The statement's snapshot stays; iterators that merge the changes would read what is gone.
   ReleaseLocks();
   BeginRocksDb();
