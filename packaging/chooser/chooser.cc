@@ -73,6 +73,11 @@ constexpr std::string_view kOptionSuffixes[] = {"", "-log"};
 constexpr std::string_view kInstallAgain =
     "Install its package, mariadb-plugin-cairn or mariadb-plugin-cairn-adapter, again.";
 
+// The last feature that a processor must have; a test names one that none has.
+#ifndef CAIRN_LAST_FEATURE
+#define CAIRN_LAST_FEATURE "pclmul"
+#endif
+
 // Why there is no adapter. Belongs to the thread that loads the library, and is not changed later.
 std::string& Problem() {
   static std::string problem;
@@ -187,7 +192,27 @@ bool IsWhole(const std::filesystem::path& library) {
   return true;
 }
 
+// Whether the processor has what the builds are compiled for: x86-64-v2 (cmake/CairnTargets.cmake),
+// and PCLMUL. This library is compiled for any, as the first instruction that is missing would end
+// the server by a signal.
+bool ProcessorFits() {
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  return __builtin_cpu_supports("sse3") && __builtin_cpu_supports("ssse3") &&
+         __builtin_cpu_supports("sse4.1") && __builtin_cpu_supports("sse4.2") &&
+         __builtin_cpu_supports("popcnt") && __builtin_cpu_supports(CAIRN_LAST_FEATURE);
+#else
+  return true;
+#endif
+}
+
 void* OpenAdapter(const std::filesystem::path& directory, const std::string& version) {
+  if (!ProcessorFits()) {
+    Problem() =
+        "Cairn: the processor lacks SSE 4.2 or PCLMUL. A virtual machine may have been given an "
+        "older model than its host has.";
+    return nullptr;
+  }
   if (!ClassesAreAsCompiled(directory / "abi", version)) return nullptr;
   if (!IsWhole(directory / "adapter.so")) {
     Problem() = "Cairn: " + (directory / "adapter.so").string() + " is cut off or cannot be read. ";

@@ -141,6 +141,15 @@ def test_a_damaged_build_for_this_server_is_not_replaced_by_the_other(site: Site
     assert site.start(OLD) == (0, f"for {OLD}")
 
 
+def test_a_processor_that_lacks_what_the_builds_need_is_told(site: Site) -> None:
+    # Of one family of accelerators alone, which runs no database.
+    feature = '-DCAIRN_LAST_FEATURE="avx5124vnniw"'
+    chooser = ROOT / "packaging/chooser/chooser.cc"
+    compiled(chooser, site.library, "-shared", "-fPIC", feature)
+    status, said = site.start(NEW)
+    assert (status, "the processor lacks SSE 4.2 or PCLMUL" in said) == (1, True), said
+
+
 def test_sizes_belong_to_one_build(site: Site) -> None:
     (site.root / "lib/cairn" / NEW / "abi").write_text("7handler 40\nclasses 1\n", "ascii")
     status, said = site.start(NEW)
