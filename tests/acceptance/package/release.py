@@ -19,11 +19,11 @@ from cairn.paths import VAR
 from cairn.report import Phase, Reporter, say
 from cairn.scratch_server import own_directory
 from tests import runs
+from tests.acceptance.other_server_system import VERSION as VERSION
 from tests.acceptance.package import clean_system, rehearsal, tables
 from tests.acceptance.package.clean_system import SUITES, CleanSystem
 from tests.acceptance.package.trial import Trial, only_package, run_steps
 
-VERSION = "1:11.8.6-0+deb13u1"
 _DIRECTORY = VAR / "acceptance" / "release-upgrade"
 # Besides those of tables.py: what is Cairn's alone.
 _MORE = (
