@@ -391,7 +391,7 @@ class ha_rocksdb final : public handler {
   bool ActionsHaveComeBetween();
   uint32_t RowsIndex() const { return engine_table_->primary().definition.id.index_number; }
   int AfterActionsTookRow();
-  cairn::Status MakeServersPartsAgain(const uchar* old_record, const uchar* new_record) const;
+  cairn::Status MakePartsOfChange(const uchar* old_record, const uchar* new_record) const;
   int CheckCopiedReferences();
   void NoteActions();
   int TruncateEntries();

@@ -128,6 +128,7 @@ bool ha_rocksdb::LacksVirtualParts() const {
 // Makes the virtual columns of all indexes in a record whose stored columns are complete, which
 // they are in a row that was locked.
 Status ha_rocksdb::MakeVirtualParts(const uchar* record, BlobPlace place) const {
+  if (table->vfield == nullptr) return Status();
   uchar* const usual = table->record[0];
   if (record != usual) table->move_fields(table->field, record, usual);
   Status made;
@@ -146,10 +147,8 @@ int ha_rocksdb::AfterActionsTookRow() {
   return moved ? HA_ERR_KEY_NOT_FOUND : EndChange();
 }
 
-// Virtual BLOBs of the server's records lie in buffers of their fields, where those of the current
-// row have been made meanwhile; triggers and the binary log read them still. `new_record` may be
-// null.
-Status ha_rocksdb::MakeServersPartsAgain(const uchar* old_record, const uchar* new_record) const {
+// The same in the records of a change; `new_record` may be null.
+Status ha_rocksdb::MakePartsOfChange(const uchar* old_record, const uchar* new_record) const {
   CAIRN_RETURN_IF_ERROR(MakeVirtualParts(old_record, BlobPlace::kReadValue));
   return new_record == nullptr ? Status() : MakeVirtualParts(new_record, BlobPlace::kValue);
 }
@@ -190,15 +189,16 @@ int ha_rocksdb::update_row(const uchar* old_record, const uchar* new_record) {
     after = current->Update(old_record, new_record);
   }
   if (reads_again || LacksVirtualParts()) {
-    Status made = MakeVirtualParts(before, BlobPlace::kReadValue);
-    if (made.ok()) made = MakeVirtualParts(after, BlobPlace::kValue);
+    const Status made = MakePartsOfChange(before, after);
     if (!made.ok()) return OperationError(made);
   }
   Status updated = writer_->Update(&transaction(), before, after, *hidden_key);
   if (reads_again) [[unlikely]] {
     // Actions have given the row what the statement gives it: it is changed, all the same.
     if (updated.code() == StatusCode::kUnchanged) updated = Status();
-    const Status made = MakeServersPartsAgain(old_record, new_record);
+    // Virtual BLOBs of the server's records lie in buffers of their fields, where those of the
+    // current row have been made meanwhile; triggers and the binary log read them still.
+    const Status made = MakePartsOfChange(old_record, new_record);
     if (updated.ok()) updated = made;
   }
   if (!updated.ok()) return OperationError(updated);
@@ -223,7 +223,7 @@ int ha_rocksdb::delete_row(const uchar* record) {
     server_record = std::exchange(record, current->record());
   }
   if (reads_again || LacksVirtualParts()) {
-    const Status made = MakeVirtualParts(record, BlobPlace::kReadValue);
+    const Status made = MakePartsOfChange(record, nullptr);
     if (!made.ok()) return OperationError(made);
   }
   std::optional<cairn::ScopedWaitObserver> observer;
@@ -234,7 +234,7 @@ int ha_rocksdb::delete_row(const uchar* record) {
   }
   Status deleted = writer_->Delete(&transaction(), record, *hidden_key);
   if (reads_again) [[unlikely]] {
-    const Status made = MakeServersPartsAgain(server_record, nullptr);
+    const Status made = MakePartsOfChange(server_record, nullptr);  // As in update_row().
     if (deleted.ok()) deleted = made;
   }
   if (!deleted.ok()) return OperationError(deleted);

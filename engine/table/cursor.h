@@ -164,6 +164,12 @@ class Cursor {
     return access_.skip_locked || access_.refuse_waits ? LockWait::kRefuse : LockWait::kWait;
   }
   Status FetchRow(uint8_t* record, LockWait wait);
+  // Whether others have moved the row that the scan has met; then the statement follows them.
+  bool TakeMove() {
+    if (!moved_.TakeChange()) return false;
+    transaction_->FollowMoves();
+    return true;
+  }
   Status FetchScannedRow(uint8_t* record);
   Status FetchAgain(uint8_t* record);
   Status SettleLockedRow(uint8_t* record);

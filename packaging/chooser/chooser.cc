@@ -73,6 +73,10 @@ constexpr std::string_view kOptionSuffixes[] = {"", "-log"};
 constexpr std::string_view kInstallAgain =
     "Install its package, mariadb-plugin-cairn or mariadb-plugin-cairn-adapter, again.";
 
+#if defined(__x86_64__) && defined(__SSE3__)
+#error "compile this for any x86-64: it runs before a processor that lacks more is refused"
+#endif
+
 // The last feature that a processor must have; a test names one that none has.
 #ifndef CAIRN_LAST_FEATURE
 #define CAIRN_LAST_FEATURE "pclmul"

@@ -7,6 +7,19 @@ from pathlib import Path
 
 import click
 
+_other_server_option = click.option(
+    "--server",
+    "version",
+    metavar="VERSION",
+    help="Of the other server's packages: 1:11.8.6-0+deb13u1 unless named.",
+)
+_packages_option = click.option(
+    "--packages",
+    type=click.Path(file_okay=False, exists=True, path_type=Path),
+    metavar="DIRECTORY",
+    help="Has the package, with a build for that server; it is made without it.",
+)
+
 
 @click.group()
 def acceptance() -> None:
@@ -66,18 +79,8 @@ def acceptance_upgrade(old_version: str | None, rounds: int, seed: int | None) -
 
 
 @acceptance.command("release-upgrade")
-@click.option(
-    "--server",
-    "version",
-    metavar="VERSION",
-    help="Of the packages of Debian 13's server: 1:11.8.6-0+deb13u1 unless named.",
-)
-@click.option(
-    "--packages",
-    type=click.Path(file_okay=False, exists=True, path_type=Path),
-    metavar="DIRECTORY",
-    help="Has the package, with a build for that server; it is made without it.",
-)
+@_other_server_option
+@_packages_option
 def acceptance_release_upgrade(version: str | None, packages: Path | None) -> None:
     """Upgrade a clean Debian 12 with Cairn in its server to Debian 13 (root)."""
     from tests.acceptance.package import release as command
@@ -95,18 +98,8 @@ def acceptance_debian13() -> None:
 
 @acceptance.command("other-server")
 @click.argument("tests", nargs=-1)
-@click.option(
-    "--server",
-    "version",
-    metavar="VERSION",
-    help="Of its packages: 1:11.8.6-0+deb13u1 unless named.",
-)
-@click.option(
-    "--packages",
-    type=click.Path(file_okay=False, exists=True, path_type=Path),
-    metavar="DIRECTORY",
-    help="Has the package, with a build for that server; it is made without it.",
-)
+@_other_server_option
+@_packages_option
 @click.option(
     "--conformance",
     is_flag=True,
