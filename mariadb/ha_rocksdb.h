@@ -318,12 +318,15 @@ class ha_rocksdb final : public handler {
     uint64_t rows = 0;
     bool may_sort = false;  // The server is told of duplicates at the end.
     bool is_abandoned = false;
+    bool awaits_check = false;  // Its rows are there, and foreign keys are not looked at yet.
     std::unique_ptr<cairn::VirtualColumns> virtual_columns;
     std::shared_ptr<cairn::IndexBuildFigures> figures;
     std::unique_ptr<cairn::SortedIndexes> indexes;  // Null: rows go through the transaction.
 
     // Whether ALTER TABLE copies, or has said that it will.
-    bool is_active() const { return transaction != nullptr || may_sort || is_abandoned; }
+    bool is_active() const {
+      return transaction != nullptr || may_sort || is_abandoned || awaits_check;
+    }
   };
 
   // The columns that the statement wants.
@@ -393,6 +396,7 @@ class ha_rocksdb final : public handler {
   int AfterActionsTookRow();
   cairn::Status MakePartsOfChange(const uchar* old_record, const uchar* new_record) const;
   int CheckCopiedReferences();
+  int EndUncheckedCopy();
   void NoteActions();
   int TruncateEntries();
   std::vector<std::string> EntriesOfMarkedPartitions() const;

@@ -90,9 +90,11 @@ void ha_rocksdb::NoteCopy(ha_extra_function operation) {
       break;
     case cairn::kCopyOperations.abort:
       copy_.is_abandoned = true;
-      [[fallthrough]];
+      copy_.may_sort = false;
+      break;
     case cairn::kCopyOperations.end:
       copy_.may_sort = false;
+      copy_.awaits_check = IsCopyTarget(engine_table_->definition());
       break;
     default:
       break;

@@ -250,6 +250,18 @@ int ha_rocksdb::CheckCopiedReferences() {
   return cairn::CheckCopiedReferences(ha_thd(), engine_table_, table->record[0]);
 }
 
+// The server copies tables with long unique values row by row, in the session's transaction, and has
+// committed that. A rename that failed would end the lock that LOCK TABLES has of the table.
+int ha_rocksdb::EndUncheckedCopy() {
+  copy_.awaits_check = false;
+  if (ha_thd()->is_error() || !cairn::IsCopyOfAlter(ha_thd(), dictionary_name_)) return 0;
+  if (transaction().has_writes()) return 0;  // Looked at when it gets its name: rename_table().
+  if (cairn::Session::Of(ha_thd()).HasCheckedCopy(engine_table_->definition())) return 0;
+  const int error = CheckCopiedReferences();
+  if (error != 0) ReportAtOnce(error);
+  return error;
+}
+
 int ha_rocksdb::get_foreign_key_list(THD* thd, List<FOREIGN_KEY_INFO>* list) {
   if (!TakesPartInForeignKeys()) return 0;
   const auto bound = CurrentForeignKeys(thd);

@@ -417,7 +417,7 @@ int ha_rocksdb::external_lock(THD* thd, int lock_type) {
       cursor_->Suspend();
     }
     cursor_->ReleaseIterators();
-    return 0;
+    return copy_.awaits_check ? EndUncheckedCopy() : 0;
   }
   if (!cairn::IsAboutRows(thd->lex->sql_command)) {
     NoteExport(thd);
