@@ -1,7 +1,7 @@
 """What the checks after a crash accept and what they report."""
 
 from cairn import scratch_server
-from tests.crash import binlog, inserts, mixed
+from tests.crash import binlog, inserts, mixed, trees
 
 
 class Answers:
@@ -61,16 +61,28 @@ def test_a_changed_row_is_reported():
 
 
 class MixedAnswers:
-    """A cursor over lines (number, kind, source, target, amount) of client 0 in each engine."""
+    """A cursor over lines (number, kind, source, target, amount) of client 0 in each engine.
 
-    def __init__(self, lines, sums):
-        self._lines, self._sums = lines, sums
+    Foreign keys have done what belongs to the lines, or to `followed` in its place.
+    """
+
+    def __init__(self, lines, sums, followed=None):
+        self._lines, self._sums, self._followed = lines, sums, followed
         self._rows = []
 
     def execute(self, statement):
         side = "rocks" if "crash.rocks" in statement else "inno"
         if "_line" in statement:
             self._rows = [(0, *line) for line in self._lines[side]]
+        elif "_sum" not in statement:
+            numbers = self._followed or [line[0] for line in self._lines[side]]
+            rows = trees.expected({0: numbers})
+            if "_parent" in statement:
+                self._rows = list(rows.parents.items())
+            elif "_child" in statement:
+                self._rows = [(child, *of) for child, of in rows.children.items()]
+            else:
+                self._rows = list(rows.leaves.items())
         else:
             totals = dict.fromkeys(range(mixed.SUMS), 0) | self._sums[side]
             self._rows = list(totals.items())
@@ -122,6 +134,26 @@ def test_a_change_without_its_line_is_reported():
     answers = MixedAnswers({"rocks": [LINE], "inno": [LINE]}, {"rocks": {3: 10}, "inno": {2: -5}})
     wrong = mixed.check([mixed_promise({1: "both"})], answers)
     assert wrong == ["crash.rocks_sum is not what the lines say: rows 3"]
+
+
+def test_what_does_not_follow_by_foreign_keys_is_reported():
+    answers = MixedAnswers({"rocks": [LINE], "inno": [LINE]}, MOVED, followed=[1, 6])
+    wrong = mixed.check([mixed_promise({1: "both"})], answers)
+    assert "crash.rocks_parent is not what the lines say: rows 1" in wrong
+    assert "crash.inno_child is not what the lines say: rows 1, 6" in wrong
+
+
+def test_numbers_say_what_follows_from_a_parent():
+    deleting = next(number for number in range(100) if not trees.statements("rocks", 0, number)[1:])
+    of_parent = range(deleting % trees.PARENTS, deleting, trees.PARENTS)
+    before = trees.expected({0: of_parent})
+    assert set(before.parents.values()) == {of_parent[-1]}
+    assert {version for _, version in before.children.values()} == {of_parent[-1]}
+    assert len(before.children) == len(before.leaves) == len(of_parent)
+    after = trees.expected({0: [*of_parent, deleting]})
+    assert not after.parents
+    assert not after.children
+    assert after.leaves == dict.fromkeys(before.leaves)
 
 
 DAMAGE = [

@@ -38,7 +38,7 @@ WITH_ENGINE_ONLY = "--rocksdb=FORCE_PLUS_PERMANENT"
 REPLICA = (
     *replication.REPLICA,
     "--relay-log-recovery=ON",
-    "--slave-parallel-threads=4",
+    "--slave-parallel-threads=8",
 )
 
 

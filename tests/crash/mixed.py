@@ -2,7 +2,7 @@
 
 A transaction moves an amount between sums and writes a line about it, on the side of each engine
 that takes part. After a restart every acknowledged line is there, at most the transaction under way
-is besides, in both engines alike, and the lines explain every sum.
+is besides, in both engines alike, and the lines explain every sum and what foreign keys have done.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import random
 from collections import Counter
 from typing import Any, TextIO
 
+from tests.crash import trees
 from tests.crash.writer import Connect, Writer, brief
 
 SUMS = 12
@@ -18,7 +19,7 @@ ENGINES = {"rocks": "ROCKSDB", "inno": "InnoDB"}
 # Which sides a transaction takes part in, by how often it does.
 KINDS = ("both", "both", "both", "rocks", "rocks", "inno")
 TABLES = (
-    *(f"crash.{side}_{what}" for side in ENGINES for what in ("line", "sum")),
+    *(f"crash.{side}_{what}" for side in ENGINES for what in ("line", "sum", *trees.NAMES)),
     "crash.keyless",
 )
 CREATE = (
@@ -33,6 +34,7 @@ CREATE = (
         f"KEY (total)) ENGINE={engine}"
         for side, engine in ENGINES.items()
     ),
+    *(text for side, engine in ENGINES.items() for text in trees.create(side, engine)),
     "CREATE TABLE crash.keyless (client INT NOT NULL, id INT NOT NULL) ENGINE=ROCKSDB",
 )
 FILL = tuple(
@@ -75,6 +77,9 @@ class MixedWriter(Writer):
                 f"INSERT INTO crash.{side}_line VALUES "
                 f"({promise.client},{number},'{kind}',{source},{target},{amount},'{text}')"
             )
+        for side in sorted({from_side, to_side}):
+            for statement in trees.statements(side, promise.client, number):
+                cursor.execute(statement)
         if to_side == "rocks":
             self._touch_keyless(cursor, number)
         changes = ((to_side, target, amount), (from_side, source, -amount))
@@ -117,6 +122,7 @@ def check(promises: list[Promise], cursor: Any) -> list[str]:
                 sums["inno" if kind == "both" else kind, source] -= amount
         for promise in promises:
             wrong += _compare(promise, side, found[promise.client])
+        wrong += trees.check(side, dict(found), cursor)
     for promise in promises:
         promise.pending = None
     for side in ENGINES:
