@@ -4,7 +4,7 @@ from dataclasses import replace
 from random import Random
 
 from tests.hunt.foreign_keys import look, schema
-from tests.hunt.foreign_keys.reasons import ENDS, ERRORS, REFUSALS, Told, reason
+from tests.hunt.foreign_keys.reasons import COUNTS, ENDS, ERRORS, REFUSALS, Told, reason
 from tests.hunt.foreign_keys.rows import Rows
 from tests.hunt.foreign_keys.schema import Column, ForeignKey, Index, Schema, Table
 from tests.hunt.foreign_keys.script import KILL, Script
@@ -140,8 +140,57 @@ def test_a_lost_check_has_no_reason():
 
 
 def test_an_orphan_that_was_there_is_no_lost_check():
-    kept = Told("UPDATE t1 SET b = 1", Answer(), Answer(error=1452), is_old=True)
+    kept = Told("UPDATE t1 SET b = 1", Answer(), Answer(error=1452), is_loose=True, is_old=True)
     assert reason(ENDS, kept) is not None
+    assert reason(ENDS, replace(kept, is_loose=False)) is None
+    assert reason(ENDS, replace(kept, is_old=False)) is None
+
+
+def test_two_foreign_keys_of_one_column_are_looked_for_in_what_follows():
+    done = Told("UPDATE t1 SET id = 5", Answer(), Answer(error=1452), is_old=True)
+    twice = replace(CHILD, foreign_keys=(KEY, replace(KEY, name="f2")))
+    other = replace(CHILD, foreign_keys=(KEY, replace(KEY, name="f2", parent_columns=("id", "a"))))
+    grandchild = replace(
+        twice,
+        name="t4",
+        foreign_keys=tuple(
+            replace(key, child="elsewhere.t4", parent="elsewhere.t2") for key in twice.foreign_keys
+        ),
+    )
+    assert reason(ENDS, replace(done, schema=Schema((PARENT, twice)))) is not None
+    assert reason(ENDS, replace(done, schema=Schema((PARENT, CHILD, grandchild)))) is not None
+    assert reason(ENDS, replace(done, schema=Schema((PARENT, other)))) is None
+    assert reason(ENDS, replace(done, schema=Schema((PARENT, twice)), is_old=False)) is None
+    elsewhere = replace(done, statement="UPDATE t3 SET id = 5", schema=Schema((PARENT, twice)))
+    assert reason(ENDS, elsewhere) is None
+
+
+def test_a_parent_that_comes_by_cascade_needs_tables_that_reference_each_other():
+    refused = Told("UPDATE elsewhere.t2 SET b = 1", Answer(error=1452), Answer())
+    back = ForeignKey("f3", "here.t1", ("a",), "elsewhere.t2", ("p",))
+    ring = Schema((replace(PARENT, foreign_keys=(back,)), CHILD))
+    assert reason(ENDS, replace(refused, schema=ring)) is not None
+    assert reason(ENDS, replace(refused, schema=BOTH)) is None
+    ignored = replace(refused, statement="UPDATE IGNORE elsewhere.t2 SET b = 1", ours=Answer())
+    assert reason(COUNTS, replace(ignored, schema=ring, is_old=True)) is not None
+    assert reason(COUNTS, replace(ignored, schema=ring)) is None
+
+
+def test_which_duplicate_is_met_is_open_at_read_committed_alone():
+    hashed = Schema((replace(PARENT, is_hashed=True),))
+    change = "INSERT INTO t1 (id) VALUES (1) ON DUPLICATE KEY UPDATE id = 2"
+    told = Told(change, Answer(error=1062), Answer(), schema=hashed, level="READ COMMITTED")
+    assert reason(ENDS, told) is not None
+    assert reason(COUNTS, replace(told, ours=Answer())) is not None
+    assert reason(ENDS, replace(told, level="REPEATABLE READ")) is None
+    assert reason(ENDS, replace(told, schema=BOTH)) is None
+
+
+def test_tables_that_are_read_in_another_order_are_not_joined():
+    rows = Rows(Random(3))
+    reverse = Schema((replace(PARENT, is_reverse=True), CHILD))
+    assert any("STRAIGHT_JOIN" in (rows.draw(BOTH) or "") for _ in range(300))
+    assert not any("STRAIGHT_JOIN" in (rows.draw(reverse) or "") for _ in range(300))
 
 
 def test_actions_are_drawn_where_columns_take_them():
@@ -175,6 +224,8 @@ def test_the_schema_is_read_without_the_letter_of_the_engine():
                     "i_elsewhere|t2|h|int(11)||YES|ALWAYS|VIRTUAL GENERATED|`p`",
                 )
             ),
+            "index_comment LIKE": Answer(("i_here|t1",)),
+            "index_type = 'HASH'": Answer(("i_elsewhere|t2",)),
             "statistics": Answer(("i_here|t1|PRIMARY|0|id|0", "i_here|t1|PRIMARY|0|a|3")),
             "key_column_usage": Answer(("i_elsewhere|t2|f|p|i_here|t1|id",)),
         }
@@ -183,6 +234,10 @@ def test_the_schema_is_read_without_the_letter_of_the_engine():
     assert [table.full for table in found.tables] == ["here.t1", "elsewhere.t2"]
     assert found.tables[0].indexes == (Index("PRIMARY", True, ("id", "a"), (True, False)),)
     assert found.foreign_keys() == [ForeignKey("f", "elsewhere.t2", ("p",), "here.t1", ("id",))]
+    assert [(table.is_reverse, table.is_hashed) for table in found.tables] == [
+        (True, False),
+        (False, True),
+    ]
     assert found.parents_of(found.tables[0]) == found.foreign_keys()
     assert found.tables[1].given() == []
     assert found.tables[1].feeds("q")

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import combinations
 
+from tests.hunt.foreign_keys.schema import ForeignKey, Schema, Table
 from tests.hunt.session import Answer
 
 # A duplicate, a parent with children, a child without its parent.
@@ -23,8 +25,13 @@ class Told:
     theirs: Answer | None
     # foreign_key_checks.
     checks: bool = True
+    # Whether rows were written unchecked before.
+    is_loose: bool = False
     # Whether ours has no orphans but those that there were.
     is_old: bool = False
+    # The tables of before, and the level of the session.
+    schema: Schema = field(default_factory=Schema)
+    level: str = ""
 
     @property
     def right(self) -> int:
@@ -44,6 +51,50 @@ class Reason:
 def has_clauses(told: Told) -> bool:
     """Whether the statement is an ALTER TABLE with several clauses."""
     return re.match(r"ALTER .*, (ADD|DROP|RENAME) ", told.statement) is not None
+
+
+def share_a_column(told: Told) -> bool:
+    """Whether two foreign keys of a table that is concerned share a column and its parent's."""
+    return any(
+        one.parent == other.parent and set(_pairs(one)) & set(_pairs(other))
+        for table in _concerned(told)
+        for one, other in combinations(table.foreign_keys, 2)
+    )
+
+
+def reference_each_other(told: Told) -> bool:
+    """Whether a table that is named gets a new parent's value by what follows from its own rows."""
+    schema = told.schema
+    return any(
+        other.parent == table.full and set(other.columns) & set(one.parent_columns)
+        for table in schema.named(told.statement)
+        for one in table.foreign_keys
+        if (parent := schema.table(one.parent))
+        for other in parent.foreign_keys
+    )
+
+
+def changes_a_duplicate(told: Told) -> bool:
+    """Whether a row that is given may be equal to several, and InnoDB looks for a hash last."""
+    return (
+        told.level == "READ COMMITTED"
+        and re.search("ON DUPLICATE KEY|^REPLACE|REPLACE INTO TABLE", told.statement) is not None
+        and any(table.is_hashed for table in told.schema.named(told.statement))
+    )
+
+
+def _pairs(key: ForeignKey) -> list[tuple[str, str]]:
+    return list(zip(key.columns, key.parent_columns, strict=True))
+
+
+def _concerned(told: Told) -> list[Table]:
+    """The tables that are named, with all that may follow from their rows."""
+    schema = told.schema
+    found = schema.named(told.statement)
+    for table in found:
+        children = {key.child for key in schema.parents_of(table)}
+        found += [child for child in schema.tables if child.full in children and child not in found]
+    return found
 
 
 # Ours alone refuses: then nothing has happened, and InnoDB is not asked.
@@ -84,17 +135,46 @@ ENDS = (
     Reason(
         "an orphan that was there",
         "InnoDB looks for the parent of a value that stays when it writes its row anew",
-        lambda told: told.is_old and told.right == 1452,
+        lambda told: told.is_loose and not told.ours.error and told.is_old and told.right == 1452,
     ),
     Reason(
         "a child that goes with its parent",
         "InnoDB sees the row that an action comes back to, whose turn it is, as a child still",
-        lambda told: told.is_old and told.right == 1451,
+        lambda told: not told.ours.error and told.is_old and told.right == 1451,
     ),
     Reason(
         "a row of the past that is there",
         "InnoDB leaves one behind by each action, however many a row sees at one time",
         lambda told: not told.ours.error and told.right == 1761,
+    ),
+    Reason(
+        "two foreign keys of one column",
+        "InnoDB does not see that the parent's row, from which CASCADE comes, gets the value too",
+        lambda told: (
+            told.ours.error in (0, 1032)
+            and told.right == 1452
+            and told.is_old
+            and share_a_column(told)
+        ),
+    ),
+    Reason(
+        "a parent that comes by the row's own CASCADE",
+        "ours looks for parents before children follow; InnoDB by the order of the indexes",
+        lambda told: told.ours.error == 1452 and not told.right and reference_each_other(told),
+    ),
+    Reason(
+        "a longer VARCHAR",
+        "ours makes it, of one side at a time",
+        lambda told: (
+            not told.ours.error
+            and told.right in (1832, 1833)
+            and re.search(r"MODIFY \w+ VAR(CHAR|BINARY)", told.statement) is not None
+        ),
+    ),
+    Reason(
+        "equal to several rows",
+        "which of them is changed is left open; InnoDB looks for a hash last at READ COMMITTED",
+        lambda told: {told.ours.error, told.right} == {0, 1062} and changes_a_duplicate(told),
     ),
     Reason(
         "UPDATE IGNORE at READ COMMITTED",
@@ -208,9 +288,37 @@ ERRORS: tuple[Reason, ...] = (
         lambda told: told.ours.error == 1265 and told.right in (1830, 1833),
     ),
     Reason(
+        "a column that SET NULL needs",
+        "both refuse that it becomes NOT NULL; InnoDB sees it when the copy gets its name",
+        lambda told: told.ours.error == 1830 and told.right == 1025,
+    ),
+    Reason(
+        "a trigger that fails, of a row without its parent",
+        "which is seen first is left open: the UNIQUE key for which REPLACE deletes, or the parent",
+        lambda told: told.ours.error == 1146 and told.right == 1452 and "REPLACE" in told.statement,
+    ),
+    Reason(
         "several clauses",
         "which of them is refused first is left open",
         lambda told: told.ours.error != 0 and told.right != 0 and has_clauses(told),
+    ),
+)
+# What IGNORE has kept quiet, or what was changed in place of a duplicate: other rows then.
+COUNTS = (
+    Reason(
+        "two foreign keys of one column",
+        "InnoDB does not see that the parent's row, from which CASCADE comes, gets the value too",
+        lambda told: "IGNORE" in told.statement and told.is_old and share_a_column(told),
+    ),
+    Reason(
+        "a parent that comes by the row's own CASCADE",
+        "ours looks for parents before children follow; InnoDB by the order of the indexes",
+        lambda told: "IGNORE" in told.statement and told.is_old and reference_each_other(told),
+    ),
+    Reason(
+        "equal to several rows",
+        "which of them is changed is left open; InnoDB looks for a hash last at READ COMMITTED",
+        changes_a_duplicate,
     ),
 )
 

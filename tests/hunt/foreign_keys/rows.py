@@ -252,13 +252,16 @@ class Rows:
         return f"DELETE{self._ignore()} FROM {table.sql} {self._which(table)}"
 
     def _joined(self, schema: Schema) -> tuple[ForeignKey, Table, Table, str] | None:
-        """A child and its parent, which are read in their own order."""
-        keys = [key for key in schema.foreign_keys() if schema.table(key.parent)]
-        if not keys:
+        """A child and its parent, which are read in their own order: the same in both engines."""
+        found = [
+            (key, child, parent)
+            for key in schema.foreign_keys()
+            if (child := schema.table(key.child)) and (parent := schema.table(key.parent))
+            if not child.is_reverse and not parent.is_reverse
+        ]
+        if not found:
             return None
-        key = self._chance.choice(keys)
-        child, parent = schema.table(key.child), schema.table(key.parent)
-        assert child and parent
+        key, child, parent = self._chance.choice(found)
         pairs = zip(key.columns, key.parent_columns, strict=True)
         equal = " AND ".join(f"c.{mine} = p.{theirs}" for mine, theirs in pairs)
         sides = [f"{child.sql} c USE INDEX ()", f"{parent.sql} p USE INDEX ()"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from tests.hunt.foreign_keys.values import BLOB, class_of
@@ -60,6 +61,9 @@ class Table:
     columns: tuple[Column, ...]
     indexes: tuple[Index, ...]
     foreign_keys: tuple[ForeignKey, ...]
+    # Whether ours has its rows from the last to the first, and whether a UNIQUE key is hashed.
+    is_reverse: bool = False
+    is_hashed: bool = False
 
     @property
     def full(self) -> str:
@@ -106,10 +110,19 @@ class Schema:
         """The table of that full name."""
         return next((table for table in self.tables if table.full == full), None)
 
+    def named(self, statement: str) -> list[Table]:
+        """The tables that a statement names."""
+        words = set(re.findall(r"[\w.]+", statement))
+        return [table for table in self.tables if table.sql in words or table.full in words]
+
 
 def read(session: Session, letter: str) -> Schema:
     """Reads both databases of the engine that has this letter."""
     indexes = _indexes(session, letter)
+    reverse = _tables_with(
+        session, letter, "index_name = 'PRIMARY' AND index_comment LIKE '%rev:%'"
+    )
+    hashed = _tables_with(session, letter, "index_type = 'HASH'")
     keys = _foreign_keys(session, letter)
     columns: dict[tuple[str, str], list[Column]] = {}
     for (
@@ -149,6 +162,8 @@ def read(session: Session, letter: str) -> Schema:
                 tuple(found),
                 tuple(indexes.get((database, name), {}).values()),
                 tuple(keys.get((database, name), {}).values()),
+                (database, name) in reverse,
+                (database, name) in hashed,
             )
             for (database, name), found in columns.items()
         )
@@ -172,6 +187,12 @@ def _rows(
         f"ORDER BY table_schema DESC, table_name, {order}"
     )
     return [row.removeprefix(f"{letter}_").split(_BAR) for row in answer.rows]
+
+
+def _tables_with(session: Session, letter: str, index: str) -> set[tuple[str, str]]:
+    """The tables that have such an index."""
+    found = _rows(session, letter, "statistics", ("table_name",), (), "index_name", index)
+    return {(schema, table) for schema, table in found}
 
 
 def _indexes(session: Session, letter: str) -> dict[tuple[str, str], dict[str, Index]]:

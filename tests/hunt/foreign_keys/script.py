@@ -17,6 +17,7 @@ from tests.hunt.foreign_keys.schema import Schema
 KILL = "/* kill -9, and a start */"
 # Its name becomes that of the engine's database.
 XID = "'here'"
+LEVEL = "SET SESSION TRANSACTION ISOLATION LEVEL "
 LEVELS = ("REPEATABLE READ", "READ COMMITTED", "SERIALIZABLE")
 # Ways of writing of ours that tables with foreign keys must not go; the session of InnoDB has them
 # as well.
@@ -54,7 +55,7 @@ class Script:
         chance = self._chance
         count = chance.randint(2, len(TABLES))
         if (level := chance.choice(LEVELS)) != LEVELS[0]:
-            self._say(f"SET SESSION TRANSACTION ISOLATION LEVEL {level}")
+            self._say(LEVEL + level)
         for setting in SETTINGS:
             if chance.random() < 0.1:
                 self._say(setting)
