@@ -1,5 +1,6 @@
 """What ./cairn hunt foreign-keys draws and how it compares: without a server."""
 
+import re
 from dataclasses import replace
 from random import Random
 
@@ -211,7 +212,9 @@ class FakeSession:
         self.answers = answers
 
     def must(self, statement):
-        return next(answer for part, answer in self.answers.items() if part in statement)
+        found = next(answer for part, answer in self.answers.items() if part in statement)
+        database = re.search(r"table_schema = '(\w+)'", statement)[1]
+        return replace(found, rows=[row for row in found.rows if row.startswith(f"{database}|")])
 
 
 def test_the_schema_is_read_without_the_letter_of_the_engine():
@@ -224,9 +227,13 @@ def test_the_schema_is_read_without_the_letter_of_the_engine():
                     "i_elsewhere|t2|h|int(11)||YES|ALWAYS|VIRTUAL GENERATED|`p`",
                 )
             ),
-            "index_comment LIKE": Answer(("i_here|t1",)),
-            "index_type = 'HASH'": Answer(("i_elsewhere|t2",)),
-            "statistics": Answer(("i_here|t1|PRIMARY|0|id|0", "i_here|t1|PRIMARY|0|a|3")),
+            "statistics": Answer(
+                (
+                    "i_here|t1|PRIMARY|0|id|0|BTREE|cfname=rev:x",
+                    "i_here|t1|PRIMARY|0|a|3|BTREE|cfname=rev:x",
+                    "i_elsewhere|t2|u|0|p|0|HASH|",
+                )
+            ),
             "key_column_usage": Answer(("i_elsewhere|t2|f|p|i_here|t1|id",)),
         }
     )

@@ -15,17 +15,21 @@ SHOWN_ROWS = 6
 _RULES = (
     "SELECT constraint_schema, constraint_name, unique_constraint_schema, match_option, "
     "update_rule, delete_rule, table_name, referenced_table_name "
-    "FROM information_schema.referential_constraints WHERE constraint_schema IN ({0}) "
+    "FROM information_schema.referential_constraints WHERE constraint_schema = '{0}' "
     "ORDER BY constraint_schema, constraint_name"
 )
 _USAGE = (
-    "SELECT * FROM information_schema.key_column_usage WHERE table_schema IN ({0}) "
+    "SELECT * FROM information_schema.key_column_usage WHERE table_schema = '{0}' "
     "AND referenced_table_name IS NOT NULL "
     "ORDER BY table_schema, constraint_name, ordinal_position"
 )
 _CONSTRAINTS = (
-    "SELECT * FROM information_schema.table_constraints WHERE table_schema IN ({0}) "
+    "SELECT * FROM information_schema.table_constraints WHERE table_schema = '{0}' "
     "AND constraint_type = 'FOREIGN KEY' ORDER BY constraint_schema, constraint_name"
+)
+_TABLES = (
+    "SELECT table_schema, table_name FROM information_schema.tables WHERE table_schema = '{0}' "
+    "ORDER BY table_name"
 )
 
 
@@ -81,13 +85,10 @@ def _select(session: Session, letter: str, asked: list[tuple[Table, str]]) -> li
 
 def definitions(ours: Session, theirs: Session, schema: Schema) -> Trouble | None:
     """Whether all tables have the same definitions."""
-    names = f"'{HERE}', '{ELSEWHERE}'"
     asked = [f"SHOW CREATE TABLE {table.full}" for table in schema.tables]
-    asked += [view.format(names) for view in (_RULES, _USAGE, _CONSTRAINTS)]
-    asked.append(
-        "SELECT table_schema, table_name FROM information_schema.tables "
-        f"WHERE table_schema IN ({names}) ORDER BY table_schema, table_name"
-    )
+    # One by one: else the server looks into all databases that there are.
+    for database in (HERE, ELSEWHERE):
+        asked += [view.format(database) for view in (_RULES, _USAGE, _CONSTRAINTS, _TABLES)]
     given = ours.run([Script((for_engine(text, "r"),)) for text in asked])
     right = theirs.run([Script((for_engine(text, "i"),)) for text in asked])
     for text, found, truth in zip(asked, given, right, strict=True):

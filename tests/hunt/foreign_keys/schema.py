@@ -118,11 +118,8 @@ class Schema:
 
 def read(session: Session, letter: str) -> Schema:
     """Reads both databases of the engine that has this letter."""
-    indexes = _indexes(session, letter)
-    reverse = _tables_with(
-        session, letter, "index_name = 'PRIMARY' AND index_comment LIKE '%rev:%'"
-    )
-    hashed = _tables_with(session, letter, "index_type = 'HASH'")
+    indexes: dict[tuple[str, str], dict[str, Index]] = {}
+    reverse, hashed = _read_indexes(session, letter, indexes)
     keys = _foreign_keys(session, letter)
     columns: dict[tuple[str, str], list[Column]] = {}
     for (
@@ -181,38 +178,42 @@ def _rows(
 ) -> list[list[str]]:
     """Rows of a table of information_schema: the database without the letter, then the columns."""
     columns = ", ".join(["table_schema", *names, *more])
-    answer = session.must(
-        f"SELECT CONCAT_WS('{_BAR}', {columns}) FROM information_schema.{table} WHERE table_schema "
-        f"IN ('{letter}_{HERE}', '{letter}_{ELSEWHERE}') AND {where} "
-        f"ORDER BY table_schema DESC, table_name, {order}"
-    )
-    return [row.removeprefix(f"{letter}_").split(_BAR) for row in answer.rows]
+    found = []
+    # One by one: else the server looks into all databases that there are.
+    for database in (HERE, ELSEWHERE):
+        answer = session.must(
+            f"SELECT CONCAT_WS('{_BAR}', {columns}) FROM information_schema.{table} "
+            f"WHERE table_schema = '{letter}_{database}' AND {where} ORDER BY table_name, {order}"
+        )
+        found += [row.removeprefix(f"{letter}_").split(_BAR) for row in answer.rows]
+    return found
 
 
-def _tables_with(session: Session, letter: str, index: str) -> set[tuple[str, str]]:
-    """The tables that have such an index."""
-    found = _rows(session, letter, "statistics", ("table_name",), (), "index_name", index)
-    return {(schema, table) for schema, table in found}
-
-
-def _indexes(session: Session, letter: str) -> dict[tuple[str, str], dict[str, Index]]:
-    found: dict[tuple[str, str], dict[str, Index]] = {}
-    for schema, table, name, other, column, part in _rows(
+def _read_indexes(
+    session: Session, letter: str, found: dict[tuple[str, str], dict[str, Index]]
+) -> tuple[set[tuple[str, str]], set[tuple[str, str]]]:
+    """Returns the tables whose primary key is in a reverse family, and those with a hashed key."""
+    reverse, hashed = set(), set()
+    for schema, table, name, other, column, part, kind, comment in _rows(
         session,
         letter,
         "statistics",
         ("table_name", "index_name", "non_unique", "column_name"),
-        ("COALESCE(sub_part, 0)",),
+        ("COALESCE(sub_part, 0)", "index_type", "index_comment"),
         "index_name, seq_in_index",
-        # A long unique key, which nothing can be read by.
-        "index_type <> 'HASH'",
     ):
+        if kind == "HASH":
+            # A long unique key, which nothing can be read by.
+            hashed.add((schema, table))
+            continue
+        if name == "PRIMARY" and "rev:" in comment:
+            reverse.add((schema, table))
         of_table = found.setdefault((schema, table), {})
         before = of_table.get(name, Index(name, other == "0"))
         of_table[name] = Index(
             name, before.unique, (*before.columns, column), (*before.whole, part == "0")
         )
-    return found
+    return reverse, hashed
 
 
 def _foreign_keys(session: Session, letter: str) -> dict[tuple[str, str], dict[str, ForeignKey]]:
