@@ -14,12 +14,14 @@ SimpleCollation::SimpleCollation(const uint8_t* sort_order) {
   for (size_t weight = 0; weight < 256; ++weight) {
     Weighted& weighted = by_weight_[weight];
     weighted.first = static_cast<uint8_t>(next);
+    next += weighted.count;
     if (weighted.count > 1) {
       weighted.code_bits = static_cast<uint8_t>(std::bit_width(weighted.count - 1u));
     }
-    for (size_t byte = 0; byte < 256; ++byte) {
-      if (sort_order[byte] == weight) bytes_[next++] = static_cast<uint8_t>(byte);
-    }
+  }
+  for (size_t byte = 0; byte < 256; ++byte) {
+    const size_t position = by_weight_[sort_order[byte]].first + code_[byte];
+    bytes_[position] = static_cast<uint8_t>(byte);
   }
 }
 
