@@ -147,6 +147,13 @@ CASES = (
         f"ALTER TABLE {_P} ADD COLUMN d INT NOT NULL DEFAULT 7, ALGORITHM=COPY",
         _FAMILY,
     ),
+    Case("copy-add-foreign-key", f"ALTER TABLE {_C} {_ADD}, ALGORITHM=COPY", _PLAIN),
+    Case(
+        "copy-replace-foreign-key",
+        f"ALTER TABLE {_C} DROP FOREIGN KEY child_ibfk_1, "
+        "ADD CONSTRAINT n FOREIGN KEY (parent) REFERENCES crash_b.other (id), ALGORITHM=COPY",
+        _FAMILY,
+    ),
     Case(
         "replace-child", _table(_C).replace("CREATE", "CREATE OR REPLACE"), _FAMILY, piecewise=True
     ),
