@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
+#include "engine/catalog/foreign_keys.h"
 #include "engine/table/foreign_key_binding.h"
 #include "mariadb/engine.h"
 #include "mariadb/foreign_key_clauses.h"
@@ -78,8 +80,13 @@ Result<BoundForeignKey> Bind(const ForeignKeys::Pointer& key, const Table& table
   return bound;
 }
 
+// By index, then by "database/name", as InnoDB: names are unique in the database of the child.
 bool SortsBefore(const BoundForeignKey& a, const BoundForeignKey& b) {
-  return std::tie(a.index, a.key->record.name) < std::tie(b.index, b.key->record.name);
+  const auto place = [](const BoundForeignKey& bound) {
+    const ForeignKeyRecord& key = bound.key->record;
+    return std::tuple(bound.index, DatabaseOfTable(key.child), std::string_view(key.name));
+  };
+  return place(a) < place(b);
 }
 
 // About as much as the foreign keys of a table take, and what was opened for them.

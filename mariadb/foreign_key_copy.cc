@@ -8,6 +8,7 @@
 #include "mariadb/foreign_key_alter.h"
 #include "mariadb/foreign_key_binding.h"
 #include "mariadb/foreign_key_clauses.h"
+#include "mariadb/foreign_key_errors.h"
 #include "mariadb/foreign_key_texts.h"
 #include "mariadb/ha_rocksdb.h"
 #include "mariadb/other_table.h"
@@ -114,8 +115,11 @@ int ReadForeignKeysOfCopy(THD* thd, const TABLE& form, const TableDescription& d
 }
 
 int CheckNewForeignKeys(THD* thd, const std::vector<ForeignKeyRecord>& added,
-                        const std::shared_ptr<const Table>& child, unsigned char* record) {
+                        const std::shared_ptr<const Table>& child, TABLE* table) {
   if (thd_test_options(thd, OPTION_NO_FOREIGN_KEY_CHECKS)) return 0;
+  std::vector<unsigned char> own;
+  if (table == nullptr) own.resize(child->layout().record_bytes);
+  unsigned char* const record = table != nullptr ? table->record[0] : own.data();
   for (const ForeignKeyRecord& each : added) {
     const auto key = BindNewForeignKey(thd, each, child);
     const auto found = key.ok() ? HasOrphan(&RunningEngine()->database(), *child, *key, record)
@@ -123,15 +127,18 @@ int CheckNewForeignKeys(THD* thd, const std::vector<ForeignKeyRecord>& added,
     if (!found.ok()) return HandlerError(found.status());
     if (!*found) continue;
     std::string text = DescribeForeignKeyOfTable(thd, each);
-    RunningEngine()->foreign_key_errors().Note(
-        thd, "A foreign key cannot be made, as a row has no parent (1452)\n" + text);
+    std::string note = "A foreign key cannot be made, as a row has no parent (1452)\n" + text;
+    if (table != nullptr) {
+      note += "\nValues of the child: " +
+              DescribeValues(table, each, &ForeignKeyRecord::ColumnPair::child, record);
+    }
+    RunningEngine()->foreign_key_errors().Note(thd, note);
     return HandlerError(Status(StatusCode::kNoReferencedRow, std::move(text)));
   }
   return 0;
 }
 
-int CheckCopiedReferences(THD* thd, const std::shared_ptr<const Table>& copy,
-                          unsigned char* record) {
+int CheckCopiedReferences(THD* thd, const std::shared_ptr<const Table>& copy, TABLE* table) {
   const std::string& name = copy->definition().name;
   const std::string final_name = NameOfCopied(thd, name);
   std::vector<ForeignKeyRecord> added;
@@ -140,7 +147,7 @@ int CheckCopiedReferences(THD* thd, const std::shared_ptr<const Table>& copy,
     added.push_back(intent->record);
     added.back().child = final_name;
   }
-  if (const int error = CheckNewForeignKeys(thd, added, copy, record)) return error;
+  if (const int error = CheckNewForeignKeys(thd, added, copy, table)) return error;
   Session::Of(thd).NoteCheckedCopy(copy->definition());
   return 0;
 }
@@ -161,8 +168,7 @@ int CheckUncheckedCopy(THD* thd, const std::string& from) {
   if (!copy.ok()) return HandlerError(copy.status());
   if (*copy == nullptr) return HA_ERR_INTERNAL_ERROR;
   ScopedWaitObserver observer(&Session::Of(thd));
-  std::vector<unsigned char> record((*copy)->layout().record_bytes);
-  return CheckCopiedReferences(thd, *copy, record.data());
+  return CheckCopiedReferences(thd, *copy, /*table=*/nullptr);
 }
 
 }  // namespace cairn

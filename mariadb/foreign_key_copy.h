@@ -39,13 +39,13 @@ int ReadForeignKeysOfCopy(THD* thd, const TABLE& form, const TableDescription& d
 
 // Whether the rows of `child`, to which nobody writes, have their parents by new foreign keys: else
 // a handler error, 1452 or why that cannot be told. Asks nothing with foreign_key_checks=0.
-// `record` has room for a row.
+// `table` is the server's of the child, whose first record is written to; null: the values of a row
+// without its parent are not told.
 int CheckNewForeignKeys(THD* thd, const std::vector<ForeignKeyRecord>& added,
-                        const std::shared_ptr<const Table>& child, unsigned char* record);
+                        const std::shared_ptr<const Table>& child, TABLE* table);
 
 // The same of a copy whose rows are there, by what is intended for it.
-int CheckCopiedReferences(THD* thd, const std::shared_ptr<const Table>& copy,
-                          unsigned char* record);
+int CheckCopiedReferences(THD* thd, const std::shared_ptr<const Table>& copy, TABLE* table);
 
 // The same of a copy, `from`, that is about to take its name, unless that was done.
 int CheckUncheckedCopy(THD* thd, const std::string& from);

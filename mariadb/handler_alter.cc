@@ -383,8 +383,8 @@ bool ha_rocksdb::HasOrphan(const cairn::Dictionary::TableChange& change,
                            const std::shared_ptr<const cairn::Table>& altered,
                            TABLE* altered_table) {
   cairn::ScopedWaitObserver observer(&cairn::Session::Of(ha_thd()));
-  const int error = cairn::CheckNewForeignKeys(ha_thd(), change.added_foreign_keys, altered,
-                                               altered_table->record[0]);
+  const int error =
+      cairn::CheckNewForeignKeys(ha_thd(), change.added_foreign_keys, altered, altered_table);
   if (error != 0) print_error(error, MYF(0));
   return error != 0;
 }

@@ -247,7 +247,7 @@ int ha_rocksdb::WarnOfOrphans(THD* thd) {
 int ha_rocksdb::CheckCopiedReferences() {
   if (!TakesPartInForeignKeys()) return 0;
   cairn::ScopedWaitObserver observer(&cairn::Session::Of(ha_thd()));
-  return cairn::CheckCopiedReferences(ha_thd(), engine_table_, table->record[0]);
+  return cairn::CheckCopiedReferences(ha_thd(), engine_table_, table);
 }
 
 // The server copies tables with long unique values row by row, in the session's transaction, and has
