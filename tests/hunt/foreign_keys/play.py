@@ -13,10 +13,10 @@ from tests.hunt.compare import difference
 from tests.hunt.foreign_keys import look
 from tests.hunt.foreign_keys.look import Trouble, for_engine, plain
 from tests.hunt.foreign_keys.reasons import (
-    COUNTS,
     ENDS,
     ERRORS,
     OF_ROWS,
+    QUIET,
     REFUSALS,
     Told,
     has_clauses,
@@ -160,6 +160,7 @@ class Player:
             return trouble
         theirs = self._warnings(self._theirs, step, right)
         if mine != theirs:
+            self._end_if_quiet(told)
             return Trouble(f"{_verb(step)}: other warnings", f"{step}\n{mine}\nInnoDB: {theirs}")
         if right.error == 1025:
             raise Over("InnoDB keeps names of a rename that it has refused")
@@ -178,7 +179,10 @@ class Player:
             or given.error in OF_ROWS
             or step.startswith(("ROLLBACK", "COMMIT", "XA"))
         ):
-            return self._look(defines)
+            trouble = self._look(defines)
+            if trouble and not defines:
+                self._end_if_quiet(told)
+            return trouble
         return None
 
     def _unlike(self, told: Told) -> Trouble | None:
@@ -201,12 +205,16 @@ class Player:
         is_definition = told.statement.startswith(DEFINES)
         is_blind = self._blind and verb == "DELETE"
         if told.ours.changed != told.theirs.changed and not is_definition and not is_blind:
-            if end := reason(COUNTS, replace(told, is_old=self._orphans_are_old())):
-                raise Over(end.name)
+            self._end_if_quiet(told)
             return Trouble(f"{verb}: another number of changed rows", what)
         if kind := difference(told.theirs.sorted(), told.ours.sorted()):
             return Trouble(f"{verb}: {kind}", what)
         return None
+
+    def _end_if_quiet(self, told: Told) -> None:
+        """Raises Over if there is a reason for other rows that no error has told of."""
+        if end := reason(QUIET, replace(told, is_old=self._orphans_are_old())):
+            raise Over(end.name)
 
     def _orphans_are_old(self) -> bool:
         """Whether ours has no orphans but those of InnoDB, which has refused a statement."""
