@@ -16,6 +16,31 @@ std::string_view WithoutPartition(std::string_view name) {
 
 }  // namespace
 
+void RunningLoads::Add(const std::shared_ptr<BulkLoad>& load) {
+  const std::lock_guard guard(mutex_);
+  std::erase_if(loads_, [](const std::weak_ptr<BulkLoad>& kept) { return kept.expired(); });
+  loads_.push_back(load);
+}
+
+Status RunningLoads::FinishOf(std::string_view table) {
+  std::vector<std::shared_ptr<BulkLoad>> found;
+  {
+    const std::lock_guard guard(mutex_);
+    for (const std::weak_ptr<BulkLoad>& kept : loads_) {
+      auto load = kept.lock();
+      if (load == nullptr) continue;
+      const std::string_view name = load->table()->definition().name;
+      if (name == table || WithoutPartition(name) == table) found.push_back(std::move(load));
+    }
+  }
+  Status first;
+  for (const auto& load : found) {
+    Status finished = load->Finish();
+    if (first.ok()) first = std::move(finished);
+  }
+  return first;
+}
+
 Result<std::shared_ptr<BulkLoad>> BulkLoads::For(THD* thd,
                                                  const std::shared_ptr<const Table>& table) {
   const std::string& name = table->definition().name;
@@ -33,6 +58,7 @@ Result<std::shared_ptr<BulkLoad>> BulkLoads::For(THD* thd,
   Engine* const engine = RunningEngine();
   auto load = std::make_shared<BulkLoad>(&engine->database(), &engine->dictionary(), table,
                                          SessionBulkLoadSettings(thd));
+  engine->loads().Add(load);
   loads_[name] = load;
   table_count_ = 1;
   return load;

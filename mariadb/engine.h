@@ -13,6 +13,7 @@
 #include "engine/upkeep/backup_watch.h"
 #include "engine/upkeep/io_watchdog.h"
 #include "engine/upkeep/upkeep.h"
+#include "mariadb/bulk_loads.h"
 #include "mariadb/foreign_key_errors.h"
 #include "mariadb/open_tables.h"
 #include "mariadb/session_list.h"
@@ -38,12 +39,14 @@ class Engine {
   SessionList& sessions() { return sessions_; }
   OpenTables& open_tables() { return open_tables_; }
   ForeignKeyErrors& foreign_key_errors() { return foreign_key_errors_; }
+  RunningLoads& loads() { return loads_; }
 
  private:
   Engine() = default;
   SessionList sessions_;
   OpenTables open_tables_;
   ForeignKeyErrors foreign_key_errors_;
+  RunningLoads loads_;
   // In the order of construction.
   std::unique_ptr<Database> database_;
   std::unique_ptr<Dictionary> dictionary_;

@@ -72,10 +72,6 @@ class SharedTable final : public Handler_share {
   // Tells that a row was written, so that sizes are measured again soon after much changed.
   void CountChange() { changes_.fetch_add(1, std::memory_order_relaxed); }
 
-  // Finishes the loads of all sessions, so that a new definition of the table finds their rows.
-  void AddLoad(const std::shared_ptr<BulkLoad>& load);
-  Status FinishLoads();
-
  private:
   std::shared_ptr<const Sizes> FreshSizes() const;
   std::shared_ptr<const Sizes> Measure(Database* database, const Table& table, bool refresh,
@@ -90,7 +86,6 @@ class SharedTable final : public Handler_share {
   std::shared_ptr<const Sizes> sizes_;
   uint64_t measured_at_us_ = 0;
   uint64_t measured_changes_ = 0;
-  std::vector<std::weak_ptr<BulkLoad>> loads_;
 };
 
 // Drops the table at the server's path from the dictionary. Returns a handler error code:

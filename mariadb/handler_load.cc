@@ -12,31 +12,6 @@ using cairn::Status;
 using cairn::StatusCode;
 using cairn::Work;
 
-namespace cairn {
-
-void SharedTable::AddLoad(const std::shared_ptr<BulkLoad>& load) {
-  const std::lock_guard guard(mutex_);
-  std::erase_if(loads_, [](const std::weak_ptr<BulkLoad>& kept) { return kept.expired(); });
-  loads_.push_back(load);
-}
-
-Status SharedTable::FinishLoads() {
-  std::vector<std::weak_ptr<BulkLoad>> loads;
-  {
-    const std::lock_guard guard(mutex_);
-    loads.swap(loads_);
-  }
-  Status first;
-  for (const std::weak_ptr<BulkLoad>& kept : loads) {
-    const std::shared_ptr<BulkLoad> load = kept.lock();
-    Status finished = load == nullptr ? Status() : load->Finish();
-    if (first.ok()) first = std::move(finished);
-  }
-  return first;
-}
-
-}  // namespace cairn
-
 bool ha_rocksdb::LoadsRows(const cairn::WritePlan& plan) const {
   return plan.loads && cairn::global_variables.enable_bulk_load_api &&
          engine_table_->MayBypassWriter() && copy_.transaction == nullptr &&
@@ -52,7 +27,6 @@ int ha_rocksdb::LoadRow(const uchar* record) {
     if (!load.ok()) return cairn::ReportBulkLoadError(load.status());
     if (bulk_load_ != *load) {
       bulk_load_ = std::move(load).value();
-      shared_->AddLoad(bulk_load_);
     }
     loaded = writer_->Load(bulk_load_.get(), record);
   } while (loaded.code() == StatusCode::kShutdown);  // Another thread closed the table: a new load.
@@ -70,7 +44,7 @@ int ha_rocksdb::EndChange() {
 // A statement that may give the table a new definition must find the rows that are being loaded.
 int ha_rocksdb::FinishLoadsForAlter(THD* thd) {
   if (!cairn::MayRedefineTable(thd)) return 0;
-  const Status finished = shared_->FinishLoads();
+  const Status finished = cairn::RunningEngine()->loads().FinishOf(dictionary_name_);
   return finished.ok() ? 0 : cairn::ReportBulkLoadError(finished);
 }
 

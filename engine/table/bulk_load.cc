@@ -1,5 +1,6 @@
 #include "engine/table/bulk_load.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "engine/lsm/rocksdb_status.h"
@@ -70,9 +71,29 @@ Status BulkLoad::Finish() {
   return finished.WithContext("table " + table_->definition().name);
 }
 
+// Another definition may have come by without changing what the entries are for: foreign keys that
+// begin and end to name the table.
+Result<bool> BulkLoad::IsThere() const {
+  const TableDefinition& own = table_->definition();
+  const auto now = dictionary_->Find(own.name);
+  if (now.get() == &own) return true;
+  const auto has = [&now](const IndexDefinition& index) {
+    return std::any_of(now->indexes.begin(), now->indexes.end(), [&](const IndexDefinition& found) {
+      return found.id.index_number == index.id.index_number;
+    });
+  };
+  if (now == nullptr || !has(own.indexes.front())) return false;
+  if (now->indexes.size() == own.indexes.size() &&
+      std::all_of(own.indexes.begin(), own.indexes.end(), has)) {
+    return true;
+  }
+  return Status(StatusCode::kAborted, "its indexes are others since the load began");
+}
+
 Status BulkLoad::FinishFiles() {
   const TableDefinition& definition = table_->definition();
-  if (dictionary_->Find(definition.name).get() != &definition) return Status();
+  CAIRN_ASSIGN_OR_RETURN(const bool is_there, IsThere());
+  if (!is_there) return Status();
   std::vector<SortedFiles*> sets;
   for (Index& index : indexes_) {
     if (index.files == nullptr) continue;

@@ -50,7 +50,8 @@ class BulkLoad {
 
   // Puts all rows into the table. A second call does nothing, nor does one after the table was
   // dropped or emptied. Errors: kOverlap (the table has rows among those of the load), kOutOfOrder,
-  // kDuplicateKey, kIoError, kNoSpace; then no row of the load is in the table.
+  // kDuplicateKey, kAborted (it has other indexes by now), kIoError, kNoSpace; then no row of the
+  // load is in the table.
   Status Finish();
   // Forgets all rows.
   void Discard();
@@ -63,6 +64,7 @@ class BulkLoad {
   struct Index;
 
   Index& IndexAt(uint32_t position);
+  Result<bool> IsThere() const;
   Status FinishFiles();
   Status CheckOverlap(const SortedFiles& rows) const;
 

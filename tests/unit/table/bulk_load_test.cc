@@ -218,6 +218,36 @@ TEST_F(BulkLoadTest, NothingGoesToATableThatWasEmptiedMeanwhile) {
   EXPECT_THAT(UnfinishedFiles(), IsEmpty());
 }
 
+// Whoever changes them finishes loads first; else entries would be missing or too many.
+TEST_F(BulkLoadTest, RowsOfOtherIndexesAreRefused) {
+  const auto load = Begin();
+  ASSERT_TRUE(Load(load.get(), {1, 2, 3}).ok());
+  const TableDefinition& before = table().definition();
+  Dictionary::TableChange change;
+  change.table_name = before.name;
+  for (const IndexDefinition& index : before.indexes) change.indexes.push_back(index.id);
+  change.indexes.pop_back();
+  ASSERT_TRUE(dictionary_->ChangeTables({change}).ok());
+  const Status finished = load->Finish();
+  EXPECT_EQ(finished.code(), StatusCode::kAborted);
+  EXPECT_THAT(finished.ToString(), ::testing::HasSubstr("its indexes are others"));
+  EXPECT_THAT(UnfinishedFiles(), IsEmpty());
+}
+
+// As when a foreign key begins to name the table.
+TEST_F(BulkLoadTest, RowsGoToATableWhoseDefinitionWasReplaced) {
+  const auto load = Begin();
+  ASSERT_TRUE(Load(load.get(), {1, 2, 3}).ok());
+  const auto before = dictionary_->Find(table().definition().name);
+  Dictionary::TableChange change;
+  change.table_name = before->name;
+  for (const IndexDefinition& index : before->indexes) change.indexes.push_back(index.id);
+  ASSERT_TRUE(dictionary_->ChangeTables({change}).ok());
+  ASSERT_NE(dictionary_->Find(before->name), before);
+  EXPECT_TRUE(load->Finish().ok());
+  EXPECT_THAT(IdsBy(kById), ElementsAre(1, 2, 3));
+}
+
 // A crash in the middle: the next start removes what is left.
 TEST_F(BulkLoadTest, FilesOfAnInterruptedLoadAreRemovedAtStart) {
   std::unique_ptr<rocksdb::WritableFile> file;
