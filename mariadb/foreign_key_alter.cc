@@ -5,6 +5,7 @@
 #include "engine/table/foreign_key_binding.h"
 #include "mariadb/engine.h"
 #include "mariadb/foreign_key_clauses.h"
+#include "mariadb/foreign_key_texts.h"
 #include "mariadb/table_description.h"
 #include "mariadb/table_name.h"
 // The server's headers last.
@@ -72,7 +73,7 @@ bool KeepsSide(const TABLE& table, const TABLE& altered_table, const TableDescri
         my_error(ER_DROP_INDEX_FK, MYF(0), index_name);
       } else if (is_parent) {
         my_error(ER_FK_COLUMN_CANNOT_DROP_CHILD, MYF(0), name.c_str(), key.name.c_str(),
-                 child.c_str());
+                 QuotedTable(current_thd, key.child).c_str());
       } else {
         my_error(ER_FK_COLUMN_CANNOT_DROP, MYF(0), name.c_str(), key.name.c_str());
       }

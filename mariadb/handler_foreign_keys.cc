@@ -172,8 +172,8 @@ Status ha_rocksdb::DescribeRefusal(StatusCode code) {
   const ForeignKey& key = checks.failed();
   if (code == StatusCode::kForeignKeyDepth) {
     push_warning(ha_thd(), Sql_condition::WARN_LEVEL_WARN, HA_ERR_ROW_IS_REFERENCED,
-                 "Cannot delete or update rows: more than 15 actions of foreign keys would follow "
-                 "from one another.");
+                 "Cannot delete or update rows: actions of foreign keys would follow from one "
+                 "another through more than 15 rows.");
   }
   std::string text = cairn::DescribeForeignKeyOfTable(ha_thd(), key.record);
   cairn::RunningEngine()->foreign_key_errors().Note(
