@@ -250,8 +250,8 @@ int ha_rocksdb::CheckCopiedReferences() {
   return cairn::CheckCopiedReferences(ha_thd(), engine_table_, table);
 }
 
-// The server copies tables with long unique values row by row, in the session's transaction, and has
-// committed that. A rename that failed would end the lock that LOCK TABLES has of the table.
+// The server copies tables with long unique values row by row, in the session's transaction, and
+// has committed that. A rename that failed would end the lock that LOCK TABLES has of the table.
 int ha_rocksdb::EndUncheckedCopy() {
   copy_.awaits_check = false;
   if (ha_thd()->is_error() || !cairn::IsCopyOfAlter(ha_thd(), dictionary_name_)) return 0;

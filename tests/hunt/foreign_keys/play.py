@@ -208,6 +208,7 @@ class Player:
             self._end_if_quiet(told)
             return Trouble(f"{verb}: another number of changed rows", what)
         if kind := difference(told.theirs.sorted(), told.ours.sorted()):
+            self._end_if_quiet(told)
             return Trouble(f"{verb}: {kind}", what)
         return None
 
@@ -232,7 +233,7 @@ class Player:
             made = r"`[^`]+`, CONSTRAINT `[^`]+`"
             ours, theirs = (re.sub(made, "", text) for text in (ours, theirs))
         if told.statement.startswith(("CREATE OR REPLACE", "DROP TABLE")) and theirs.endswith(
-            "constraint fails)"
+            ("constraint fails", "constraint fails)")
         ):
             return None  # InnoDB does not say which.
         if ours == theirs or has_clauses(told):
@@ -266,6 +267,8 @@ class Player:
         self._server.start()
         errors = self._server.errors()
         self._connect()
+        if errors and all("InnoDB: " in error for error in errors):
+            raise Over("InnoDB has damaged a table of its own")
         if errors:
             return Trouble("errors at the start after a kill", "\n".join(errors))
         self.schema = read(self._theirs, "i")

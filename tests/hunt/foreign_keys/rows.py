@@ -1,7 +1,8 @@
 """Draws statements that change rows.
 
 What a statement does must not depend on the order in which an engine meets the rows, so statements
-about several rows say in which order, by `id`, which is unique.
+about several rows say in which order: by `id`, which is unique, and by all columns where it may be
+NULL.
 """
 
 from __future__ import annotations
@@ -98,7 +99,7 @@ class Rows:
             verb = chance.choice(["INSERT", "INSERT IGNORE", "REPLACE"])
             return (
                 f"{verb} INTO {table.sql} ({names}) SELECT {moved} FROM {table.sql} "
-                f"ORDER BY id LIMIT {chance.randint(1, 4)}"
+                f"{_by_id(table)} LIMIT {chance.randint(1, 4)}"
             )
         return f"INSERT{self._ignore()} {values}"
 
@@ -137,7 +138,7 @@ class Rows:
         verb = self._chance.choice(["INSERT", "INSERT", "INSERT IGNORE", "REPLACE"])
         return (
             f"{verb} INTO {table.sql} ({_names(table.given())}) SELECT {', '.join(found)} "
-            f"FROM {parent.sql} p ORDER BY p.id LIMIT {self._chance.choice([1, 1, 2])}"
+            f"FROM {parent.sql} p {_by_id(parent, 'p.')} LIMIT {self._chance.choice([1, 1, 2])}"
         )
 
     # ---- parents --------------------------------------------------------------------------------
@@ -223,7 +224,7 @@ class Rows:
         if pick < 0.12:
             column = chance.choice(table.columns)
             how = chance.choice(["=", "=", "<>", "<", ">="])
-            return f"WHERE {column.name} {how} {value(chance, column.kind)} ORDER BY id"
+            return f"WHERE {column.name} {how} {value(chance, column.kind)} {_by_id(table)}"
         if pick < 0.6:
             return f"WHERE id = {chance.randint(1, ROWS)}"
         way = chance.choice(["", " DESC"])
@@ -231,8 +232,8 @@ class Rows:
             first = chance.randint(1, ROWS)
             return f"WHERE id BETWEEN {first} AND {first + 4} ORDER BY id{way}"
         if pick < 0.9:
-            return f"ORDER BY id{way} LIMIT {chance.randint(1, 4)}"
-        return f"ORDER BY id{way}"
+            return f"{_by_id(table, way=way)} LIMIT {chance.randint(1, 4)}"
+        return _by_id(table, way=way)
 
     def _update(self, table: Table) -> str:
         chance = self._chance
@@ -288,6 +289,15 @@ class Rows:
         chance = self._chance
         which = chance.choice(["c, p", "p, c", "c", "p"])
         return f"DELETE {which} FROM {joined[3]} WHERE c.id <= {chance.randint(1, ROWS)}"
+
+
+def _by_id(table: Table, before: str = "", way: str = "") -> str:
+    """ORDER BY that says of any two rows which comes first, unless they are equal."""
+    named = next((column for column in table.columns if column.name == "id"), None)
+    names = ["id"]
+    if named is None or named.nullable:
+        names += [column.name for column in table.given() if column.name != "id"]
+    return "ORDER BY " + ", ".join(f"{before}{name}{way}" for name in names)
 
 
 def _names(columns: list[Column]) -> str:
