@@ -283,8 +283,12 @@ int ha_rocksdb::get_foreign_key_list(THD* thd, List<FOREIGN_KEY_INFO>* list) {
 }
 
 // Those that name this table, whether they are bound or not.
+//
+// None for UPDATE of several tables, which needs no list: external_lock() locks what it reaches.
+// The server opens the children after it has looked up the statement's columns. If it has to close
+// its tables while it waits for one, it goes on with the columns of tables that are gone.
 int ha_rocksdb::get_parent_foreign_key_list(THD* thd, List<FOREIGN_KEY_INFO>* list) {
-  if (!TakesPartInForeignKeys()) return 0;
+  if (!TakesPartInForeignKeys() || thd_sql_command(thd) == SQLCOM_UPDATE_MULTI) return 0;
   // Each statement that changes rows asks here, and wants names alone.
   const bool wants_nulls = cairn::MayRedefineTable(thd);
   std::shared_ptr<const BoundForeignKeys> bound;
