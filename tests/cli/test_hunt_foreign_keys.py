@@ -212,6 +212,21 @@ def test_which_duplicate_is_met_is_open_at_read_committed_alone():
     assert reason(ENDS, replace(told, schema=BOTH)) is None
 
 
+def test_innodb_alone_may_miss_a_lock_that_was_taken():
+    missed = Answer(error=1100, message="Table 't1' was not locked with LOCK TABLES")
+    told = Told("DELETE FROM t1", Answer(), missed, locks="LOCK TABLES t1 WRITE, t2 WRITE")
+    assert reason(ENDS, told) is not None
+    assert reason(ENDS, replace(told, locks="LOCK TABLES t2 WRITE")) is None
+
+
+def test_only_a_char_gives_spaces():
+    char = replace(PARENT.columns[1], fixed=True)
+    tables = Schema((replace(PARENT, columns=(PARENT.columns[0], char)), CHILD))
+    told = Told("UPDATE t1 SET a = 'b'", Answer(), Answer(), schema=tables)
+    assert reason(QUIET, told) is not None
+    assert reason(QUIET, replace(told, schema=BOTH)) is None
+
+
 def test_tables_that_are_read_in_another_order_are_not_joined():
     rows = Rows(Random(3))
     reverse = Schema((replace(PARENT, is_reverse=True), CHILD))
@@ -245,6 +260,7 @@ class FakeSession:
 def test_the_schema_is_read_without_the_letter_of_the_engine():
     session = FakeSession(
         {
+            "schema.tables": Answer(("i_here|t1",)),
             "schema.columns": Answer(
                 (
                     "i_here|t1|id|int(11)||NO|NEVER||",
@@ -266,9 +282,9 @@ def test_the_schema_is_read_without_the_letter_of_the_engine():
     assert [table.full for table in found.tables] == ["here.t1", "elsewhere.t2"]
     assert found.tables[0].indexes == (Index("PRIMARY", True, ("id", "a"), (True, False)),)
     assert found.foreign_keys() == [ForeignKey("f", "elsewhere.t2", ("p",), "here.t1", ("id",))]
-    assert [(table.is_reverse, table.is_hashed) for table in found.tables] == [
-        (True, False),
-        (False, True),
+    assert [(t.is_reverse, t.is_hashed, t.is_versioned) for t in found.tables] == [
+        (True, False, True),
+        (False, True, False),
     ]
     assert found.parents_of(found.tables[0]) == found.foreign_keys()
     assert found.tables[1].given() == []

@@ -75,7 +75,7 @@ class Player:
             for letter, engine in ENGINES.items()
         )
         self._checks = True
-        self._level = LEVELS[0]
+        self._level, self._locks = LEVELS[0], ""
 
     # ---- a script -------------------------------------------------------------------------------
 
@@ -145,6 +145,8 @@ class Player:
             self._loose |= not self._checks
         if step.startswith(LEVEL):
             self._level = step.removeprefix(LEVEL)
+        if step.startswith(("LOCK TABLES", "UNLOCK TABLES")):
+            self._locks = step
         self._dropped |= step.startswith("DROP DATABASE")
         given = self._ours.try_to(for_engine(step, "r"))
         mine = self._warnings(self._ours, step, given)
@@ -152,9 +154,17 @@ class Player:
         if refused := reason(REFUSALS, told):
             self.figures[f"refused on purpose ({refused.name})"] += 1
             return None
-        right = self._theirs.try_to(for_engine(step, "i"))
+        try:
+            right = self._theirs.try_to(for_engine(step, "i"))
+        except CairnError as error:
+            return self._breakdown(error, by_theirs=True)
         told = replace(
-            told, theirs=right, is_loose=self._loose, schema=self.schema, level=self._level
+            told,
+            theirs=right,
+            is_loose=self._loose,
+            schema=self.schema,
+            level=self._level,
+            locks=self._locks,
         )
         if trouble := self._unlike(told):
             return trouble
@@ -274,11 +284,11 @@ class Player:
         self.schema = read(self._theirs, "i")
         return self._look(True)
 
-    def _breakdown(self, error: CairnError) -> Trouble:
+    def _breakdown(self, error: CairnError, *, by_theirs: bool = False) -> Trouble:
         """Tells how the server ended, and starts it again. Raises Over."""
         kind, text = revive(self._server, error)
         self._connect()
-        if "[FATAL] InnoDB: " in text:
+        if "[FATAL] InnoDB: " in text or (by_theirs and "ha_rocksdb.so" not in text):
             raise Over("InnoDB has ended the server")
         return Trouble(kind, text)
 

@@ -24,6 +24,9 @@ class Column:
     generated: bool
     source: str = ""
     virtual: bool = False
+    # Whether it is a CHAR, whose values are filled up, and whether it counts.
+    fixed: bool = False
+    counts: bool = False
 
 
 @dataclass(frozen=True)
@@ -64,6 +67,7 @@ class Table:
     # Whether ours has its rows from the last to the first, and whether a UNIQUE key is hashed.
     is_reverse: bool = False
     is_hashed: bool = False
+    is_versioned: bool = False
 
     @property
     def full(self) -> str:
@@ -121,6 +125,18 @@ def read(session: Session, letter: str) -> Schema:
     indexes: dict[tuple[str, str], dict[str, Index]] = {}
     reverse, hashed = _read_indexes(session, letter, indexes)
     keys = _foreign_keys(session, letter)
+    versioned = {
+        (schema, table)
+        for schema, table in _rows(
+            session,
+            letter,
+            "tables",
+            ("table_name",),
+            (),
+            "table_name",
+            "table_type = 'SYSTEM VERSIONED'",
+        )
+    }
     columns: dict[tuple[str, str], list[Column]] = {}
     for (
         schema,
@@ -149,6 +165,8 @@ def read(session: Session, letter: str) -> Schema:
             generated == "ALWAYS",
             "" if virtual else source.strip("`"),
             virtual,
+            column_type.startswith("char("),
+            "auto_increment" in extra,
         )
         columns.setdefault((schema, table), []).append(column)
     return Schema(
@@ -161,6 +179,7 @@ def read(session: Session, letter: str) -> Schema:
                 tuple(keys.get((database, name), {}).values()),
                 (database, name) in reverse,
                 (database, name) in hashed,
+                (database, name) in versioned,
             )
             for (database, name), found in columns.items()
         )
