@@ -219,6 +219,12 @@ def test_innodb_alone_may_miss_a_lock_that_was_taken():
     assert reason(ENDS, replace(told, locks="LOCK TABLES t2 WRITE")) is None
 
 
+def test_a_prepared_transaction_that_was_not_decided_is_not_lost():
+    lost = Told("XA ROLLBACK 'here'", Answer(error=1397), Answer())
+    assert reason((*ENDS, *ERRORS), lost) is None
+    assert reason(ENDS, replace(lost, is_decided=True)) is not None
+
+
 def test_only_a_char_gives_spaces():
     char = replace(PARENT.columns[1], fixed=True)
     tables = Schema((replace(PARENT, columns=(PARENT.columns[0], char)), CHILD))

@@ -66,7 +66,7 @@ class Player:
         self._blind = False
         self._checks = True
         # Whether rows were written unchecked, and whether a database was dropped.
-        self._loose = self._dropped = False
+        self._loose = self._dropped = self._decided = False
         self._connect()
 
     def _connect(self) -> None:
@@ -108,7 +108,7 @@ class Player:
             session.must(f"USE {letter}_{HERE}")
             session.must("SET foreign_key_checks=1")
         self.schema, self._turn, self._looks = Schema(), 0, True
-        self._blind = self._loose = self._dropped = False
+        self._blind = self._loose = self._dropped = self._decided = False
 
     def end(self) -> Trouble | None:
         """A last look at everything, behind the end of a transaction."""
@@ -165,9 +165,12 @@ class Player:
             schema=self.schema,
             level=self._level,
             locks=self._locks,
+            is_decided=self._decided,
         )
         if trouble := self._unlike(told):
             return trouble
+        if step.startswith("XA") and not given.error:
+            self._decided = step.startswith(("XA COMMIT", "XA ROLLBACK"))
         theirs = self._warnings(self._theirs, step, right)
         if mine != theirs:
             self._end_if_quiet(told)

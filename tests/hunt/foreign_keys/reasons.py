@@ -40,6 +40,8 @@ class Told:
     level: str = ""
     # LOCK TABLES, as long as it holds.
     locks: str = ""
+    # Whether both have decided the transaction that was prepared last.
+    is_decided: bool = False
 
     @property
     def right(self) -> int:
@@ -346,7 +348,10 @@ ENDS = (
     Reason(
         "rolled back, and there again",
         "InnoDB may forget over a kill that a prepared transaction was rolled back",
-        lambda told: not told.ours.error and told.right == 1440,
+        lambda told: (
+            (not told.ours.error and told.right == 1440)
+            or (told.is_decided and told.ours.error == 1397 and not told.right)
+        ),
     ),
     Reason(
         "a long unique value that CASCADE gives",
