@@ -169,6 +169,15 @@ def test_damage_that_innodb_reports_of_its_own_tables_is_its_own():
     assert binlog.only_innodb_is_damaged(DAMAGE)
 
 
+def test_a_record_that_innodb_leaves_out_at_a_start_is_its_damage():
+    left_out = "The primary: 0 [ERROR] InnoDB: Not applying INSERT_REUSE_DYNAMIC due to corruption"
+    lost = "client 2: lost from crash.inno_line: 849"
+    assert binlog.only_innodb_is_damaged([left_out, lost, "crash.inno_line differs in the replica"])
+    assert not binlog.only_innodb_is_damaged(
+        [left_out, lost, "crash.rocks_line differs in the replica"]
+    )
+
+
 def test_a_row_missing_from_innodb_without_damage_is_a_failure():
     assert not binlog.only_innodb_is_damaged(["client 0: lost from crash.inno_line: 427"])
 
