@@ -227,7 +227,8 @@ class Player:
 
     def _end_if_quiet(self, told: Told) -> None:
         """Raises Over if there is a reason for other rows that no error has told of."""
-        if end := reason(QUIET, replace(told, is_old=self._orphans_are_old())):
+        is_old = not told.ours.changed or self._orphans_are_old()
+        if end := reason(QUIET, replace(told, is_old=is_old)):
             raise Over(end.name)
 
     def _orphans_are_old(self) -> bool:
