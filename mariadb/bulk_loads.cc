@@ -4,6 +4,7 @@
 
 #include "mariadb/engine.h"
 #include "mariadb/server_headers.h"
+#include "mariadb/session.h"
 #include "mariadb/variables.h"
 
 namespace cairn {
@@ -16,27 +17,26 @@ std::string_view WithoutPartition(std::string_view name) {
 
 }  // namespace
 
-void RunningLoads::Add(const std::shared_ptr<BulkLoad>& load) {
+void RunningLoads::Add(const std::shared_ptr<BulkLoad>& load, const BulkLoads* owner) {
   const std::lock_guard guard(mutex_);
-  std::erase_if(loads_, [](const std::weak_ptr<BulkLoad>& kept) { return kept.expired(); });
-  loads_.push_back(load);
+  std::erase_if(entries_, [](const Entry& entry) { return entry.load.expired(); });
+  entries_.push_back({load, owner});
 }
 
-Status RunningLoads::FinishOf(std::string_view table) {
-  std::vector<std::shared_ptr<BulkLoad>> found;
+Status RunningLoads::FinishOf(std::string_view table, const BulkLoads& asking) {
+  std::vector<std::pair<std::shared_ptr<BulkLoad>, const BulkLoads*>> all;
   {
     const std::lock_guard guard(mutex_);
-    for (const std::weak_ptr<BulkLoad>& kept : loads_) {
-      auto load = kept.lock();
-      if (load == nullptr) continue;
-      const std::string_view name = load->table()->definition().name;
-      if (name == table || WithoutPartition(name) == table) found.push_back(std::move(load));
+    for (const Entry& entry : entries_) {
+      if (auto load = entry.load.lock()) all.emplace_back(std::move(load), entry.owner);
     }
   }
   Status first;
-  for (const auto& load : found) {
+  for (const auto& [load, owner] : all) {
+    const std::string_view name = load->table()->definition().name;
+    if (name != table && WithoutPartition(name) != table) continue;
     Status finished = load->Finish();
-    if (first.ok()) first = std::move(finished);
+    if (owner == &asking && first.ok()) first = std::move(finished);
   }
   return first;
 }
@@ -52,16 +52,22 @@ Result<std::shared_ptr<BulkLoad>> BulkLoads::For(THD* thd,
     CAIRN_RETURN_IF_ERROR(Finish());
     table_ = WithoutPartition(name);
   } else if (found != loads_.end()) {
-    // The table was opened anew, or another session made it close: the rows so far are in it.
-    CAIRN_RETURN_IF_ERROR(found->second->Finish());
+    // The table was opened anew, or another session has finished the load.
+    const std::shared_ptr<BulkLoad> before = std::move(found->second);
+    loads_.erase(found);
+    CAIRN_RETURN_IF_ERROR(before->Finish());
   }
   Engine* const engine = RunningEngine();
   auto load = std::make_shared<BulkLoad>(&engine->database(), &engine->dictionary(), table,
                                          SessionBulkLoadSettings(thd));
-  engine->loads().Add(load);
+  engine->loads().Add(load, this);
   loads_[name] = load;
   table_count_ = 1;
   return load;
+}
+
+Status FinishLoadsOf(THD* thd, std::string_view table) {
+  return RunningEngine()->loads().FinishOf(table, Session::Of(thd).bulk_loads());
 }
 
 Status BulkLoads::Finish() {

@@ -1,5 +1,5 @@
-// Bulk loads: SET rocksdb_bulk_load=1 begins them, writing to another table, SET and the end of the
-// session finish them; so does whoever gives their table another definition.
+// Bulk loads. With rocksdb_bulk_load=1 the first row of a table begins one; a row of another table,
+// SET and the end of the session finish it. So does whoever gives the table another definition.
 #pragma once
 
 #include <atomic>
@@ -18,18 +18,26 @@ class THD;
 
 namespace cairn {
 
+class BulkLoads;
+
 // The loads of all sessions that have not finished. Thread-safe.
 class RunningLoads {
  public:
-  void Add(const std::shared_ptr<BulkLoad>& load);
-  // Finishes those of a table, a name in the dictionary, and of its partitions: its rows are in it
-  // when its definition changes, or when somebody is about to look for them who waits for writers.
-  // The first error is returned, after all are done.
-  Status FinishOf(std::string_view table);
+  // `owner`: of the session, which hears of a failure when it goes on with its loads or ends them.
+  void Add(const std::shared_ptr<BulkLoad>& load, const BulkLoads* owner);
+  // Finishes those of a table, a name in the dictionary, and of its partitions: before its
+  // definition changes, and before somebody looks for its rows after he has shut writers out. The
+  // first error of a load of `asking` is returned, after all are done.
+  Status FinishOf(std::string_view table, const BulkLoads& asking);
 
  private:
+  struct Entry {
+    std::weak_ptr<BulkLoad> load;
+    const BulkLoads* owner;  // To compare.
+  };
+
   std::mutex mutex_;
-  std::vector<std::weak_ptr<BulkLoad>> loads_;
+  std::vector<Entry> entries_;
 };
 
 // The loads of one session. Used by its thread.
@@ -38,7 +46,8 @@ class BulkLoads {
   // The load that takes the rows of `table`, begun if need be; the partitions of a table have one
   // each. Loads of other tables are finished first, whose errors are returned.
   Result<std::shared_ptr<BulkLoad>> For(THD* thd, const std::shared_ptr<const Table>& table);
-  // Finishes all; the first error is returned, after all are done.
+  // Finishes all; the first error is returned, after all are done, also of a load that another
+  // session has finished.
   Status Finish();
   // Tables that are being loaded. For any thread.
   uint32_t table_count() const { return table_count_.load(std::memory_order_relaxed); }
@@ -49,5 +58,8 @@ class BulkLoads {
       loads_;  // By name in the dictionary.
   std::atomic<uint32_t> table_count_{0};
 };
+
+// RunningLoads::FinishOf() for the session.
+Status FinishLoadsOf(THD* thd, std::string_view table);
 
 }  // namespace cairn

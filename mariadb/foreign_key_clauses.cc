@@ -268,7 +268,7 @@ int CheckParent(THD* thd, const TABLE& form, const TableDescription& description
     return why.empty() ? 0 : Refuse(thd, key.child, NameOf(thd, key), why);
   }
   if (!LockDefinition(thd, key.parent, DefinitionLock::kFence)) return HA_WRONG_CREATE_OPTION;
-  const Status loaded = RunningEngine()->loads().FinishOf(key.parent);
+  const Status loaded = FinishLoadsOf(thd, key.parent);
   if (!loaded.ok()) return ReportBulkLoadError(loaded);
   const auto definition = RunningEngine()->dictionary().Find(key.parent);
   OtherTable parent;

@@ -377,8 +377,9 @@ class ha_rocksdb final : public handler {
   bool HasOrphan(const cairn::Dictionary::TableChange& change,
                  const std::shared_ptr<const cairn::Table>& altered, TABLE* altered_table);
   int PrepareForeignKeys(THD* thd) {
-    return TakesPartInForeignKeys() || writer_->foreign_keys().is_bound() ? BindForeignKeys(thd)
-                                                                          : 0;
+    const bool was_bound =
+        engine_table_->takes_part_in_foreign_keys() || writer_->foreign_keys().is_bound();
+    return TakesPartInForeignKeys() || was_bound ? BindForeignKeys(thd) : 0;
   }
   int BindForeignKeys(THD* thd);
   cairn::Result<std::shared_ptr<const cairn::BoundForeignKeys>> CurrentForeignKeys(THD* thd);
@@ -523,6 +524,7 @@ class ha_rocksdb final : public handler {
   void PrintSnapshotConflict();
   // Whether rows go to a load of the session rather than into its transaction.
   bool LoadsRows(const cairn::WritePlan& plan) const;
+  int FinishOwnLoad();
   int LoadRow(const uchar* record);
   void EndLoad();
   // To be called after each row that was written: commits what the session wants committed by the

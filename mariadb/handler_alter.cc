@@ -292,7 +292,7 @@ int ha_rocksdb::BeginChange(const TABLE& altered_table, Alter_inplace_info* alte
   cairn::Engine* const engine = cairn::RunningEngine();
   const cairn::AlterRequest request(*table, altered_table, *alter_info, *engine_table_);
   // Under LOCK TABLES no statement has begun that would have done it.
-  const Status loaded = engine->loads().FinishOf(dictionary_name_);
+  const Status loaded = cairn::FinishLoadsOf(ha_thd(), dictionary_name_);
   if (!loaded.ok()) return cairn::ReportBulkLoadError(loaded);
   auto description = cairn::DescribeTable(altered_table, dictionary_name_);
   if (!description.ok()) return cairn::HandlerError(description.status());

@@ -266,7 +266,7 @@ int ha_rocksdb::rename_table(const char* from, const char* to) {
   if (!from_name.ok()) return cairn::HandlerError(from_name.status());
   if (!to_name.ok()) return cairn::HandlerError(to_name.status());
   if (!DatabaseExists(to)) return HA_ERR_GENERIC;
-  const Status loaded = cairn::RunningEngine()->loads().FinishOf(cairn::TableOfEntry(*from_name));
+  const Status loaded = cairn::FinishLoadsOf(ha_thd(), cairn::TableOfEntry(*from_name));
   if (!loaded.ok()) return cairn::ReportBulkLoadError(loaded);
   cairn::Dictionary& dictionary = cairn::RunningEngine()->dictionary();
   if (const auto quarantined = dictionary.FindQuarantined(*from_name)) {
@@ -306,8 +306,7 @@ int ha_rocksdb::rename_table(const char* from, const char* to) {
 
 // A copy of the rows would lack what such a transaction has changed.
 int ha_rocksdb::RefuseToCopyPrepared() const {
-  if (!cairn::MayRedefineTable(ha_thd()) || !cairn::HasPreparedChanges(engine_table_->definition()))
-    return 0;
+  if (!cairn::HasPreparedChanges(engine_table_->definition())) return 0;
   return cairn::HandlerError(Status(StatusCode::kLockTimeout));
 }
 

@@ -75,15 +75,16 @@ cairn::RowChanges ChangesOfStatement(THD* thd) {
 
 }  // namespace
 
-// The statement is going to write. Another table may have made this one its parent since it was
-// opened, and may have another definition since the foreign keys were bound.
+// The statement is going to write. Since the table was opened, another one may have made it its
+// parent or ceased to, and may have another definition since the foreign keys were bound.
 int ha_rocksdb::BindForeignKeys(THD* thd) {
-  if (!TakesPartInForeignKeys()) {
+  const bool takes_part = TakesPartInForeignKeys();
+  if (engine_table_->takes_part_in_foreign_keys() != takes_part) {
+    if (const int error = BindTable()) return error;
+  }
+  if (!takes_part) {
     writer_->foreign_keys().Bind(nullptr);
     return 0;
-  }
-  if (!engine_table_->takes_part_in_foreign_keys()) {
-    if (const int error = BindTable()) return error;
   }
   const cairn::ForeignKeys& known = cairn::RunningEngine()->dictionary().foreign_keys();
   // Definitions may change as long as one of the locks is waited for.

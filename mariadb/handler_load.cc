@@ -14,9 +14,16 @@ using cairn::Work;
 
 bool ha_rocksdb::LoadsRows(const cairn::WritePlan& plan) const {
   return plan.loads && cairn::global_variables.enable_bulk_load_api &&
-         engine_table_->MayBypassWriter() && copy_.transaction == nullptr &&
-         own_transaction_ == nullptr && !engine_table_->has_hidden_key() &&
-         !engine_table_->definition().temporary;
+         engine_table_->MayBypassWriter() && !copy_.is_active() && own_transaction_ == nullptr &&
+         !engine_table_->has_hidden_key() && !engine_table_->definition().temporary;
+}
+
+// A row goes another way than those of the session's load of the table, and may be of their range.
+int ha_rocksdb::FinishOwnLoad() {
+  cairn::BulkLoads& loads = cairn::Session::Of(ha_thd()).bulk_loads();
+  if (loads.table_count() == 0) return 0;
+  const Status finished = cairn::RunningEngine()->loads().FinishOf(dictionary_name_, loads);
+  return finished.ok() ? 0 : cairn::ReportBulkLoadError(finished);
 }
 
 int ha_rocksdb::LoadRow(const uchar* record) {
@@ -29,7 +36,7 @@ int ha_rocksdb::LoadRow(const uchar* record) {
       bulk_load_ = std::move(load).value();
     }
     loaded = writer_->Load(bulk_load_.get(), record);
-  } while (loaded.code() == StatusCode::kShutdown);  // Another thread closed the table: a new load.
+  } while (loaded.code() == StatusCode::kShutdown);  // Another session has finished it: a new load.
   if (!loaded.ok()) return cairn::ReportBulkLoadError(loaded);
   if (const int error = NoteAutoIncrement(record)) return error;
   CountWrite(Work::kRowsInserted, Work::kSystemRowsInserted);
@@ -44,7 +51,7 @@ int ha_rocksdb::EndChange() {
 // A statement that may give the table a new definition must find the rows that are being loaded.
 int ha_rocksdb::FinishLoadsForAlter(THD* thd) {
   if (!cairn::MayRedefineTable(thd)) return 0;
-  const Status finished = cairn::RunningEngine()->loads().FinishOf(dictionary_name_);
+  const Status finished = cairn::FinishLoadsOf(thd, dictionary_name_);
   return finished.ok() ? 0 : cairn::ReportBulkLoadError(finished);
 }
 

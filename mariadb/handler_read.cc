@@ -535,7 +535,11 @@ int ha_rocksdb::ReadRowOfRanges(size_t row, uchar* record) {
 }
 
 int ha_rocksdb::rnd_init(bool) {
-  if (const int error = RefuseToCopyPrepared()) return error;
+  if (cairn::MayRedefineTable(ha_thd())) {
+    if (const int error = RefuseToCopyPrepared()) return error;
+    // Under LOCK TABLES no statement has begun that would have done it.
+    if (const int error = FinishLoadsForAlter(ha_thd())) return error;
+  }
   cursor_->Close();
   if (own_transaction_ != nullptr)
     own_transaction_->EndStatement();  // Sequences are read as they are now.

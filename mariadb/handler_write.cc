@@ -28,8 +28,9 @@ constexpr uint64_t kManyRows = 1000;
 int ha_rocksdb::write_row(const uchar* record) {
   const cairn::WritePlan& plan = statement_.Writes(ha_thd(), *engine_table_);
   // A copy of a table may get a new key, whose values nobody has checked.
-  const bool unchecked = copy_.transaction == nullptr && plan.unchecked;
-  if (unchecked || (plan.loads && copy_.transaction == nullptr)) {
+  const bool is_copy = copy_.is_active();
+  const bool unchecked = !is_copy && plan.unchecked;
+  if (unchecked || (plan.loads && !is_copy)) {
     if (const int error = cairn::RefuseToReplaceUnchecked(ha_thd())) return error;
   }
   uint64_t handed_out = 0;
@@ -43,10 +44,13 @@ int ha_rocksdb::write_row(const uchar* record) {
   writer_->SetHandedOutKey(handed_out);
   PrepareWriter(plan);
   if (copy_.indexes != nullptr) return SortCopiedRow(record);
-  if (LoadsRows(plan)) return LoadRow(record);
+  if (plan.loads && !is_copy) [[unlikely]] {
+    if (LoadsRows(plan)) return LoadRow(record);
+    if (const int error = FinishOwnLoad()) return error;
+  }
   cairn::Session& session = cairn::Session::Of(ha_thd());
   cairn::ScopedWaitObserver observer(&session);
-  const bool trusted = copy_.transaction == nullptr && plan.loads;
+  const bool trusted = !is_copy && plan.loads;
   writer_->SetUniqueChecks(unchecked ? UniqueChecks::kOverwrite
                            : trusted ? UniqueChecks::kTrusted
                                      : UniqueChecks::kAll);

@@ -63,16 +63,16 @@ Status BulkLoad::Add(uint32_t index_position, std::string_view key, std::string_
 
 Status BulkLoad::Finish() {
   const std::lock_guard lock(mutex_);
-  if (finished_.exchange(true)) return Status();
-  const Status finished = FinishFiles();
+  if (finished_.exchange(true)) return outcome_;
+  outcome_ = FinishFiles().WithContext("table " + table_->definition().name);
   indexes_.clear();
   buffered_bytes_ = 0;
   memory_.Set(0);
-  return finished.WithContext("table " + table_->definition().name);
+  return outcome_;
 }
 
-// Another definition may have come by without changing what the entries are for: foreign keys that
-// begin and end to name the table.
+// The table may have got another definition with the same indexes, because a foreign key began or
+// ceased to name it.
 Result<bool> BulkLoad::IsThere() const {
   const TableDefinition& own = table_->definition();
   const auto now = dictionary_->Find(own.name);

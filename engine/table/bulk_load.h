@@ -48,10 +48,10 @@ class BulkLoad {
   // kDuplicateKey (the row is left out, if it was the primary key's entry), kIoError, kNoSpace.
   Status Add(uint32_t index_position, std::string_view key, std::string_view value);
 
-  // Puts all rows into the table. A second call does nothing, nor does one after the table was
-  // dropped or emptied. Errors: kOverlap (the table has rows among those of the load), kOutOfOrder,
-  // kDuplicateKey, kAborted (it has other indexes by now), kIoError, kNoSpace; then no row of the
-  // load is in the table.
+  // Puts all rows into the table; does nothing after the table was dropped, emptied, renamed or
+  // written anew. A second call does nothing, and returns what the first has returned. Errors:
+  // kOverlap (the table has rows among those of the load), kOutOfOrder, kDuplicateKey, kAborted (it
+  // has other indexes by now), kIoError, kNoSpace; then no row of the load is in the table.
   Status Finish();
   // Forgets all rows.
   void Discard();
@@ -75,6 +75,7 @@ class BulkLoad {
   std::mutex mutex_;                   // Guards what follows.
   std::vector<Index> indexes_;         // By position; made when the first entry comes.
   std::atomic<bool> finished_{false};  // Written under mutex_.
+  Status outcome_;                     // Of Finish().
   std::atomic<uint64_t> buffered_bytes_{0};
   MemoryCharge memory_;
 };
