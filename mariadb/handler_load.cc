@@ -79,9 +79,9 @@ int ha_rocksdb::FinishLoadsOfReset(THD* thd) {
 }
 
 void ha_rocksdb::EndLoad() {
-  if (bulk_load_ == nullptr) return;
-  const Status loaded = bulk_load_->Finish();
-  bulk_load_.reset();
+  const auto load = std::move(bulk_load_);
+  if (load == nullptr || load->finished()) return;
+  const Status loaded = load->Finish();
   if (!loaded.ok()) {
     sql_print_error("RocksDB: Error %d finalizing bulk load while closing handler: %s",
                     cairn::kErrorBulkLoad, loaded.ToString().c_str());
