@@ -53,9 +53,8 @@ Result<std::shared_ptr<BulkLoad>> BulkLoads::For(THD* thd,
     table_ = WithoutPartition(name);
   } else if (found != loads_.end()) {
     // The table was opened anew, or another session has finished the load.
-    const std::shared_ptr<BulkLoad> before = std::move(found->second);
-    loads_.erase(found);
-    CAIRN_RETURN_IF_ERROR(before->Finish());
+    Status before = found->second->Finish();
+    if (lost_.ok()) lost_ = std::move(before);
   }
   Engine* const engine = RunningEngine();
   auto load = std::make_shared<BulkLoad>(&engine->database(), &engine->dictionary(), table,
@@ -71,7 +70,7 @@ Status FinishLoadsOf(THD* thd, std::string_view table) {
 }
 
 Status BulkLoads::Finish() {
-  Status first;
+  Status first = std::exchange(lost_, Status());
   for (const auto& [name, load] : std::exchange(loads_, {})) {
     Status finished = load->Finish();
     if (first.ok()) first = std::move(finished);

@@ -57,6 +57,7 @@ class BulkLoads {
   std::map<std::string, std::shared_ptr<BulkLoad>, std::less<>>
       loads_;  // By name in the dictionary.
   std::atomic<uint32_t> table_count_{0};
+  Status lost_;  // Of a load that others have finished, until Finish() tells of it.
 };
 
 // RunningLoads::FinishOf() for the session.

@@ -153,9 +153,15 @@ bool cairn::HasPreparedChanges(const TableDefinition& table) {
 
 namespace {
 
-// Not what a statement has made for itself, nor what a crash has left of one.
+// Not what a statement has made for itself, such as CREATE ... SELECT that fails, nor what a crash
+// has left of one.
 bool IsDroppedByUser(std::string_view name) {
   if (current_thd == nullptr || cairn::SplitDictionaryName(name).table.starts_with("#sql")) {
+    return false;
+  }
+  const auto table = cairn::RunningEngine()->dictionary().Find(name);
+  if (table != nullptr && table->counters->made_by_query.load(std::memory_order_relaxed) ==
+                              static_cast<uint64_t>(current_thd->query_id)) {
     return false;
   }
   const int command = thd_sql_command(current_thd);
