@@ -20,9 +20,8 @@ bool ha_rocksdb::LoadsRows(const cairn::WritePlan& plan) const {
 
 // A row goes another way than those of the session's load of the table, and may be of their range.
 int ha_rocksdb::FinishOwnLoad() {
-  cairn::BulkLoads& loads = cairn::Session::Of(ha_thd()).bulk_loads();
-  if (loads.table_count() == 0) return 0;
-  const Status finished = cairn::RunningEngine()->loads().FinishOf(dictionary_name_, loads);
+  if (cairn::Session::Of(ha_thd()).bulk_loads().table_count() == 0) return 0;
+  const Status finished = cairn::FinishLoadsOf(ha_thd(), dictionary_name_);
   return finished.ok() ? 0 : cairn::ReportBulkLoadError(finished);
 }
 

@@ -30,7 +30,8 @@ int ha_rocksdb::write_row(const uchar* record) {
   // A copy of a table may get a new key, whose values nobody has checked.
   const bool is_copy = copy_.is_active();
   const bool unchecked = !is_copy && plan.unchecked;
-  if (unchecked || (plan.loads && !is_copy)) {
+  const bool loads = !is_copy && plan.loads;
+  if (unchecked || loads) {
     if (const int error = cairn::RefuseToReplaceUnchecked(ha_thd())) return error;
   }
   uint64_t handed_out = 0;
@@ -44,15 +45,14 @@ int ha_rocksdb::write_row(const uchar* record) {
   writer_->SetHandedOutKey(handed_out);
   PrepareWriter(plan);
   if (copy_.indexes != nullptr) return SortCopiedRow(record);
-  if (plan.loads && !is_copy) [[unlikely]] {
+  if (loads) [[unlikely]] {
     if (LoadsRows(plan)) return LoadRow(record);
     if (const int error = FinishOwnLoad()) return error;
   }
   cairn::Session& session = cairn::Session::Of(ha_thd());
   cairn::ScopedWaitObserver observer(&session);
-  const bool trusted = !is_copy && plan.loads;
   writer_->SetUniqueChecks(unchecked ? UniqueChecks::kOverwrite
-                           : trusted ? UniqueChecks::kTrusted
+                           : loads   ? UniqueChecks::kTrusted
                                      : UniqueChecks::kAll);
   const bool changes_duplicates = cairn::ChangesDuplicates(ha_thd());
   writer_->SetChangesDuplicates(changes_duplicates);

@@ -117,6 +117,11 @@ def may_equal_several(told: Told) -> bool:
     )
 
 
+def of_named(told: Told) -> list[ForeignKey]:
+    """The foreign keys of the tables that are named."""
+    return [key for table in told.schema.named(told.statement) for key in table.foreign_keys]
+
+
 def is_own_parent(key: ForeignKey) -> bool:
     """Whether each row has its own value for its parent's."""
     return key.parent == key.child and key.columns == key.parent_columns
@@ -242,24 +247,14 @@ ENDS = (
             not told.ours.error
             and told.right == 1452
             and told.is_old
-            and any(
-                key.parent == table.full
-                for table in told.schema.named(told.statement)
-                for key in table.foreign_keys
-            )
+            and any(key.parent == key.child for key in of_named(told))
         ),
     ),
     Reason(
         "a row that is its own parent, and goes",
         "ours keeps it by RESTRICT; InnoDB by the order of the indexes",
         lambda told: (
-            told.ours.error == 1451
-            and not told.right
-            and any(
-                is_own_parent(key)
-                for table in told.schema.named(told.statement)
-                for key in table.foreign_keys
-            )
+            told.ours.error == 1451 and not told.right and any(map(is_own_parent, of_named(told)))
         ),
     ),
     Reason(
