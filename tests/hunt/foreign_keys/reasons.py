@@ -321,7 +321,7 @@ ENDS = (
     Reason(
         "an index of InnoDB that is damaged",
         "that of a virtual BLOB, where rows have versions",
-        lambda told: not told.ours.error and told.right in (1712, 1034),
+        lambda told: told.ours.error in (0, *BROKEN) and told.right in (1712, 1034),
     ),
     Reason(
         "another index serves",
@@ -330,6 +330,16 @@ ENDS = (
             not told.ours.error
             and told.right == 1553
             and re.search(r"RENAME COLUMN .*DROP |DROP .*RENAME COLUMN", told.statement) is not None
+        ),
+    ),
+    Reason(
+        "an added index serves",
+        "InnoDB keeps an index that it made for one of two foreign keys where another takes its place",
+        lambda told: (
+            not told.ours.error
+            and told.right == 1553
+            and re.search(r" DROP | CHANGE | RENAME ", told.statement) is None
+            and re.search(r"ADD (UNIQUE|KEY|INDEX|PRIMARY)", told.statement) is not None
         ),
     ),
     Reason(
@@ -423,10 +433,10 @@ ERRORS: tuple[Reason, ...] = (
     ),
     Reason(
         "several rows that take no other type",
-        "a copy tells of the first in its own order",
+        "a copy tells of the first in its own order, also of one without its parent",
         lambda told: (
-            told.ours.error in OF_VALUES
-            and told.right in OF_VALUES
+            told.ours.error in (1452, *OF_VALUES)
+            and told.right in (1452, *OF_VALUES)
             and told.statement.startswith("ALTER")
         ),
     ),
