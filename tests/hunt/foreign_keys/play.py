@@ -67,6 +67,8 @@ class Player:
         self._checks = True
         # Whether rows were written unchecked, and whether a database was dropped.
         self._loose = self._dropped = self._decided = False
+        # Whether the transaction that XA START began has changed rows.
+        self._changes = False
         self._connect()
 
     def _connect(self) -> None:
@@ -108,7 +110,7 @@ class Player:
             session.must(f"USE {letter}_{HERE}")
             session.must("SET foreign_key_checks=1")
         self.schema, self._turn, self._looks = Schema(), 0, True
-        self._blind = self._loose = self._dropped = self._decided = False
+        self._blind = self._loose = self._dropped = self._decided = self._changes = False
 
     def end(self) -> Trouble | None:
         """A last look at everything, behind the end of a transaction."""
@@ -169,8 +171,7 @@ class Player:
         )
         if trouble := self._unlike(told):
             return trouble
-        if step.startswith("XA") and not given.error:
-            self._decided = step.startswith(("XA COMMIT", "XA ROLLBACK"))
+        self._note_decision(step, given)
         theirs = self._warnings(self._theirs, step, right)
         if mine != theirs:
             self._end_if_quiet(told)
@@ -185,11 +186,12 @@ class Player:
         if defines:
             self.figures["definitions changed"] += not right.error
             self.schema = read(self._theirs, "i")
-        # What had followed from a row that failed must be undone.
+        # What had followed from a row that failed or was left out must be undone.
         if (
             defines
             or given.changed
             or given.error in OF_ROWS
+            or "IGNORE" in step
             or step.startswith(("ROLLBACK", "COMMIT", "XA"))
         ):
             trouble = self._look(defines)
@@ -197,6 +199,18 @@ class Player:
                 self._end_if_quiet(told)
             return trouble
         return None
+
+    def _note_decision(self, step: str, given: Answer) -> None:
+        """Keeps whether the last transaction with changes that was prepared is decided."""
+        if step.startswith("XA START"):
+            self._changes = False
+        self._changes |= bool(given.changed)
+        if given.error:
+            return
+        if step.startswith("XA PREPARE") and self._changes:
+            self._decided = False
+        if step.startswith(("XA COMMIT", "XA ROLLBACK")):
+            self._decided = True
 
     def _unlike(self, told: Told) -> Trouble | None:
         assert told.theirs is not None
