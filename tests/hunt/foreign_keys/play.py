@@ -178,6 +178,8 @@ class Player:
             return Trouble(f"{_verb(step)}: other warnings", f"{step}\n{mine}\nInnoDB: {theirs}")
         if right.error == 1025:
             raise Over("InnoDB keeps names of a rename that it has refused")
+        if right.error and self._is_waited_for(step):
+            raise Over("InnoDB keeps the table of a CREATE … SELECT that has failed")
         if given.error in NAMING:
             self.figures["errors of foreign keys"] += 1
         defines = step.startswith(DEFINES)
@@ -199,6 +201,14 @@ class Player:
                 self._end_if_quiet(told)
             return trouble
         return None
+
+    def _is_waited_for(self, step: str) -> bool:
+        """Whether it is a CREATE … SELECT of a table for which foreign keys wait."""
+        made = re.match(r"CREATE (?:OR REPLACE )?TABLE (\S+) .*SELECT ", step)
+        if made is None:
+            return False
+        name = made[1] if "." in made[1] else f"{HERE}.{made[1]}"
+        return any(key.parent == name for key in self.schema.foreign_keys())
 
     def _note_decision(self, step: str, given: Answer) -> None:
         """Keeps whether the last transaction with changes that was prepared is decided."""
