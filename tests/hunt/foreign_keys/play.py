@@ -13,6 +13,7 @@ from tests.hunt.compare import difference
 from tests.hunt.foreign_keys import look
 from tests.hunt.foreign_keys.look import Trouble, for_engine, plain
 from tests.hunt.foreign_keys.reasons import (
+    NOT_FOUND,
     ENDS,
     ERRORS,
     OF_ROWS,
@@ -224,7 +225,7 @@ class Player:
 
     def _unlike(self, told: Told) -> Trouble | None:
         assert told.theirs is not None
-        if told.right in NAMING and told.ours.error not in NAMING:
+        if told.ours.error not in NAMING and (told.right in NAMING or told.ours.error == NOT_FOUND):
             told = replace(told, is_old=self._orphans_are_old())
         what = f"{told.statement}\n{told.ours}, {told.ours.changed} changed\n"
         what += f"InnoDB: {told.theirs}, {told.theirs.changed} changed"
