@@ -84,6 +84,14 @@ bool KeepsName(THD* thd, const std::string& copy) {
          NameOfCopied(thd, copy) == NameOfSource(thd);
 }
 
+int CheckRenameOfCopy(THD* thd, const std::string& copy) {
+  if (!IsCopyOfAlter(thd, copy)) return 0;
+  const std::string source = NameOfSource(thd);
+  if (NameOfCopied(thd, copy) == source) return 0;
+  if (DecodeTableName(source).table == SplitDictionaryName(source).table) return 0;
+  return Refuse("RENAME of a table whose name has special characters, with a change that copies");
+}
+
 int ReadForeignKeysOfCopy(THD* thd, const TABLE& form, const TableDescription& description,
                           const HA_CREATE_INFO& create_info, uint64_t ttl_seconds,
                           const std::string& name, std::vector<ForeignKeyRecord>* keys) {

@@ -26,6 +26,11 @@ bool IsCopyOfAlter(THD* thd, std::string_view name);
 // The name that the table will have: for a copy the one that it replaces, or that RENAME says.
 std::string NameOfCopied(THD* thd, const std::string& name);
 
+// Refuses a copy that gets another name than a table whose name is encoded in those of files (x-y):
+// the server would leave that table, with all its rows, beside the new one. Returns 0 or a handler
+// error, reported.
+int CheckRenameOfCopy(THD* thd, const std::string& copy);
+
 // Whether the statement keeps the name of the table that it copies, so that those who reference it
 // need not be looked at.
 bool KeepsName(THD* thd, const std::string& copy);

@@ -81,6 +81,7 @@ int ha_rocksdb::create(const char* path, TABLE* form, HA_CREATE_INFO* create_inf
   const auto name = cairn::DictionaryName(path);
   if (!name.ok()) return cairn::HandlerError(name.status());
   if (const int error = CheckTableOptions(*form, *create_info)) return error;
+  if (const int error = cairn::CheckRenameOfCopy(ha_thd(), *name)) return error;
   cairn::TableOptions options{.features = cairn::TableFeatures(*form, create_info->sequence)};
   if (const int error = cairn::ReadTtlDuration(*form, *name, &options.ttl_seconds)) return error;
   if (cairn::HasVectorIndex(*form->s)) {
