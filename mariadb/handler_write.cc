@@ -259,6 +259,7 @@ void ha_rocksdb::CountWrite(Work user_table, Work system_table) {
   // A replica's transactions commit in a given order, and wait for each other.
   if (statement_.CountChange() == kManyRows && !ha_thd()->slave_thread) {
     session.transaction().Claim(engine_table_->definition());
+    writer_->foreign_keys().ClaimHeldValues(&session.transaction());
   }
 }
 

@@ -53,9 +53,13 @@ class TableClaims {
   // changes may have been committed, between his read and his look for claims.
   uint64_t ended() const { return ended_.load(std::memory_order_acquire); }
   // That a key begins with (docs/stock-format.md, 2); 0, which no table has, for one that is too
-  // short.
+  // short. Of the value of a foreign key (docs/on-disk-format.md) its number, which no index has.
   static uint32_t IndexNumberOf(std::string_view key) {
-    return key.size() < sizeof(uint32_t) ? 0 : LoadBigEndian<uint32_t>(key.data());
+    constexpr uint32_t kForeignKey = 0x46;  // A number of records in the dictionary, not of rows.
+    if (key.size() < sizeof(uint32_t)) return 0;
+    const auto number = LoadBigEndian<uint32_t>(key.data());
+    if (number != kForeignKey || key.size() < 2 * sizeof(uint32_t)) return number;
+    return LoadBigEndian<uint32_t>(key.data() + sizeof(uint32_t));
   }
   // Null when nobody has claimed the index of this number.
   std::shared_ptr<Claimant> ClaimantOf(uint32_t index_number) const;

@@ -81,6 +81,39 @@ Status ForeignKeyChecks::LockValue(Transaction* transaction, const BoundForeignK
   return transaction->Lock(transaction->database().system_family(), lock_key_, mode);
 }
 
+Status ForeignKeyChecks::HoldValues(Transaction* transaction, const uint8_t* old_record,
+                                    const uint8_t* new_record) {
+  if (keys_ == nullptr || !transaction->locks_rows()) return Status();
+  const auto hold = [&](const BoundForeignKey& key, const uint8_t* record, const uint8_t* other,
+                        LockMode mode) {
+    if (key.columns.HasNull(record)) return Status();
+    if (other != nullptr && !key.columns.BytesDiffer(old_record, new_record)) return Status();
+    if (transaction->has_many_locks()) return Status();
+    return LockValue(transaction, key, record, mode);
+  };
+  for (const BoundForeignKey& key : keys_->as_child) {
+    // A parent that is missing cannot go.
+    if (new_record == nullptr || key.other == nullptr) continue;
+    CAIRN_RETURN_IF_ERROR(hold(key, new_record, old_record, LockMode::kShared));
+  }
+  for (const BoundForeignKey& key : keys_->as_parent) {
+    if (old_record == nullptr) continue;
+    CAIRN_RETURN_IF_ERROR(hold(key, old_record, new_record, LockMode::kExclusive));
+  }
+  return Status();
+}
+
+void ForeignKeyChecks::ClaimHeldValues(Transaction* transaction) const {
+  if (active_ || keys_ == nullptr) return;
+  std::vector<uint32_t> numbers;
+  for (const BoundForeignKey& key : keys_->as_child) numbers.push_back(key.key->number);
+  for (const BoundForeignKey& key : keys_->as_parent) {
+    // One to the table itself is among those of the child.
+    if (key.key->record.child != key.key->record.parent) numbers.push_back(key.key->number);
+  }
+  transaction->ClaimForeignKeyValues(numbers);
+}
+
 // Whether the row of an entry that starts as those with the record's value do has that value.
 Result<bool> ForeignKeyChecks::HasValue(Transaction* transaction, const BoundForeignKey& key,
                                         const uint8_t* record, std::string_view entry) {
@@ -227,6 +260,10 @@ Status ForeignKeyChecks::CheckParents(Transaction* transaction, uint32_t index,
       std::string_view leaving;
       if (key.other != nullptr && key.key->record.parent == key.key->record.child) {
         if (HaveEqualValues(key.columns, record, key.other_columns, record)) continue;
+        if (IsOwnParent(key, replaced.record) &&
+            !key.columns.BytesDiffer(replaced.record, record)) {
+          continue;  // A child whose parent goes: what follows in children says so.
+        }
         leaving = replaced.key;  // As it was, the row is nobody's parent any more.
       }
       CAIRN_ASSIGN_OR_RETURN(settled, CheckParent(transaction, key, record, leaving));

@@ -115,6 +115,13 @@ class ForeignKeyChecks {
   void NoteWrite(Transaction* transaction, const TableIndex& primary, const uint8_t* old_record,
                  const uint8_t* new_record) const;
 
+  // The same of a row that is not checked, only while is_bound(): sessions that check wait for it
+  // as for any other. A value that somebody may take away is held as by a child, one that goes as
+  // by a parent; nothing is looked for. Nothing is held where no rows are locked, or many are.
+  Status HoldValues(Transaction* transaction, const uint8_t* old_record, const uint8_t* new_record);
+  // Many rows are written: what HoldValues() locks need not be locked one by one.
+  void ClaimHeldValues(Transaction* transaction) const;
+
   // The following only while active(), before the row is written.
   //
   // Whether rows are checked by the index at this position.

@@ -303,6 +303,9 @@ Status TableWriter::Insert(Transaction* transaction, const uint8_t* record) {
   const uint64_t ttl_stamp = StampOfNewRow(record);
   EncodeRow(record, hidden_key, ttl_stamp, &new_entry_);
   expired_.is_met = false;
+  if (foreign_keys_.is_bound() && !foreign_keys_.active()) [[unlikely]] {
+    CAIRN_RETURN_IF_ERROR(foreign_keys_.HoldValues(transaction, nullptr, record));
+  }
   if (unique_checks_ == UniqueChecks::kOverwrite && table_->indexes().size() == 1 &&
       !foreign_keys_.active()) {
     CAIRN_RETURN_IF_ERROR(LockNewEntries(transaction, record, nullptr, hidden_key));
@@ -402,7 +405,10 @@ Status TableWriter::Update(Transaction* transaction, const uint8_t* old_record,
 Status TableWriter::CheckForeignKeys(Transaction* transaction, const uint8_t* old_record,
                                      const uint8_t* new_record, uint64_t hidden_key) {
   foreign_keys_.NoteWrite(transaction, table_->primary(), old_record, new_record);
-  if (!foreign_keys_.active()) return Status();
+  if (!foreign_keys_.active()) {
+    if (old_record == nullptr) return Status();  // Insert() has held what is wanted.
+    return foreign_keys_.HoldValues(transaction, old_record, new_record);
+  }
   if (old_record != nullptr && !foreign_keys_.has_actions(/*deletes=*/false)) {
     CAIRN_RETURN_IF_ERROR(foreign_keys_.CheckChildren(transaction, old_record, new_record));
   }
@@ -479,6 +485,8 @@ Status TableWriter::Delete(Transaction* transaction, const uint8_t* record, uint
           transaction, [&] { return DeleteRow(transaction, record, hidden_key); }, record, nullptr);
     }
     CAIRN_RETURN_IF_ERROR(foreign_keys_.CheckChildren(transaction, record, nullptr));
+  } else {
+    CAIRN_RETURN_IF_ERROR(foreign_keys_.HoldValues(transaction, record, nullptr));
   }
   return DeleteRow(transaction, record, hidden_key);
 }

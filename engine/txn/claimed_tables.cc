@@ -34,17 +34,30 @@ ClaimedTables::~ClaimedTables() {
 }
 
 bool ClaimedTables::Claim(rocksdb::Transaction* holder, const TableDefinition& table) {
+  std::vector<ClaimedIndex> indexes;
+  for (const IndexDefinition& index : table.indexes) {
+    const bool locks_all = index.info.kind != IndexKind::kHiddenPrimary;
+    indexes.push_back({index.id.index_number, index.family, locks_all, {}});
+  }
+  return ClaimAll(holder, std::move(indexes));
+}
+
+bool ClaimedTables::ClaimForeignKeyValues(rocksdb::Transaction* holder,
+                                          const std::vector<uint32_t>& numbers) {
+  std::vector<ClaimedIndex> indexes;
+  for (const uint32_t number : numbers) {
+    indexes.push_back({number, &database_->system_family(), /*was_empty=*/false, {}});
+  }
+  return ClaimAll(holder, std::move(indexes));
+}
+
+bool ClaimedTables::ClaimAll(rocksdb::Transaction* holder, std::vector<ClaimedIndex> indexes) {
   if (database_->options().transaction.write_policy != rocksdb::TxnDBWritePolicy::WRITE_COMMITTED ||
       database_->memory_accounts().Bytes(MemoryPart::kRowLocks) > kMostLockBytes) {
     return false;
   }
-  std::vector<ClaimedIndex> indexes;
   std::vector<uint32_t> numbers;
-  for (const IndexDefinition& index : table.indexes) {
-    const bool locks_all = index.info.kind != IndexKind::kHiddenPrimary;
-    indexes.push_back({index.id.index_number, index.family, locks_all, {}});
-    numbers.push_back(index.id.index_number);
-  }
+  for (const ClaimedIndex& index : indexes) numbers.push_back(index.number);
   if (claimant_ == nullptr) {
     claimant_ = std::make_shared<TableClaims::Claimant>([this] { LockNoted(); });
   }

@@ -34,6 +34,8 @@ class ClaimedTables {
   // end before the transaction does; its lock time-out is 0 then. Returns whether the table is
   // claimed now.
   bool Claim(rocksdb::Transaction* holder, const TableDefinition& table);
+  // The same for the values of foreign keys, whose numbers are no index's.
+  bool ClaimForeignKeyValues(rocksdb::Transaction* holder, const std::vector<uint32_t>& numbers);
 
   enum class Cover : uint8_t {
     kNone,    // To be locked; no claim is left, as a transaction that may wait must not have any.
@@ -77,6 +79,7 @@ class ClaimedTables {
     std::string highest;  // Of the keys that the transaction has locked or noted.
   };
 
+  bool ClaimAll(rocksdb::Transaction* holder, std::vector<ClaimedIndex> indexes);
   static ClaimedIndex* Find(std::string_view key, std::vector<ClaimedIndex>* indexes);
   bool IsEmpty(const ClaimedIndex& index) const;
   bool LookAround(std::vector<ClaimedIndex>* indexes) const;

@@ -232,6 +232,9 @@ class Transaction {
   // not looked for in a table that has none. Nothing changes for others. Autocommitted statements
   // alone do so.
   void Claim(const TableDefinition& table);
+  // The same for the values of foreign keys that it holds (foreign_key_check.h), if it has claimed
+  // the table.
+  void ClaimForeignKeyValues(const std::vector<uint32_t>& numbers);
   // From now on rows are locked, whatever TransactionSettings::lock_rows says.
   void LockRows() {
     wrote_unlocked_ = wrote_unlocked_ || !settings_.lock_rows;
@@ -301,6 +304,8 @@ class Transaction {
   uint64_t epoch() const { return epoch_; }
   // Keys that the transaction has locked.
   uint64_t lock_count() const { return lock_count_; }
+  // Whether half of those that it may have are taken.
+  bool has_many_locks() const { return lock_count_ >= settings_.max_row_locks / 2; }
 
   // What other threads may know of the transaction, as long as this object lives.
   const TransactionFacts& facts() const { return facts_; }

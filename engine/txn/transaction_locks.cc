@@ -126,6 +126,12 @@ void Transaction::Claim(const TableDefinition& table) {
   rocksdb_->SetLockTimeout(settings_.lock_wait_timeout_ms);
 }
 
+void Transaction::ClaimForeignKeyValues(const std::vector<uint32_t>& numbers) {
+  if (!claims_.any() || claims_.ClaimForeignKeyValues(rocksdb_.get(), numbers)) return;
+  const ClaimedTables::Held held = claims_.Hold();
+  rocksdb_->SetLockTimeout(settings_.lock_wait_timeout_ms);
+}
+
 ClaimedTables::Cover Transaction::NoteClaimed(std::string_view key, LockMode mode) {
   const ClaimedTables::Cover cover = claims_.Note(key, mode);
   if (cover == ClaimedTables::Cover::kNone) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/base/bytes.h"
+#include "engine/codec/foreign_key_record.h"
 #include "engine/locks/interruptible_mutex.h"
 #include "engine/txn/transaction.h"
 #include "tests/unit/store/memory_database.h"
@@ -232,6 +233,39 @@ TEST_F(ClaimedTablesTest, SeveralTablesCanBeClaimed) {
   EXPECT_EQ(LocksInRocksDb(), 0u);
   EXPECT_EQ(Insert(Begin().get(), Key(1, kIndexNumber + 10)).code(), StatusCode::kLockTimeout);
   EXPECT_EQ(LocksInRocksDb(), 3u);
+}
+
+TEST_F(ClaimedTablesTest, ValuesOfForeignKeysAreClaimedByTheNumberOfTheirKey) {
+  const auto value = [](uint32_t foreign_key, char hash) {
+    return ForeignKeyKey(foreign_key) + std::string(8, hash);
+  };
+  const ColumnFamily& system = database_->system_family();
+  const std::unique_ptr<Transaction> loader = Begin();
+  loader->ClaimForeignKeyValues({310});
+  EXPECT_FALSE(AnyClaims());  // It has claimed no table.
+  loader->Claim(table_);
+  loader->ClaimForeignKeyValues({310, 311});
+  ASSERT_TRUE(Insert(loader.get(), Key(1)).ok());
+  ASSERT_TRUE(loader->Lock(system, value(310, 'a'), LockMode::kShared).ok());
+  ASSERT_TRUE(loader->Lock(system, value(311, 'a'), LockMode::kExclusive).ok());
+  EXPECT_EQ(LocksInRocksDb(), 0u);
+
+  // Somebody who loads another table, and somebody who checks there.
+  const std::unique_ptr<Transaction> second = Begin();
+  second->Claim(TableOf({kIndexNumber + 20}));
+  second->ClaimForeignKeyValues({312});
+  ASSERT_TRUE(second->Lock(system, value(312, 'a'), LockMode::kShared).ok());
+  const std::unique_ptr<Transaction> other = Begin();
+  ASSERT_TRUE(other->Lock(system, value(313, 'a'), LockMode::kExclusive).ok());
+  EXPECT_EQ(LocksInRocksDb(), 1u);
+  // Somebody who checks here.
+  EXPECT_TRUE(other->Lock(system, value(310, 'a'), LockMode::kShared).ok());
+  EXPECT_EQ(LocksInRocksDb(), 4u);  // One of them has two holders.
+  EXPECT_EQ(other->Lock(system, value(310, 'a'), LockMode::kExclusive).code(),
+            StatusCode::kLockTimeout);
+  EXPECT_EQ(other->Lock(system, value(311, 'a'), LockMode::kShared).code(),
+            StatusCode::kLockTimeout);
+  EXPECT_TRUE(other->Lock(system, value(310, 'b'), LockMode::kExclusive).ok());
 }
 
 TEST_F(ClaimedTablesTest, TransactionsOfSeveralStatementsClaimNothing) {
