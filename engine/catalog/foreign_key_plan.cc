@@ -202,12 +202,13 @@ std::optional<std::string> ForeignKeyPlan::ClaimantOf(std::string_view name,
   return std::nullopt;
 }
 
-// A name that was made of the child's follows it.
+// A name that was made of the child's follows it, and so does one that starts like those.
 void ForeignKeyPlan::MoveChild(ForeignKeyRecord* record, const std::string& from,
                                const std::string& to) const {
-  if (from != to && record->is_constraint() && GeneratedNumber(names_, record->name, from) != 0) {
-    const size_t digits = record->name.find_last_not_of("0123456789") + 1;
-    record->name = names_.TableText(to) + "_ibfk_" + record->name.substr(digits);
+  const std::string start = names_.TableText(from) + "_ibfk_";
+  if (from != to && record->is_constraint() && record->name.size() > start.size() &&
+      record->name.starts_with(start)) {
+    record->name = names_.TableText(to) + "_ibfk_" + record->name.substr(start.size());
   }
   record->child = to;
 }

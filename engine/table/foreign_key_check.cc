@@ -15,6 +15,11 @@ bool HasWaited(const Status& locked) {
   return locked.ok() || locked.code() == StatusCode::kSnapshotConflict;
 }
 
+// By a foreign key from a table to itself; no row (null) is not.
+bool IsOwnParent(const BoundForeignKey& key, const uint8_t* record) {
+  return record != nullptr && HaveEqualValues(key.columns, record, key.other_columns, record);
+}
+
 }  // namespace
 
 Status RowKeyOf(const Table& table, const TableIndex& index, std::string_view entry,
