@@ -13,9 +13,9 @@ from tests.hunt.compare import difference
 from tests.hunt.foreign_keys import look
 from tests.hunt.foreign_keys.look import Trouble, for_engine, plain
 from tests.hunt.foreign_keys.reasons import (
-    NOT_FOUND,
     ENDS,
     ERRORS,
+    NOT_FOUND,
     OF_ROWS,
     QUIET,
     REFUSALS,
