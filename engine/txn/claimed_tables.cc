@@ -45,6 +45,7 @@ bool ClaimedTables::Claim(rocksdb::Transaction* holder, const TableDefinition& t
 bool ClaimedTables::ClaimForeignKeyValues(rocksdb::Transaction* holder,
                                           const std::vector<uint32_t>& numbers) {
   std::vector<ClaimedIndex> indexes;
+  indexes.reserve(numbers.size());
   for (const uint32_t number : numbers) {
     indexes.push_back({number, &database_->system_family(), /*was_empty=*/false, {}});
   }
@@ -57,6 +58,7 @@ bool ClaimedTables::ClaimAll(rocksdb::Transaction* holder, std::vector<ClaimedIn
     return false;
   }
   std::vector<uint32_t> numbers;
+  numbers.reserve(indexes.size());
   for (const ClaimedIndex& index : indexes) numbers.push_back(index.number);
   if (claimant_ == nullptr) {
     claimant_ = std::make_shared<TableClaims::Claimant>([this] { LockNoted(); });
