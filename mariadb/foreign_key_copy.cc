@@ -86,6 +86,8 @@ bool KeepsName(THD* thd, const std::string& copy) {
 
 int CheckRenameOfCopy(THD* thd, const std::string& copy) {
   if (!IsCopyOfAlter(thd, copy)) return 0;
+  const TABLE* const table = Source(thd)->table;
+  if (table != nullptr && table->s->tmp_table != NO_TMP_TABLE) return 0;
   const std::string source = NameOfSource(thd);
   if (NameOfCopied(thd, copy) == source) return 0;
   if (DecodeTableName(source).table == SplitDictionaryName(source).table) return 0;

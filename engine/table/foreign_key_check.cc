@@ -76,12 +76,16 @@ Status ForeignKeyChecks::Refuse(StatusCode code, const BoundForeignKey& key,
   return Status(code);
 }
 
+void ForeignKeyChecks::MakeLockKey(const BoundForeignKey& key, const uint8_t* record) {
+  lock_key_ = ForeignKeyKey(key.key->number);
+  AppendBigEndian(key.columns.Hash(record), &lock_key_);
+}
+
 Status ForeignKeyChecks::LockValue(Transaction* transaction, const BoundForeignKey& key,
                                    const uint8_t* record, LockMode mode) {
   // Sessions that lock no rows lock those of foreign keys all the same.
   transaction->LockRows();
-  lock_key_ = ForeignKeyKey(key.key->number);
-  AppendBigEndian(key.columns.Hash(record), &lock_key_);
+  MakeLockKey(key, record);
   const CountedWait wait(*key.key);
   return transaction->Lock(transaction->database().system_family(), lock_key_, mode);
 }
@@ -93,8 +97,9 @@ Status ForeignKeyChecks::HoldValues(Transaction* transaction, const uint8_t* old
                         LockMode mode) {
     if (key.columns.HasNull(record)) return Status();
     if (other != nullptr && !key.columns.BytesDiffer(old_record, new_record)) return Status();
-    if (transaction->has_many_locks()) return Status();
-    return LockValue(transaction, key, record, mode);
+    MakeLockKey(key, record);
+    const CountedWait wait(*key.key);
+    return transaction->LockUnchecked(lock_key_, mode);
   };
   for (const BoundForeignKey& key : keys_->as_child) {
     // A parent that is missing cannot go.

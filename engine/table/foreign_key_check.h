@@ -117,7 +117,7 @@ class ForeignKeyChecks {
 
   // The same of a row that is not checked, only while is_bound(): sessions that check wait for it
   // as for any other. A value that somebody may take away is held as by a child, one that goes as
-  // by a parent; nothing is looked for. Nothing is held where no rows are locked, or many are.
+  // by a parent; nothing is looked for. Nothing is held where no rows are locked, or very many are.
   Status HoldValues(Transaction* transaction, const uint8_t* old_record, const uint8_t* new_record);
   // Many rows are written: what HoldValues() locks need not be locked one by one.
   void ClaimHeldValues(Transaction* transaction) const;
@@ -180,6 +180,7 @@ class ForeignKeyChecks {
 
  private:
   Status Refuse(StatusCode code, const BoundForeignKey& key, const uint8_t* record);
+  void MakeLockKey(const BoundForeignKey& key, const uint8_t* record);
   Status LockValue(Transaction* transaction, const BoundForeignKey& key, const uint8_t* record,
                    LockMode mode);
   Result<bool> CheckParent(Transaction* transaction, const BoundForeignKey& key,

@@ -221,6 +221,9 @@ class Transaction {
   // has begun to read with that view: reads in shared mode go on as one state of the database, or
   // not at all. Errors: kSnapshotConflict, kCorruption, kIoError.
   Status CheckStatementUnchanged(const ColumnFamily& family, std::string_view key);
+  // Locks the value of a foreign key, a key of the system family, for a row that is not checked.
+  // Such locks do not count towards max_row_locks; beyond half as many nothing is locked.
+  Status LockUnchecked(std::string_view key, LockMode mode);
   // The lock with which rows are read that the user does not ask to lock; none: a consistent read.
   std::optional<LockMode> PlainReadLock() const;
   // The current statement has no use for a row that it locked: releases the lock if nothing was
@@ -304,8 +307,6 @@ class Transaction {
   uint64_t epoch() const { return epoch_; }
   // Keys that the transaction has locked.
   uint64_t lock_count() const { return lock_count_; }
-  // Whether half of those that it may have are taken.
-  bool has_many_locks() const { return lock_count_ >= settings_.max_row_locks / 2; }
 
   // What other threads may know of the transaction, as long as this object lives.
   const TransactionFacts& facts() const { return facts_; }
@@ -439,7 +440,8 @@ class Transaction {
   std::optional<OrderedCommit> ordered_;
   Bypass bypass_;
   uint64_t epoch_ = 0;
-  uint64_t lock_count_ = 0;  // As of the last CountLocks().
+  uint64_t lock_count_ = 0;       // As of the last CountLocks().
+  uint64_t unchecked_locks_ = 0;  // Of LockUnchecked().
   bool started_ = false;
   bool prepared_ = false;
   bool wrote_unlocked_ = false;  // Perhaps, before LockRows().

@@ -30,6 +30,15 @@ Status Transaction::Lock(const ColumnFamily& family, std::string_view key, LockM
   return LockAndRead(family, key, mode, nullptr, wait);
 }
 
+Status Transaction::LockUnchecked(std::string_view key, LockMode mode) {
+  if (unchecked_locks_ >= settings_.max_row_locks / 2) return Status();
+  const uint64_t before = lock_count_;
+  ++unchecked_locks_;  // Room for it.
+  Status locked = Lock(database_->system_family(), key, mode);
+  if (lock_count_ <= before) --unchecked_locks_;
+  return locked;
+}
+
 Status Transaction::GetForUpdate(const ColumnFamily& family, std::string_view key, LockMode mode,
                                  rocksdb::PinnableSlice* value, LockWait wait) {
   CAIRN_RETURN_IF_ERROR(LockAndRead(family, key, mode, value, wait));
@@ -57,7 +66,7 @@ Status Transaction::LockAndRead(const ColumnFamily& family, std::string_view key
 // With RocksDB's locks.
 Status Transaction::LockAndReadOne(const ColumnFamily& family, std::string_view key, LockMode mode,
                                    rocksdb::PinnableSlice* value, LockWait wait) {
-  if (lock_count_ >= settings_.max_row_locks) return TooManyLocks();
+  if (lock_count_ >= settings_.max_row_locks + unchecked_locks_) return TooManyLocks();
   if (claims_.any()) {
     using Cover = ClaimedTables::Cover;
     const Cover cover = NoteClaimed(key, mode);
@@ -174,7 +183,7 @@ Status Transaction::LockInTable(const KeySpan& range, LockMode mode, LockWait wa
   settings.timeout_ms = wait == LockWait::kRefuse ? 0 : settings_.lock_wait_timeout_ms;
   settings.detect_deadlocks = settings_.deadlock_detect;
   settings.detect_depth = settings_.deadlock_detect_depth;
-  settings.most_locks = settings_.max_row_locks;
+  settings.most_locks = settings_.max_row_locks + unchecked_locks_;
   locking_.span = &range;
   Status locked = range_locks_->Lock(lock_owner_.get(), range, mode, settings);
   locking_.span = nullptr;
