@@ -112,7 +112,7 @@ void Transaction::Finish() {
   ReleaseLocks();
   batch_memory_.Set(0);
   lock_memory_.Set(0);
-  lock_count_ = unchecked_locks_ = 0;
+  lock_count_ = for_keys_.unchecked_locks = 0;
   ordered_.reset();
   lock_list_.clear();
   auto_increment_raises_.Clear();

@@ -411,6 +411,7 @@ class Transaction {
   struct ForeignKeyFacts {
     FoundParents found_parents;
     ActionCounts actions;
+    uint64_t unchecked_locks = 0;  // Of LockUnchecked().
   };
 
   // A commit past the memtable.
@@ -440,8 +441,7 @@ class Transaction {
   std::optional<OrderedCommit> ordered_;
   Bypass bypass_;
   uint64_t epoch_ = 0;
-  uint64_t lock_count_ = 0;       // As of the last CountLocks().
-  uint64_t unchecked_locks_ = 0;  // Of LockUnchecked().
+  uint64_t lock_count_ = 0;  // As of the last CountLocks().
   bool started_ = false;
   bool prepared_ = false;
   bool wrote_unlocked_ = false;  // Perhaps, before LockRows().

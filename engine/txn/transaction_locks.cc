@@ -31,11 +31,11 @@ Status Transaction::Lock(const ColumnFamily& family, std::string_view key, LockM
 }
 
 Status Transaction::LockUnchecked(std::string_view key, LockMode mode) {
-  if (unchecked_locks_ >= settings_.max_row_locks / 2) return Status();
+  if (for_keys_.unchecked_locks >= settings_.max_row_locks / 2) return Status();
   const uint64_t before = lock_count_;
-  ++unchecked_locks_;  // Room for it.
+  ++for_keys_.unchecked_locks;  // Room for it.
   Status locked = Lock(database_->system_family(), key, mode);
-  if (lock_count_ <= before) --unchecked_locks_;
+  if (lock_count_ <= before) --for_keys_.unchecked_locks;
   return locked;
 }
 
@@ -66,7 +66,7 @@ Status Transaction::LockAndRead(const ColumnFamily& family, std::string_view key
 // With RocksDB's locks.
 Status Transaction::LockAndReadOne(const ColumnFamily& family, std::string_view key, LockMode mode,
                                    rocksdb::PinnableSlice* value, LockWait wait) {
-  if (lock_count_ >= settings_.max_row_locks + unchecked_locks_) return TooManyLocks();
+  if (lock_count_ >= settings_.max_row_locks + for_keys_.unchecked_locks) return TooManyLocks();
   if (claims_.any()) {
     using Cover = ClaimedTables::Cover;
     const Cover cover = NoteClaimed(key, mode);
@@ -183,7 +183,7 @@ Status Transaction::LockInTable(const KeySpan& range, LockMode mode, LockWait wa
   settings.timeout_ms = wait == LockWait::kRefuse ? 0 : settings_.lock_wait_timeout_ms;
   settings.detect_deadlocks = settings_.deadlock_detect;
   settings.detect_depth = settings_.deadlock_detect_depth;
-  settings.most_locks = settings_.max_row_locks + unchecked_locks_;
+  settings.most_locks = settings_.max_row_locks + for_keys_.unchecked_locks;
   locking_.span = &range;
   Status locked = range_locks_->Lock(lock_owner_.get(), range, mode, settings);
   locking_.span = nullptr;
