@@ -138,11 +138,6 @@ def of_named(told: Told) -> list[ForeignKey]:
     return [key for table in told.schema.named(told.statement) for key in table.foreign_keys]
 
 
-def is_own_parent(key: ForeignKey) -> bool:
-    """Whether each row has its own value for its parent's."""
-    return key.parent == key.child and key.columns == key.parent_columns
-
-
 def gives_spaces(told: Told) -> bool:
     """Whether a VARCHAR may get the value of a CHAR by CASCADE."""
     schema = told.schema
@@ -358,13 +353,6 @@ ENDS = (
                 for table in told.schema.named(told.statement)
                 for index in table.indexes
             )
-        ),
-    ),
-    Reason(
-        "a table that CREATE … SELECT has left",
-        "one that has failed; InnoDB keeps it where a foreign key waited for its name",
-        lambda told: (
-            not told.ours.error and told.right == 1050 and told.statement.startswith("CREATE")
         ),
     ),
     Reason(
