@@ -487,6 +487,8 @@ class ha_rocksdb final : public handler {
   int ReadNextOfRanges(range_id_t* range);
   int FetchRowsOfRanges();
   int ReadRowOfRanges(size_t row, uchar* record);
+  // The row whose primary key is in search_key_.
+  int ReadSoughtRow(uchar* record);
   int ReadPendingRange(range_id_t* range);
   void ChoosePositions();
   void SetPosition(std::string_view primary_key);
