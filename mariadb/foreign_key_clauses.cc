@@ -200,7 +200,7 @@ int ReadClause(THD* thd, const TABLE& form, const Foreign_key& clause, std::stri
 void GenerateNames(std::string_view name, std::vector<ForeignKeyRecord>* keys) {
   const ForeignKeys& known = RunningEngine()->dictionary().foreign_keys();
   const auto fold = known.names().fold;
-  const std::string table = DecodeTableName(name).table;
+  const std::string start = GeneratedNameStart(DecodeTableName(name).table);
   uint64_t number = known.LargestGeneratedNumber(name);
   for (ForeignKeyRecord& key : *keys) {
     if (!key.name_is_generated) continue;
@@ -208,7 +208,7 @@ void GenerateNames(std::string_view name, std::vector<ForeignKeyRecord>* keys) {
       return &other != &key && fold(other.name) == fold(key.name);
     };
     do {
-      key.name = table + "_ibfk_" + std::to_string(++number);
+      key.name = start + std::to_string(++number);
     } while (std::any_of(keys->begin(), keys->end(), is_taken));
   }
 }

@@ -205,10 +205,10 @@ std::optional<std::string> ForeignKeyPlan::ClaimantOf(std::string_view name,
 // A name that was made of the child's follows it, and so does one that starts like those.
 void ForeignKeyPlan::MoveChild(ForeignKeyRecord* record, const std::string& from,
                                const std::string& to) const {
-  const std::string start = names_.TableText(from) + "_ibfk_";
+  const std::string start = GeneratedNameStart(names_.TableText(from));
   if (from != to && record->is_constraint() && record->name.size() > start.size() &&
       record->name.starts_with(start)) {
-    record->name = names_.TableText(to) + "_ibfk_" + record->name.substr(start.size());
+    record->name = GeneratedNameStart(names_.TableText(to)) + record->name.substr(start.size());
   }
   record->child = to;
 }

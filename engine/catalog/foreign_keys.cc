@@ -9,8 +9,6 @@
 namespace cairn {
 namespace {
 
-constexpr std::string_view kGeneratedInfix = "_ibfk_";
-
 // The active ones.
 std::vector<ForeignKeys::Pointer> ActiveOf(const ForeignKeyIndex::OfTable& keys) {
   std::vector<ForeignKeys::Pointer> active;
@@ -35,6 +33,10 @@ std::string ForeignKeyNames::TableText(std::string_view dictionary_name) const {
   return std::string(dictionary_name.substr(dictionary_name.find('.') + 1));
 }
 
+std::string GeneratedNameStart(std::string_view table_text) {
+  return std::string(table_text).append("_ibfk_");
+}
+
 std::string_view DatabaseOfTable(std::string_view dictionary_name) {
   return dictionary_name.substr(0, dictionary_name.find('.'));
 }
@@ -46,7 +48,7 @@ bool IsServerMade(std::string_view dictionary_name) {
 uint64_t GeneratedNumber(const ForeignKeyNames& names, std::string_view constraint,
                          std::string_view table) {
   const std::string folded = names.fold(constraint);
-  const std::string start = names.fold(names.TableText(table)).append(kGeneratedInfix);
+  const std::string start = GeneratedNameStart(names.fold(names.TableText(table)));
   if (!folded.starts_with(start)) return 0;
   const std::string_view digits = std::string_view(folded).substr(start.size());
   uint64_t number = 0;

@@ -62,6 +62,9 @@ std::string_view DatabaseOfTable(std::string_view dictionary_name);
 // Whether the server has made the name for a statement: "db.#sql...".
 bool IsServerMade(std::string_view dictionary_name);
 
+// What the name of a constraint starts with that is made from its child's: "<table>_ibfk_".
+std::string GeneratedNameStart(std::string_view table_text);
+
 // The n of a name like "<table>_ibfk_<n>" without regard to case; 0: it is none of `table`'s.
 uint64_t GeneratedNumber(const ForeignKeyNames& names, std::string_view constraint,
                          std::string_view table);
