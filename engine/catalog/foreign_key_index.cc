@@ -10,6 +10,10 @@ std::pair<std::string, std::string> PlaceOfName(std::string_view database,
   return {std::string(database), std::string(folded)};
 }
 
+std::string PlaceInTable(const ForeignKeyRecord& record) {
+  return std::string(DatabaseOfTable(record.child)).append("/").append(record.name);
+}
+
 template <typename Map, typename Key, typename Member>
 void RemoveFrom(Map* map, const Key& key, const Member& member) {
   const auto found = map->find(key);
@@ -29,8 +33,9 @@ void ForeignKeyIndex::Put(uint32_t number, const ForeignKeyRecord& record) {
   const auto key = std::make_shared<const ForeignKey>(std::move(made));
   const std::string folded = names_.fold(record.name);
   all_.emplace(number, key);
-  by_child_[record.child].emplace(std::pair(folded, number), key);
-  if (!record.parent.empty()) by_parent_[record.parent].emplace(std::pair(folded, number), key);
+  const std::pair place(PlaceInTable(record), number);
+  by_child_[record.child].emplace(place, key);
+  if (!record.parent.empty()) by_parent_[record.parent].emplace(place, key);
   if (record.is_constraint()) {
     by_name_[PlaceOfName(DatabaseOfTable(record.child), folded)].insert(number);
   }
@@ -42,8 +47,9 @@ void ForeignKeyIndex::Remove(uint32_t number) {
   if (found == all_.end()) return;
   const ForeignKeyRecord& record = found->second->record;
   const std::string folded = names_.fold(record.name);
-  RemoveFrom(&by_child_, record.child, std::pair(folded, number));
-  RemoveFrom(&by_parent_, record.parent, std::pair(folded, number));
+  const std::pair place(PlaceInTable(record), number);
+  RemoveFrom(&by_child_, record.child, place);
+  RemoveFrom(&by_parent_, record.parent, place);
   RemoveFrom(&by_name_, PlaceOfName(DatabaseOfTable(record.child), folded), number);
   unsettled_.erase(number);
   all_.erase(found);

@@ -18,7 +18,8 @@ namespace cairn {
 class ForeignKeyIndex {
  public:
   using Pointer = ForeignKeys::Pointer;
-  // Of one table, in the order of their folded names, then of their numbers; in whatever state.
+  // Of one table, in whatever state, in the order of "db/name" of the constraint, byte by byte as
+  // InnoDB's are, then of their numbers.
   using OfTable = std::map<std::pair<std::string, uint32_t>, Pointer>;
 
   // Outlives this.

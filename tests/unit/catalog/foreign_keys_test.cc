@@ -144,13 +144,13 @@ TEST_F(ForeignKeysTest, OthersThanTheTablesOwnAreRefused) {
   ExpectState({});
 }
 
-TEST_F(ForeignKeysTest, ReadersSeeThemInTheOrderOfTheirNames) {
+TEST_F(ForeignKeysTest, ReadersSeeThemInTheOrderOfTheirNamesByBytes) {
   ASSERT_TRUE(Create("db.c", {Record("b", "db.c", "db.p"), Record("C", "db.c", "db.p"),
                               Record("A", "db.c", "db.p")})
                   .ok());
-  EXPECT_THAT(NamesOfChild("db.c"), ::testing::ElementsAre("A", "b", "C"));
+  EXPECT_THAT(NamesOfChild("db.c"), ::testing::ElementsAre("A", "C", "b"));
   Reopen();
-  EXPECT_THAT(NamesOfChild("db.c"), ::testing::ElementsAre("A", "b", "C"));
+  EXPECT_THAT(NamesOfChild("db.c"), ::testing::ElementsAre("A", "C", "b"));
 }
 
 TEST_F(ForeignKeysTest, TheLargestGeneratedNumberIsThatOfTheTablesNames) {
