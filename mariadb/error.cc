@@ -10,12 +10,19 @@
 namespace cairn {
 namespace {
 
-// The last refusal of this thread that has words of its own.
+// The last refusal of this thread that has words of its own. It is of one statement: where that
+// ignored the error, nobody has taken the words.
 struct KeptMessage {
   int error = 0;
+  query_id_t statement = 0;
   std::string text;
 };
 thread_local KeptMessage kept_message;
+
+query_id_t RunningStatement() {
+  const THD* const thd = current_thd;
+  return thd == nullptr ? 0 : thd->query_id;
+}
 
 // Kept for StatusCode::kSnapshotConflict, which has the handler error of a deadlock, to tell them
 // apart.
@@ -148,7 +155,7 @@ int ToHandlerCode(StatusCode code) {
 int HandlerError(const Status& status, During during) {
   if (status.ok()) return 0;
   const int error = ToHandlerCode(status.code());
-  kept_message = {error, std::string(status.message())};
+  kept_message = {error, RunningStatement(), std::string(status.message())};
   if (status.code() == StatusCode::kSnapshotConflict) kept_message.text = kSnapshotConflict;
   if (IsDamage(status.code())) {
     sql_print_error("RocksDB: %s%s", WordsOfDamage(status.code(), during),
@@ -159,7 +166,8 @@ int HandlerError(const Status& status, During during) {
 
 std::string TakeErrorMessage(int error) {
   KeptMessage kept = std::exchange(kept_message, KeptMessage());
-  return kept.error == error ? std::move(kept.text) : std::string();
+  const bool is_meant = kept.error == error && kept.statement == RunningStatement();
+  return is_meant ? std::move(kept.text) : std::string();
 }
 
 void PushError(const Status& status) {

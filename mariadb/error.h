@@ -51,8 +51,8 @@ int RefuseMissingTable();
 // and with ours in place of its number alone. Returns `error`.
 int RefuseToCreate(const TABLE_SHARE& table, int error);
 
-// Takes the kept message of this thread, if it is about the handler error `error`; else empty. It
-// is gone either way.
+// Takes the kept message of this thread, if the statement that runs has kept it and it is about the
+// handler error `error`; else empty. It is gone either way.
 std::string TakeErrorMessage(int error);
 
 // Has the statement that runs fail with ER_GET_ERRMSG (1296) and the text of `status`: where no
