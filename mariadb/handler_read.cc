@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/base/bytes.h"
 #include "engine/codec/index_codec.h"
 #include "engine/table/ordered_iterator.h"
 #include "mariadb/engine.h"

@@ -78,7 +78,7 @@ class ForeignKeys {
 
   ~ForeignKeys();
 
-  // Active ones, in the order of their folded names. `table` is "db.table".
+  // Active ones, in the order of "db/name", byte by byte. `table` is "db.table".
   std::vector<Pointer> OfChild(std::string_view table) const;
   std::vector<Pointer> OfParent(std::string_view table) const;
   bool IsParent(std::string_view table) const noexcept;
