@@ -4,7 +4,6 @@
 #include <map>
 #include <set>
 #include <string_view>
-#include <tuple>
 #include <utility>
 
 #include "engine/catalog/foreign_keys.h"
@@ -80,13 +79,10 @@ Result<BoundForeignKey> Bind(const ForeignKeys::Pointer& key, const Table& table
   return bound;
 }
 
-// By index, then by "database/name", as InnoDB: names are unique in the database of the child.
-bool SortsBefore(const BoundForeignKey& a, const BoundForeignKey& b) {
-  const auto place = [](const BoundForeignKey& bound) {
-    const ForeignKeyRecord& key = bound.key->record;
-    return std::tuple(bound.index, DatabaseOfTable(key.child), std::string_view(key.name));
-  };
-  return place(a) < place(b);
+// By index; foreign keys of one stay in the order of the catalog, which is InnoDB's.
+void SortByIndex(std::vector<BoundForeignKey>* keys) {
+  std::stable_sort(keys->begin(), keys->end(),
+                   [](const auto& a, const auto& b) { return a.index < b.index; });
 }
 
 // About as much as the foreign keys of a table take, and what was opened for them.
@@ -159,8 +155,8 @@ Result<std::shared_ptr<const BoundForeignKeys>> BindForeignKeys(
   bound->memory =
       std::make_unique<const MemoryHeld>(&RunningEngine()->database().memory_accounts(),
                                          MemoryPart::kForeignKeys, EstimateBytes(*bound, opened));
-  std::sort(bound->as_child.begin(), bound->as_child.end(), SortsBefore);
-  std::sort(bound->as_parent.begin(), bound->as_parent.end(), SortsBefore);
+  SortByIndex(&bound->as_child);
+  SortByIndex(&bound->as_parent);
   return std::shared_ptr<const BoundForeignKeys>(std::move(bound));
 }
 
