@@ -54,6 +54,8 @@ static_assert(ROCKSDB_MAJOR == 11 && ROCKSDB_MINOR == 8 && ROCKSDB_PATCH == 1,
 #include "table/table_reader.h"
 #include "util/random.h"
 #include "util/stop_watch.h"
+#include "utilities/transactions/lock/point/point_lock_manager.h"
+#include "utilities/transactions/pessimistic_transaction.h"
 #include "utilities/transactions/write_prepared_txn_db.h"
 #pragma pop_macro("NDEBUG")
 #include <cassert>

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "engine/lsm/forward_iterator.h"
+#include "engine/lsm/key_locks.h"
 #include "engine/lsm/manifest.h"
 #include "engine/lsm/point_lookup.h"
 #include "engine/lsm/rocksdb_status.h"
@@ -266,6 +267,7 @@ Result<std::unique_ptr<Database>> Database::Open(DatabaseOptions options, Log* l
 
   CAIRN_ASSIGN_OR_RETURN(const bool leaves_out, CheckLogs(options, descriptors, log));
   std::vector<rocksdb::ColumnFamilyHandle*> handles;
+  lsm::UseKeyLocks(&options.transaction);
   rocksdb::TransactionDB* db = nullptr;
   const rocksdb::Status opened = rocksdb::TransactionDB::Open(
       options.db, options.transaction, options.directory, descriptors, &handles, &db);

@@ -1,5 +1,6 @@
 #include "engine/txn/transaction.h"
 
+#include "engine/lsm/key_locks.h"
 #include "engine/lsm/rocksdb_status.h"
 
 namespace cairn {
@@ -84,8 +85,8 @@ void Transaction::BeginRocksDb() {
   rocksdb::WriteOptions write_options;
   write_options.disableWAL = !settings_.write_log;
   if (!settings_.write_log) database_->maintenance().NoteUnloggedWrites();
-  rocksdb_.reset(
-      database_->rocksdb()->BeginTransaction(write_options, options, rocksdb_.release()));
+  rocksdb_ =
+      lsm::BeginTransaction(database_->rocksdb(), write_options, options, std::move(rocksdb_));
   begun_.with = settings_;
   begun_.touched = false;
   facts_.Started({rocksdb_->GetID(), settings_.lock_wait_timeout_ms, settings_.deadlock_detect});

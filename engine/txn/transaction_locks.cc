@@ -11,7 +11,7 @@ namespace {
 
 // What RocksDB keeps of a row lock: an entry in the table of locks and one in the transaction's
 // list, each with the key.
-constexpr uint64_t kRowLockBytes = 288;
+constexpr uint64_t kRowLockBytes = 320;
 
 // Whether RocksDB may hold the lock that it was asked for; a refusal says that it does not.
 bool MayBeLocked(const rocksdb::Status& locked) {
