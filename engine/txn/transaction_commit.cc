@@ -14,10 +14,11 @@ namespace cairn {
 // by then.
 void Transaction::LiftBatchLimit() { rocksdb_->GetWriteBatch()->SetMaxBytes(0); }
 
+// The transaction reads nothing any more, so they need no place in the batch's index.
 Status Transaction::AddAutoIncrementMerges() {
   begun_.touched = true;
   LiftBatchLimit();
-  return auto_increment_raises_.MoveTo(*database_, rocksdb_->GetWriteBatch());
+  return auto_increment_raises_.MoveTo(*database_, rocksdb_->GetWriteBatch()->GetWriteBatch());
 }
 
 // A batch that becomes a memtable must not hold merges. They are written before the transaction is
