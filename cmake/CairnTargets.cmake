@@ -8,9 +8,13 @@ target_include_directories(cairn_build_options INTERFACE "${PROJECT_SOURCE_DIR}"
 target_compile_options(cairn_build_options INTERFACE
   $<$<CXX_COMPILER_ID:GNU>:-fno-gnu-unique>
   $<$<STREQUAL:${CMAKE_SYSTEM_PROCESSOR},x86_64>:-march=x86-64-v2>)
-# So that two checkouts make the same bytes.
 if(NOT CAIRN_SANITIZE)
+  # So that two checkouts make the same bytes.
   target_compile_options(cairn_build_options INTERFACE "-ffile-prefix-map=${PROJECT_SOURCE_DIR}=.")
+  # So that the linker can put functions in the order of mariadb/function_order.ld; and calls of other libraries go
+  # straight to them, as all are bound at the start anyway (-z now).
+  target_compile_options(cairn_build_options INTERFACE
+    "$<$<AND:$<CXX_COMPILER_ID:GNU>,$<CONFIG:RelWithDebInfo>>:-ffunction-sections;-fno-plt>")
 endif()
 # Of engine/base/assert.h: of debug and sanitizer builds.
 target_compile_definitions(cairn_build_options INTERFACE $<$<CONFIG:Debug>:CAIRN_ASSERTIONS>)

@@ -25,6 +25,8 @@ PROFILE = ROCKSDB_RECIPE / "profile.tar.xz"
 # Where the compiler looks for it and where a process leaves it, below the build directory.
 _OBJECTS = Path("CMakeFiles", "rocksdb.dir", "Unity")
 _COUNTS = ".gcda"
+# Of the plug-in's code: see cmake/CairnTargets.cmake.
+_PLUGIN_FLAGS = "-ffunction-sections -fno-plt"
 
 
 @dataclass(frozen=True)
@@ -91,6 +93,7 @@ def ensure(phase: Phase, sanitizer: str = "") -> Path:
                 directory,
                 scratch,
                 f"-DROCKSDB_SANITIZE={sanitizer}",
+                *([f"-DCMAKE_CXX_FLAGS={_PLUGIN_FLAGS}"] if not sanitizer else []),
                 *([f"-DROCKSDB_PROFILE={profile}"] if profile else []),
             )
             files.remove(scratch)
@@ -167,6 +170,7 @@ def _key(sanitizer: str) -> str:
         recipe,
         sanitizer,
         hashlib.sha256(profile.read_bytes()).hexdigest() if profile else "",
+        *([_PLUGIN_FLAGS] if not sanitizer else []),
     )
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:12]
 

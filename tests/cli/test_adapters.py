@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -419,7 +420,11 @@ def test_the_sources_of_the_package_are_all_that_a_build_takes(tmp_path, monkeyp
     where = Place(sources=tmp_path / "sources", libraries=tmp_path / "libraries")
     headers = prefix.require().headers
     compile.configure(where, headers, tmp_path / "build", tmp_path / "log")
-    assert "ha_rocksdb" in (tmp_path / "build/build.ninja").read_text("utf-8")
+    rules = (tmp_path / "build/build.ninja").read_text("utf-8")
+    assert "ha_rocksdb" in rules
+    named = set(re.findall(rf"{re.escape(str(where.sources))}/[\w/.-]+\.\w+", rules))
+    assert {path for path in named if not Path(path).exists()} == set()
+    assert str(where.sources / "mariadb/function_order.ld") in named
 
 
 # ---- the program --------------------------------------------------------------------------------

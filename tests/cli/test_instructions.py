@@ -36,6 +36,14 @@ def test_costs_of_calls_belong_to_what_is_called():
     assert counts == {"mariadbd": 13, "ha_rocksdb.so": 1020}
 
 
+def test_functions_that_the_linker_has_ordered_are_the_plug_ins():
+    ordered = PROFILE.replace("ob=(2) /x/ha_rocksdb.so", "ob=(2) ???")
+    assert callgrind.instructions_by_object(ordered.splitlines(keepends=True)) == {
+        "mariadbd": 13,
+        "ha_rocksdb.so": 1020,
+    }
+
+
 def test_the_busiest_thread_is_the_connection(tmp_path):
     (tmp_path / "callgrind.out.1-01").write_text("ob=(1) /a\nfn=(1) f\n0 5\n")
     (tmp_path / "callgrind.out.1-02").write_text("ob=(1) /b\nfn=(1) f\n0 500\n")

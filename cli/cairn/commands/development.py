@@ -88,11 +88,20 @@ def fuzz(targets: tuple[str, ...], seconds: int, corpus: Path | None, save: bool
     multiple=True,
     help="May be repeated; all three without it.",
 )
-def instructions(statements: tuple[str, ...], engines: tuple[str, ...]) -> None:
+@click.option(
+    "--write-order",
+    is_flag=True,
+    help="Instead, write mariadb/function_order.ld: what runs, for the linker to put together.",
+)
+def instructions(
+    statements: tuple[str, ...], engines: tuple[str, ...], *, write_order: bool
+) -> None:
     """Count the instructions that kinds of statements take (under valgrind; some minutes)."""
     from cairn.instructions import command
 
-    sys.exit(command.run(statements, engines))
+    if write_order and (statements or engines):
+        raise click.UsageError("--write-order takes all statements, with Cairn: give none.")
+    sys.exit(command.write_order() if write_order else command.run(statements, engines))
 
 
 @click.command()

@@ -7,18 +7,25 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
-from cairn import files, process
+from cairn import files, plugin, process
 from cairn.errors import CairnError
 
+# valgrind knows a library's code by its section .text; the one other section with code is that of
+# the functions in mariadb/function_order.ld.
+_NOT_IN_TEXT = "???"
 _NAMED = re.compile(r"^(ob|fn|cob|cfn)=(?:\((\d+)\))?\s*(.*)$")
 
 
-def command(directory: Path) -> tuple[str, ...]:
-    """What stands in front of a program's own command; nothing is counted until switched on."""
+def command(directory: Path, *, mangled: bool = False) -> tuple[str, ...]:
+    """What stands in front of a program's own command; nothing is counted until switched on.
+
+    With `mangled`, functions have the names that the linker knows.
+    """
     return (
         *("valgrind", "--tool=callgrind", "--instr-atstart=no", "--separate-threads=yes"),
         "--fair-sched=yes",
         *("--dump-instr=no", "--compress-strings=yes", "--compress-pos=yes"),
+        f"--demangle={'no' if mangled else 'yes'}",
         f"--callgrind-out-file={directory / 'callgrind.out.%p'}",
     )
 
@@ -64,8 +71,13 @@ def instructions_by_object(lines: Iterable[str]) -> Counter[str]:
             if name:
                 names[number] = name
             if kind == "ob":
-                current = Path(names.get(number, name)).name
+                current = object_name(names.get(number, name))
     return counts
+
+
+def object_name(path: str) -> str:
+    """The file's name of a program or library as callgrind writes it."""
+    return plugin.LIBRARY if path == _NOT_IN_TEXT else Path(path).name
 
 
 def of_busiest_thread(directory: Path) -> tuple[Counter[str], Path]:

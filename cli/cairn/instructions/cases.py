@@ -194,6 +194,19 @@ CASES = (
         writes=True,
     ),
     Case(
+        "transaction",
+        "a row locked, two changed and one inserted, in a compound statement",
+        lambda chance, _: (
+            "BEGIN NOT ATOMIC START TRANSACTION; "
+            f"SELECT k INTO @k FROM t WHERE id = {_id(chance)} FOR UPDATE; "
+            f"UPDATE t SET k = k + 1 WHERE id = {_id(chance)}; "
+            f"UPDATE t SET c = 'd{chance.random()}' WHERE id = {_id(chance)}; "
+            "INSERT INTO t (k, c, pad) VALUES (1, 'c', 'p'); COMMIT; END"
+        ),
+        statements=100,
+        writes=True,
+    ),
+    Case(
         "insert-child",
         "a row whose foreign key has one of many values",
         lambda chance, _: (

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from cairn import files, packages, plugin, prefix
 from cairn.errors import CairnError
-from cairn.instructions import callgrind, cases
+from cairn.instructions import callgrind, cases, function_order
 from cairn.paths import LOG, VAR, shown
 from cairn.prefix import Server
 from cairn.report import Phase, Reporter, say
@@ -51,13 +52,9 @@ class Count:
 
 def run(names: tuple[str, ...], engines: tuple[str, ...]) -> int:
     """Counts and prints a table; returns the exit status."""
-    if unknown := set(names) - {case.name for case in cases.CASES}:
-        known = ", ".join(case.name for case in cases.CASES)
-        raise CairnError(f"There is no statement {', '.join(sorted(unknown))}. There are: {known}.")
-    mariadb = prefix.require()
+    _require_known(names)
     reporter = Reporter()
-    with reporter.phase("Packages") as phase:
-        packages.ensure((packages.COUNTING,), phase)
+    mariadb = _prepare(reporter)
     counts: list[Count] = []
     for engine in engines or ENGINES:
         with reporter.phase(engine) as phase, own_directory(DIRECTORY / engine):
@@ -67,6 +64,40 @@ def run(names: tuple[str, ...], engines: tuple[str, ...]) -> int:
         say(line)
     say(f"  Read a thread's calls with: callgrind_annotate {shown(DIRECTORY)}/ENGINE/counts/…")
     return 0
+
+
+def write_order() -> int:
+    """Has all statements of ours run, and writes what the linker orders functions by."""
+    reporter = Reporter()
+    mariadb = _prepare(reporter)
+    with reporter.phase("cairn") as phase, own_directory(DIRECTORY / "cairn"):
+        _count(phase, mariadb, "cairn", (), mangled=True)
+    with reporter.phase("Order") as phase:
+        names = function_order.order(_calls_of_all())
+        files.write_atomic(function_order.SCRIPT, function_order.script(names))
+        phase.summary = f"{shown(function_order.SCRIPT)}, {len(names)} functions"
+    say("  ./cairn build links the plug-in by it.")
+    return 0
+
+
+def _calls_of_all() -> Iterator[tuple[function_order.Calls, int]]:
+    for case in cases.CASES:
+        _, path = callgrind.of_busiest_thread(DIRECTORY / "cairn" / "counts" / case.name)
+        with path.open(encoding="utf-8", errors="replace") as lines:
+            yield function_order.calls(lines), case.statements
+
+
+def _require_known(names: tuple[str, ...]) -> None:
+    if unknown := set(names) - {case.name for case in cases.CASES}:
+        known = ", ".join(case.name for case in cases.CASES)
+        raise CairnError(f"There is no statement {', '.join(sorted(unknown))}. There are: {known}.")
+
+
+def _prepare(reporter: Reporter) -> Server:
+    mariadb = prefix.require()
+    with reporter.phase("Packages") as phase:
+        packages.ensure((packages.COUNTING,), phase)
+    return mariadb
 
 
 def table(counts: list[Count]) -> list[str]:
@@ -93,7 +124,9 @@ def _plugins(engines: list[str]) -> list[str]:
     return [engine for engine in engines if engine != "innodb"]
 
 
-def _count(phase: Phase, mariadb: Server, engine: str, names: tuple[str, ...]) -> list[Count]:
+def _count(
+    phase: Phase, mariadb: Server, engine: str, names: tuple[str, ...], *, mangled: bool = False
+) -> list[Count]:
     directory = DIRECTORY / engine
     with ScratchServer(mariadb, directory, _OPTIONS) as server:
         if engine == "stock":
@@ -105,7 +138,7 @@ def _count(phase: Phase, mariadb: Server, engine: str, names: tuple[str, ...]) -
         server.stop()
         phase.progress("starting under callgrind")
         results = files.fresh_directory(directory / "counts")
-        server.wrapper = callgrind.command(results)
+        server.wrapper = callgrind.command(results, mangled=mangled)
         server.start_s = _START_S
         server.start()
         with server.connect(

@@ -36,7 +36,7 @@ _SOURCES = {
     "cmake": ("*.cmake",),
     "cmake/rocksdb": ("definitions.cmake",),
     "engine": ("**/*.h", "**/*.def", "**/CMakeLists.txt"),
-    "mariadb": ("**/*.h", "**/*.cc", "**/*.def", "**/CMakeLists.txt", "exports.map"),
+    "mariadb": ("**/*.h", "**/*.cc", "**/*.def", "**/CMakeLists.txt", "exports.map", "*.ld"),
 }
 
 
