@@ -58,6 +58,10 @@ def test_tables_stay_whole_over_many_alters():
                 assert not any(part.collation in WRONG_IN_STOCK_KEYS for part, _ in key.parts)
             if table.primary is not None:
                 assert not any(column.nullable for column, _ in table.primary.parts)
+            for column in table.columns:
+                if column.auto_increment:
+                    firsts = [key.parts[0][0] for key in table.keys]
+                    assert any(first is column for first in firsts), "the server refuses that"
 
 
 def test_a_fact_that_changed_is_a_difference_and_an_unknown_one_is_none():

@@ -117,13 +117,17 @@ def _change_nullable(chance: Random, table: Table, number: int) -> Alter | None:
 
 def _drop_column(chance: Random, table: Table, number: int) -> Alter | None:
     columns = [column for column in _changeable(table) if not _is_primary(table, column)]
-    columns = [column for column in columns if not column.auto_increment]
+    columns = [
+        column
+        for column in columns
+        if not column.auto_increment and not any(table.needs(key) for key in table.keys_of(column))
+    ]
     if not columns or len(table.columns) < 3:
         return None
     column = chance.choice(columns)
     table.columns.remove(column)
     changes = [f"DROP COLUMN {column.name}"]
-    for key in [key for key in table.keys if any(part is column for part, _ in key.parts)]:
+    for key in table.keys_of(column):
         rest = [(part, length) for part, length in key.parts if part is not column]
         # The server refuses to shorten a UNIQUE key.
         if not rest or key.unique or chance.random() < 0.5:
@@ -139,7 +143,7 @@ def _change_keys(chance: Random, table: Table, number: int) -> Alter | None:
     changes = []
     for key in _secondary(table):
         choice = chance.random()
-        if choice < 0.3:
+        if choice < 0.3 and not table.needs(key):
             changes.append(f"DROP KEY {key.name}")
             table.keys.remove(key)
         elif choice < 0.5:

@@ -105,7 +105,7 @@ class Changes:
             case "add key":
                 self._add_key(table)
             case "drop key":
-                keys = [key for key in table.keys if key.name != "PRIMARY"]
+                keys = [key for key in table.keys if key.name != "PRIMARY" and not table.needs(key)]
                 if keys and self.run(f"ALTER TABLE {name} DROP KEY {keys[0].name}"):
                     table.keys.remove(keys[0])
             case "add column":

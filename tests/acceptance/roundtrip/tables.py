@@ -161,6 +161,15 @@ class Table:
     def primary(self) -> Key | None:
         return next((key for key in self.keys if key.name == "PRIMARY"), None)
 
+    def keys_of(self, column: Column) -> list[Key]:
+        return [key for key in self.keys if any(part is column for part, _ in key.parts)]
+
+    def needs(self, key: Key) -> bool:
+        """Whether it is the one key that an AUTO_INCREMENT column is the first part of."""
+        if not key.parts[0][0].auto_increment:
+            return False
+        return sum(each.parts[0][0] is key.parts[0][0] for each in self.keys) == 1
+
     @property
     def is_loaded_in_order(self) -> bool:
         """Whether SELECT * gives the rows in the order of the primary key."""
