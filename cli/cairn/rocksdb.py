@@ -93,7 +93,7 @@ def ensure(phase: Phase, sanitizer: str = "") -> Path:
                 directory,
                 scratch,
                 f"-DROCKSDB_SANITIZE={sanitizer}",
-                *([f"-DCMAKE_CXX_FLAGS={_PLUGIN_FLAGS}"] if not sanitizer else []),
+                *(f"-DCMAKE_CXX_FLAGS={flags}" for flags in _flags(sanitizer)),
                 *([f"-DROCKSDB_PROFILE={profile}"] if profile else []),
             )
             files.remove(scratch)
@@ -156,6 +156,11 @@ def _profile(sanitizer: str) -> Path | None:
     return PROFILE if not sanitizer and PROFILE.is_file() else None
 
 
+def _flags(sanitizer: str) -> tuple[str, ...]:
+    """What the compiler is told besides: the plug-in has no sanitizers."""
+    return () if sanitizer else (_PLUGIN_FLAGS,)
+
+
 def _key(sanitizer: str) -> str:
     recipe = "".join(
         (ROCKSDB_RECIPE / name).read_text(encoding="utf-8")
@@ -170,7 +175,7 @@ def _key(sanitizer: str) -> str:
         recipe,
         sanitizer,
         hashlib.sha256(profile.read_bytes()).hexdigest() if profile else "",
-        *([_PLUGIN_FLAGS] if not sanitizer else []),
+        *_flags(sanitizer),
     )
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:12]
 

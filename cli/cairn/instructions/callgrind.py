@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from cairn import files, plugin, process
@@ -13,6 +14,8 @@ from cairn.errors import CairnError
 # valgrind knows a library's code by its section .text; the one other section with code is that of
 # the functions in mariadb/function_order.ld.
 _NOT_IN_TEXT = "???"
+# callgrind's mark of a function that calls itself.
+_RECURSION = re.compile(r"'\d+$")
 _NAMED = re.compile(r"^(ob|fn|cob|cfn)=(?:\((\d+)\))?\s*(.*)$")
 
 
@@ -47,36 +50,57 @@ def take(pid: int, directory: Path, name: str, log: Path) -> Path:
     return kept
 
 
-def instructions_by_object(lines: Iterable[str]) -> Counter[str]:
-    """What the functions of each program or library took by themselves, by its file's name.
+@dataclass(frozen=True)
+class Entry:
+    """Instructions that a function took by itself, or, with a callee, how often it called that."""
+
+    library: str  # The file's name of the program or library that the function is in.
+    function: str
+    callee: str | None
+    count: int
+
+
+def entries(lines: Iterable[str]) -> Iterator[Entry]:
+    """What callgrind wrote of a thread.
 
     The format is that of valgrind's manual: costs of calls stand behind a line `calls=` and belong
-    to the functions that are called.
+    to the functions that are called. Objects and functions are numbered apart, callees with the
+    others.
     """
-    counts: Counter[str] = Counter()
-    names: dict[str, str] = {}
-    current = ""
+    names: dict[tuple[str, str], str] = {}
+    library = function = callee = ""
     is_call = False
     for line in lines:
         if line[:1].isdigit() or line[:1] in "+-*":
             if not is_call:
-                counts[current] += int(line.split()[1])
+                yield Entry(library, function, None, int(line.split()[1]))
             is_call = False
         elif line.startswith("calls="):
+            yield Entry(library, function, callee, int(line[len("calls=") :].split()[0]))
             is_call = True
         elif found := _NAMED.match(line):
             kind, number, name = found.groups()
-            if kind not in ("ob", "cob"):
-                continue
-            if name:
-                names[number] = name
+            if name and number:
+                names[kind[-2:], number] = name
+            name = name or names.get((kind[-2:], number), "")
             if kind == "ob":
-                current = object_name(names.get(number, name))
+                library = _library(name)
+            elif kind == "fn":
+                function = _RECURSION.sub("", name)
+            elif kind == "cfn":
+                callee = _RECURSION.sub("", name)
+
+
+def instructions_by_object(lines: Iterable[str]) -> Counter[str]:
+    """What the functions of each program or library took by themselves, by its file's name."""
+    counts: Counter[str] = Counter()
+    for entry in entries(lines):
+        if entry.callee is None:
+            counts[entry.library] += entry.count
     return counts
 
 
-def object_name(path: str) -> str:
-    """The file's name of a program or library as callgrind writes it."""
+def _library(path: str) -> str:
     return plugin.LIBRARY if path == _NOT_IN_TEXT else Path(path).name
 
 

@@ -6,7 +6,6 @@ and no line of the processor's cache is shared with what does not run.
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -16,9 +15,6 @@ from cairn.instructions import callgrind
 from cairn.paths import ROOT
 
 SCRIPT = ROOT / "mariadb" / "function_order.ld"
-_LINE = re.compile(r"^(ob|fn|cob|cfn)=(?:\((\d+)\))?\s*(.*)$")
-# callgrind's mark of a function that calls itself.
-_RECURSION = re.compile(r"'\d+$")
 _HEAD = """\
 /* The functions of the plug-in that statements run through, in the order of their calls. Made
    by `./cairn instructions --write-order`. A name that there is no more does no harm. */
@@ -47,31 +43,13 @@ class Calls:
 
 
 def calls(lines: Iterable[str]) -> Calls:
-    """Reads what callgrind wrote of a thread, with mangled names; see callgrind.py."""
+    """Of what callgrind wrote of a thread, with mangled names."""
     found = Calls()
-    names: dict[tuple[str, str], str] = {}
-    caller = callee = ""
-    in_plugin = is_call = False
-    for line in lines:
-        if line[:1].isdigit() or line[:1] in "+-*":
-            if in_plugin and not is_call:
-                found.own[caller] += int(line.split()[1])
-            is_call = False
-        elif line.startswith("calls="):
-            found.callees[caller][callee] += int(line[len("calls=") :].split()[0])
-            is_call = True
-        elif match := _LINE.match(line):
-            kind, number, name = match.groups()
-            # Objects and functions are numbered apart, callees with the others.
-            if name and number:
-                names[kind[-2:], number] = name
-            name = name or names.get((kind[-2:], number), "")
-            if kind == "ob":
-                in_plugin = callgrind.object_name(name) == plugin.LIBRARY
-            elif kind == "fn":
-                caller = _RECURSION.sub("", name)
-            elif kind == "cfn":
-                callee = _RECURSION.sub("", name)
+    for entry in callgrind.entries(lines):
+        if entry.callee is not None:
+            found.callees[entry.function][entry.callee] += entry.count
+        elif entry.library == plugin.LIBRARY:
+            found.own[entry.function] += entry.count
     return found
 
 
