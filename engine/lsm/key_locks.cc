@@ -43,7 +43,8 @@ class KeyLocksHandle final : public rocksdb::LockManagerHandle {
   KeyLocks locks_;
 };
 
-// RocksDB clears a transaction when it has ended, and again when its object begins another.
+// RocksDB clears a transaction when it has ended, and again when its object begins another, each
+// time with the index of its batch, which may have had no entries.
 class ReusedTransaction final : public rocksdb::WriteCommittedTxn {
  public:
   using WriteCommittedTxn::WriteCommittedTxn;
@@ -51,8 +52,26 @@ class ReusedTransaction final : public rocksdb::WriteCommittedTxn {
  private:
   void Clear() override {
     if (std::exchange(is_clear_, false) && IsAsCleared()) return;
-    WriteCommittedTxn::Clear();
+    if (write_batch_.GetWBWIOpCount() == 0 && IsWithoutRocksDbsOwn()) {
+      ClearAllButIndex();
+    } else {
+      WriteCommittedTxn::Clear();
+    }
     is_clear_ = true;
+  }
+
+  // What it counts of its own writes and savepoints, or writes at commit.
+  bool IsWithoutRocksDbsOwn() {
+    return save_points_ == nullptr &&
+           num_puts_ + num_put_entities_ + num_deletes_ + num_merges_ == 0 &&
+           GetCommitTimeWriteBatch()->GetDataSize() == rocksdb::WriteBatchInternal::kHeader;
+  }
+
+  void ClearAllButIndex() {
+    txn_db_impl_->UnLock(this, *tracked_locks_);
+    write_batch_.GetWriteBatch()->Clear();
+    tracked_locks_->Clear();
+    if (dbimpl_->allow_2pc()) InitWriteBatch();
   }
 
   // Whether nothing has come since: the batch has its mark for two-phase commit alone.

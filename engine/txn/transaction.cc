@@ -69,7 +69,15 @@ bool Transaction::IsAsBegun() const {
          begun_.with.write_log == settings_.write_log && range_locks_ == database_->range_locks();
 }
 
+// Where nobody but this object reads the index: RocksDB does where prepared changes are written, or
+// where a batch becomes a memtable.
+bool Transaction::MayIndexLater() const {
+  return database_->bypass_memtable_bytes() == 0 &&
+         database_->options().transaction.write_policy == rocksdb::WRITE_COMMITTED;
+}
+
 void Transaction::BeginRocksDb() {
+  begun_.indexes_later = MayIndexLater();
   if (IsAsBegun()) {
     facts_.Started({rocksdb_->GetID(), settings_.lock_wait_timeout_ms, settings_.deadlock_detect});
     return;
@@ -205,14 +213,32 @@ void Transaction::ReleaseSavepoint(Savepoint savepoint, Savepoints::Later later)
   row_counts_.Release(savepoint, last, before);
 }
 
-rocksdb::WriteBatchWithIndex& Transaction::BatchForWrite() {
+// Puts all that the batch has into its index, and from now on what comes. Errors: kCorruption.
+Status Transaction::IndexBatch() {
+  if (!begun_.indexes_later) return Status();
+  rocksdb::WriteBatchWithIndex& batch = *rocksdb_->GetWriteBatch();
+  if (batch.GetWriteBatch()->Count() > 0) {
+    // RocksDB makes an index anew when it goes back to a savepoint, here to one at the end.
+    batch.SetSavePoint();
+    CAIRN_RETURN_IF_ERROR(FromRocksDb(batch.RollbackToSavePoint()));
+  }
+  begun_.indexes_later = false;
+  return Status();
+}
+
+// Straight into the batch: the row's lock is held already, and entries of secondary indexes need
+// none. Errors: kCorruption.
+Status Transaction::BatchForWrite(const ColumnFamily& family, rocksdb::WriteBatchBase** batch) {
   CAIRN_ASSERT(started_);
   begun_.touched = true;
-  savepoints_.BeforeWrite(rocksdb_->GetWriteBatch());
-  // Straight into the batch: the row's lock is held already, and entries of secondary indexes need
-  // none.
+  // An index that is made later does not learn how a family sorts.
+  if (family.reverse) CAIRN_RETURN_IF_ERROR(IndexBatch());
+  rocksdb::WriteBatchWithIndex* const indexed = rocksdb_->GetWriteBatch();
+  savepoints_.BeforeWrite(indexed);
   statement_.wrote = true;
-  return *rocksdb_->GetWriteBatch();
+  *batch = indexed;
+  if (begun_.indexes_later) *batch = indexed->GetWriteBatch();
+  return Status();
 }
 
 void Transaction::CountWrites() {
@@ -235,19 +261,22 @@ Status Transaction::AfterWrite(const rocksdb::Status& written) {
 }
 
 Status Transaction::Put(const ColumnFamily& family, std::string_view key, std::string_view value) {
-  const rocksdb::Status put = BatchForWrite().Put(family.handle, key, value);
-  return AfterWrite(put);
+  rocksdb::WriteBatchBase* batch;
+  CAIRN_RETURN_IF_ERROR(BatchForWrite(family, &batch));
+  return AfterWrite(batch->Put(family.handle, key, value));
 }
 
 Status Transaction::Delete(const ColumnFamily& family, std::string_view key) {
-  const rocksdb::Status deleted = BatchForWrite().Delete(family.handle, key);
-  return AfterWrite(deleted);
+  rocksdb::WriteBatchBase* batch;
+  CAIRN_RETURN_IF_ERROR(BatchForWrite(family, &batch));
+  return AfterWrite(batch->Delete(family.handle, key));
 }
 
 Status Transaction::SingleDelete(const ColumnFamily& family, std::string_view key) {
   if (database_->has_prepared_writes()) return Delete(family, key);
-  const rocksdb::Status deleted = BatchForWrite().SingleDelete(family.handle, key);
-  return AfterWrite(deleted);
+  rocksdb::WriteBatchBase* batch;
+  CAIRN_RETURN_IF_ERROR(BatchForWrite(family, &batch));
+  return AfterWrite(batch->SingleDelete(family.handle, key));
 }
 
 Result<std::optional<uint32_t>> Transaction::JoinBuild(

@@ -348,7 +348,9 @@ class Transaction {
   // What the statement reads at; null while it has none.
   const rocksdb::Snapshot* CurrentSnapshot() const;
   const rocksdb::Snapshot* SnapshotOfStatement();
-  rocksdb::WriteBatchWithIndex& BatchForWrite();
+  bool MayIndexLater() const;
+  Status IndexBatch();
+  Status BatchForWrite(const ColumnFamily& family, rocksdb::WriteBatchBase** batch);
   // What came of a write to the batch.
   Status AfterWrite(const rocksdb::Status& written);
   void LiftBatchLimit();
@@ -388,6 +390,8 @@ class Transaction {
   struct Begun {
     TransactionSettings with;
     bool touched = true;  // More than reads and snapshots went through it since.
+    // Its batch's index is made once the transaction looks for what it has written: most do not.
+    bool indexes_later = false;
   };
 
   // The current statement.

@@ -160,6 +160,7 @@ void Transaction::EndClaims() {
 
 Status Transaction::GetOwnWrite(const ColumnFamily& family, std::string_view key,
                                 rocksdb::PinnableSlice* value) {
+  CAIRN_RETURN_IF_ERROR(IndexBatch());
   value->Reset();
   const rocksdb::Status read = rocksdb_->GetWriteBatch()->GetFromBatch(
       family.handle, database_->options().db, key, value->GetSelf());

@@ -118,6 +118,8 @@ rocksdb::Status Transaction::GetMerged(const ColumnFamily& family,
                                        const rocksdb::ReadOptions& options,
                                        const rocksdb::Slice& key, rocksdb::PinnableSlice* value) {
   if (has_writes()) {
+    const Status indexed = IndexBatch();
+    if (!indexed.ok()) return rocksdb::Status::Corruption(indexed.ToString());
     const std::unique_ptr<rocksdb::WBWIIterator> written(
         rocksdb_->GetWriteBatch()->NewIterator(family.handle));
     written->Seek(key);
@@ -197,6 +199,11 @@ std::unique_ptr<rocksdb::Iterator> Transaction::NewIterator(const ColumnFamily& 
   std::unique_ptr<rocksdb::Iterator> committed =
       database_->NewIterator(family, options, verifier());
   if (!merges_writes) return committed;
+  const Status indexed = IndexBatch();
+  if (!indexed.ok()) {
+    return std::unique_ptr<rocksdb::Iterator>(
+        rocksdb::NewErrorIterator(rocksdb::Status::Aborted(indexed.ToString())));
+  }
   return std::unique_ptr<rocksdb::Iterator>(
       rocksdb_->GetWriteBatch()->NewIteratorWithBase(family.handle, committed.release(), &options));
 }

@@ -15,6 +15,7 @@
 
 #include "rocksdb/env.h"
 #include "rocksdb/utilities/transaction_db.h"
+#include "rocksdb/utilities/write_batch_with_index.h"
 
 namespace cairn::lsm {
 namespace {
@@ -213,6 +214,40 @@ TEST_P(KeyLocksTest, HoldAndReleaseWhatRocksDbsDo) {
     ASSERT_EQ(ours.Rows(), theirs.Rows());
     if (kinds == 12) {
       ASSERT_GT(most, size_t{kLockedKeys / 2}) << "this says nothing about many locks";
+    }
+  }
+}
+
+// What was put past the index of its batch, which RocksDB does not know, goes all the same.
+TEST(ReusedTransactionTest, BeginsWithoutWhatTheOneBeforeHasWritten) {
+  for (const bool indexes : {false, true}) {
+    for (const bool commits : {false, true}) {
+      Side side(Side::Keeps::kHeldKeys, rocksdb::WRITE_COMMITTED);
+      const auto put = [&](const std::string& key) {
+        rocksdb::WriteBatchWithIndex* const batch = side.transaction(0).GetWriteBatch();
+        ASSERT_TRUE(batch->GetWriteBatch()->Put(side.family(0), key, "value").ok());
+        if (indexes) {
+          ASSERT_TRUE(batch->Put(side.family(1), key, "value").ok());
+        }
+      };
+      const auto end = [&](bool commit) {
+        const rocksdb::Status ended =
+            commit ? side.transaction(0).Commit() : side.transaction(0).Rollback();
+        ASSERT_TRUE(ended.ok()) << ended.ToString();
+        side.Begin(0);
+        ASSERT_EQ(side.transaction(0).GetWriteBatch()->GetWriteBatch()->Count(), 0u);
+        ASSERT_EQ(side.transaction(0).GetWriteBatch()->GetWBWIOpCount(), 0u);
+      };
+      const std::vector<std::string> before = side.Rows();
+      put("first");
+      end(commits);
+      const std::vector<std::string> after = side.Rows();
+      EXPECT_EQ(after.size(), before.size() + (commits ? 1 : 0) + (commits && indexes ? 1 : 0));
+      end(true);
+      EXPECT_EQ(side.Rows(), after);
+      put("second");
+      end(true);
+      EXPECT_GT(side.Rows().size(), after.size());
     }
   }
 }
