@@ -30,6 +30,21 @@ class KeyLocks final : public rocksdb::PointLockManager {
     for (const HeldKeys::Held& one : held) UnLock(transaction, one.family, one.key, env);
   }
 
+ protected:
+  // Who need not wait needs no time either.
+  rocksdb::Status AcquireWithTimeout(rocksdb::PessimisticTransaction* transaction,
+                                     rocksdb::LockMap* map, rocksdb::LockMapStripe* stripe,
+                                     uint32_t family, const std::string& key, rocksdb::Env* env,
+                                     int64_t timeout_us, int64_t deadlock_timeout_us,
+                                     const rocksdb::LockInfo& wanted) override {
+    const auto acquire = [&](int64_t within_us) {
+      return PointLockManager::AcquireWithTimeout(transaction, map, stripe, family, key, env,
+                                                  within_us, deadlock_timeout_us, wanted);
+    };
+    rocksdb::Status acquired = acquire(0);
+    return acquired.ok() || timeout_us == 0 ? acquired : acquire(timeout_us);
+  }
+
  private:
   const HeldKeysFactory factory_;
 };

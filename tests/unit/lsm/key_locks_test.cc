@@ -62,7 +62,7 @@ class Side {
   // The object of the one before begins the next.
   void Begin(size_t at) {
     rocksdb::TransactionOptions options;
-    options.lock_timeout = 0;
+    options.lock_timeout = static_cast<int64_t>(at);  // Milliseconds.
     auto& transaction = transactions_[at];
     if (keeps_ == Keeps::kHeldKeys) {
       transaction = BeginTransaction(database_.get(), rocksdb::WriteOptions(), options,
