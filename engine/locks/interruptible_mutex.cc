@@ -57,6 +57,7 @@ class InterruptibleCondition final : public rocksdb::TransactionDBCondVar {
   rocksdb::Status WaitFor(std::shared_ptr<rocksdb::TransactionDBMutex> mutex,
                           int64_t timeout_us) override {
     auto& timed_mutex = static_cast<Mutex&>(*mutex).mutex_;
+    waiting_.fetch_add(1);
     ++lock_waits;
     WaitObserver* const observer = current_observer;
     const bool endless = timeout_us < 0;
@@ -78,15 +79,18 @@ class InterruptibleCondition final : public rocksdb::TransactionDBCondVar {
       }
     }
     if (observer != nullptr) WaitEnds(observer);
+    waiting_.fetch_sub(1);
     lock.release();  // RocksDB unlocks it.
     return result;
   }
 
   void Notify() override {
+    if (waiting_.load() == 0) return;
     notifications_.fetch_add(1);
     condition_.notify_one();
   }
   void NotifyAll() override {
+    if (waiting_.load() == 0) return;
     notifications_.fetch_add(1);
     condition_.notify_all();
   }
@@ -108,6 +112,9 @@ class InterruptibleCondition final : public rocksdb::TransactionDBCondVar {
   }
 
   std::condition_variable_any condition_;
+  // Threads in WaitFor(). Each counts itself while it holds the mutex under which it has found that
+  // it must wait; whoever ends its reason to wait holds that mutex later, and tells it after that.
+  std::atomic<uint32_t> waiting_{0};
   std::atomic<uint64_t> notifications_{0};
 };
 
