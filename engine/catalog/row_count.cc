@@ -11,8 +11,9 @@ void RowCount::Add(int64_t rows) {
   pending_ += std::abs(rows);
 }
 
-void RowCount::Keep(uint64_t moves) {
+void RowCount::Keep(int64_t rows, uint64_t moves) {
   std::lock_guard lock(mutex_);
+  rows_ += rows;
   pending_ -= static_cast<int64_t>(moves);
 }
 

@@ -23,8 +23,9 @@ class RowCount {
   // A statement added so many rows, or took them away. They are pending until their transaction
   // ends.
   void Add(int64_t rows);
-  // A transaction committed whose steps make `moves` when their signs are left away.
-  void Keep(uint64_t moves);
+  // A transaction committed whose steps make `moves` when their signs are left away, and which adds
+  // `rows` at its end.
+  void Keep(int64_t rows, uint64_t moves);
   // It was rolled back; its steps made `rows`.
   void Undo(int64_t rows, uint64_t moves);
 

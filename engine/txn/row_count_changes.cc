@@ -51,8 +51,9 @@ void RowCountChanges::Release(Savepoint first, Savepoint last, Savepoint before)
 }
 
 void RowCountChanges::Commit() {
-  EndStatement();
-  for (Change& change : changes_) change.counters->row_count.Keep(change.told_moves);
+  for (Change& change : changes_) {
+    change.counters->row_count.Keep(change.statement_rows, change.told_moves);
+  }
   changes_.clear();
 }
 

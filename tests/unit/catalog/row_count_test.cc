@@ -17,8 +17,12 @@ TEST(RowCount, BeginsWithWhatTheStorageSaysAndFollowsTheTransactions) {
   EXPECT_EQ(count.Settle(StoredRows{.estimate = 100, .least = 20, .most = 150}), 100u);
   count.Add(10);
   EXPECT_EQ(count.value(), 110u) << "pending";
-  count.Keep(10);
+  count.Keep(0, 10);
   EXPECT_EQ(count.value(), 110u);
+  count.Keep(7, 0);
+  EXPECT_EQ(count.value(), 117u) << "told at the end alone";
+  count.Add(-7);
+  count.Keep(0, 7);
   count.Add(-30);
   count.Add(5);
   count.Undo(-25, 35);
@@ -41,7 +45,7 @@ TEST(RowCount, RowsThatAreNotCommittedYetAreNotMissingInTheStorage) {
   count.Undo(1000, 1000);
   EXPECT_EQ(count.Settle(Counted(5)), 5u);
   count.Add(1000);
-  count.Keep(1000);
+  count.Keep(0, 1000);
   EXPECT_EQ(count.Settle(Counted(5)), 5u) << "a count is believed, once all is committed";
 }
 
