@@ -257,14 +257,15 @@ bool ForeignKeySearch::FitValue(const Part& part, std::string_view data, std::st
 }
 
 uint8_t* ForeignKeySearch::WriteParts(const uint8_t* record, uint8_t* to, bool* fits) const {
-  thread_local std::string filled;  // As long as the longest CHAR so far.
+  thread_local std::string filled_of_thread;  // As long as the longest CHAR so far.
+  std::string* const filled = &filled_of_thread;
   uint8_t* const scratch = to + max_bytes_;
   StoreBigEndian(to, index_number_);
   to += kIndexNumberBytes;
   bool ended = false;
   for (const Part& part : parts_) {
     std::string_view data;
-    *fits = FitValue(part, from_.Data(part.position, record), &filled, &data);
+    *fits = FitValue(part, from_.Data(part.position, record), filled, &data);
     if (!*fits) break;
     // What does not fit a later column is still told.
     ended = ended || !part.covers;
@@ -278,7 +279,8 @@ uint8_t* ForeignKeySearch::WriteParts(const uint8_t* record, uint8_t* to, bool* 
 }
 
 bool ForeignKeySearch::EncodePrefix(const uint8_t* record, std::string* prefix) const {
-  thread_local std::string buffer;  // As long as the longest key so far.
+  thread_local std::string buffer_of_thread;  // As long as the longest key so far.
+  std::string& buffer = buffer_of_thread;
   if (buffer.size() < max_bytes_ + scratch_bytes_) buffer.resize(max_bytes_ + scratch_bytes_);
   auto* const begin = reinterpret_cast<uint8_t*>(buffer.data());
   bool fits = true;
