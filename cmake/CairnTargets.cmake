@@ -54,6 +54,7 @@ function(cairn_engine_library name)
   endif()
   add_library(${name} STATIC ${arg_SOURCES})
   target_link_libraries(${name} PUBLIC cairn_build_options ${arg_LIBRARIES} PRIVATE cairn_warnings)
+  cairn_profile(${name})
   set_target_properties(${name} PROPERTIES
     POSITION_INDEPENDENT_CODE ON
     CXX_VISIBILITY_PRESET hidden

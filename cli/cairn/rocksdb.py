@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import os
-import shutil
-import tarfile
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
-from cairn import files, process
+from cairn import files, process, profiles
 from cairn.errors import CairnError
 from cairn.paths import LOG, ROCKSDB_RECIPE, cache
 from cairn.report import Phase, ninja_progress
@@ -24,7 +22,6 @@ CRATE = "librocksdb-sys"
 PROFILE = ROCKSDB_RECIPE / "profile.tar.xz"
 # Where the compiler looks for it and where a process leaves it, below the build directory.
 _OBJECTS = Path("CMakeFiles", "rocksdb.dir", "Unity")
-_COUNTS = ".gcda"
 # Of the plug-in's code: see cmake/CairnTargets.cmake.
 _PLUGIN_FLAGS = "-ffunction-sections -fno-plt"
 
@@ -117,30 +114,15 @@ def ensure_training(phase: Phase, directory: Path) -> Path:
         with files.exclusive(cache() / "rocksdb" / ".lock", "fetching RocksDB"):
             _fetch(phase)
         _build(phase, library_dir, scratch, "-DROCKSDB_TRAINING=ON")
-    for counts in (scratch / _OBJECTS).glob(f"*{_COUNTS}"):
-        counts.unlink()
+    profiles.remove_counts(scratch / _OBJECTS)
     phase.summary = f"{pin().rocksdb_version}, counting branches"
     return library_dir
 
 
-def save_profile(directory: Path) -> int:
-    """Packs what processes have left below `directory`, see ensure_training(); how many files."""
+def save_profile(directory: Path) -> None:
+    """Packs what processes have left below `directory`, see ensure_training()."""
     _, scratch = _training_directories(directory)
-    found = sorted((scratch / _OBJECTS).glob(f"*{_COUNTS}"))
-    if not found:
-        raise CairnError("The server has left no counts: it did not end by itself.")
-    partial = directory / PROFILE.name
-
-    def plain(member: tarfile.TarInfo) -> tarfile.TarInfo:
-        member.uid = member.gid = member.mtime = 0
-        member.uname = member.gname = ""
-        return member
-
-    with tarfile.open(partial, "w:xz", preset=9) as archive:
-        for counts in found:
-            archive.add(counts, counts.name, filter=plain)
-    shutil.move(partial, PROFILE)
-    return len(found)
+    profiles.save(profiles.of_folder(scratch / _OBJECTS), PROFILE)
 
 
 def _compiler() -> str:

@@ -1,14 +1,18 @@
-"""./cairn train: notes how often branches of RocksDB are taken, for the compiler to lay it out by.
+"""./cairn train: notes how often branches are taken, for the compiler to lay the code out by.
 
 The code that reads and writes run through lies all over the library, between branches that are
 hardly ever taken; it is larger than a processor's first cache. The compiler puts what runs together
-when it knows what runs. RocksDB alone is trained: its sources are pinned, so that what was noted
-stays true until the pin, the compiler or the flags change.
+when it knows what runs. Our own code changes daily: a function that has changed is compiled as
+without, until the next training. RocksDB's sources are pinned, so that what was noted of it stays
+true until the pin, the compiler or the flags change.
 """
 
 from __future__ import annotations
 
-from cairn import files, packages, plugin, prefix, rocksdb, sysbench
+from pathlib import Path
+
+from cairn import files, packages, plugin, prefix, profiles, rocksdb, sysbench
+from cairn.bench import foreign_keys
 from cairn.errors import CairnError
 from cairn.paths import BUILD, LOG, VAR, shown
 from cairn.prefix import Server
@@ -20,6 +24,8 @@ PRESET = "training"
 _LOG = LOG / "training.log"
 _TABLES = 4
 _ROWS = 20_000
+_PARENTS = 10_000
+_DELETED_PARENTS = 200
 _CLIENTS = 2
 # Code that counts runs two to three times as long, so that few seconds are few statements.
 _SECONDS = 5
@@ -38,6 +44,12 @@ _WRITES = (
     "oltp_write_only",
     "oltp_read_write",
 )
+_REFERENCES = (
+    "CREATE TABLE parent (id INT PRIMARY KEY, pad VARCHAR(100))",
+    "CREATE TABLE child (id INT AUTO_INCREMENT PRIMARY KEY, parent INT NOT NULL, pad VARCHAR(100), "
+    "KEY (parent), FOREIGN KEY (parent) REFERENCES parent (id) ON DELETE CASCADE)",
+    f"INSERT INTO parent SELECT seq, REPEAT('p', 50) FROM seq_1_to_{_PARENTS}",
+)
 _STATEMENTS = (
     "CREATE TABLE copy LIKE sbtest1",
     "INSERT INTO copy SELECT * FROM sbtest1",
@@ -48,8 +60,8 @@ _STATEMENTS = (
 )
 
 
-def run() -> int:
-    """Builds, trains and replaces the profile in the checkout; returns the exit status."""
+def run(*, with_rocksdb: bool) -> int:
+    """Builds, trains and replaces profiles in the checkout; returns the exit status."""
     reporter = Reporter()
     with reporter.phase("Packages") as phase:
         packages.ensure((packages.BUILD, packages.COMPRESSION, packages.SYSBENCH), phase)
@@ -59,15 +71,22 @@ def run() -> int:
     sysbench.ensure(mariadb)
     with own_directory(DIRECTORY):
         with reporter.phase("RocksDB") as phase:
-            library = rocksdb.ensure_training(phase, DIRECTORY)
+            library = (
+                rocksdb.ensure_training(phase, DIRECTORY) if with_rocksdb else rocksdb.ensure(phase)
+            )
         with reporter.phase("Build") as phase:
             plugin.build(phase, PRESET, mariadb, library, "ha_rocksdb")
+            profiles.remove_counts(BUILD / PRESET)
         with reporter.phase("Training") as phase:
             _train(phase, mariadb)
         with reporter.phase("Profile") as phase:
-            count = rocksdb.save_profile(DIRECTORY)
-            phase.summary = f"{shown(rocksdb.PROFILE)}, of {count} files"
-    say("  ./cairn build compiles RocksDB with it, once.")
+            own = profiles.of_sources(BUILD / PRESET)
+            profiles.save(own, profiles.OWN)
+            phase.summary = f"{shown(profiles.OWN)}, of {len(own)} sources"
+            if with_rocksdb:
+                rocksdb.save_profile(DIRECTORY)
+                phase.summary += f"; {shown(rocksdb.PROFILE)}"
+    say("  ./cairn build compiles by it, once; then: ./cairn instructions --write-order")
     return 0
 
 
@@ -83,6 +102,7 @@ def _train(phase: Phase, mariadb: Server) -> None:
         _read(phase, server)
         for script in _WRITES:
             _sysbench(phase, server, script, "run")
+        _reference(phase, server)
         _read(phase, server)
         server.query("SET GLOBAL rocksdb_force_flush_memtable_now = 1")
         _read(phase, server)
@@ -96,6 +116,15 @@ def _train(phase: Phase, mariadb: Server) -> None:
     phase.summary = f"{len(_READS) * 4 + len(_WRITES)} runs of {_SECONDS} s"
 
 
+def _reference(phase: Phase, server: ScratchServer) -> None:
+    for statement in _REFERENCES:
+        server.query(statement, database=sysbench.DATABASE)
+    _sysbench(phase, server, str(foreign_keys.SCRIPT), "run", f"--parents={_PARENTS}")
+    phase.progress("deletes that cascade")
+    for parent in range(1, _DELETED_PARENTS + 1):
+        server.query(f"DELETE FROM parent WHERE id = {parent}", database=sysbench.DATABASE)
+
+
 def _read(phase: Phase, server: ScratchServer) -> None:
     for script in _READS:
         _sysbench(phase, server, script, "run")
@@ -105,15 +134,17 @@ def _read(phase: Phase, server: ScratchServer) -> None:
         server.query(f"SELECT pad FROM {table} FORCE INDEX (k_{number}) ORDER BY k DESC LIMIT 5000")
 
 
-def _sysbench(phase: Phase, server: ScratchServer, script: str, command: str) -> None:
-    phase.progress(f"{script} {command}")
+def _sysbench(
+    phase: Phase, server: ScratchServer, script: str, command: str, *options: str
+) -> None:
+    """Runs a script: one of sysbench's own over its tables, or of ours with `options`."""
+    phase.progress(f"{Path(script).stem} {command}")
     status, output = sysbench.execute(
         server.mariadb,
         server.socket,
         (
             script,
-            f"--tables={_TABLES}",
-            f"--table-size={_ROWS}",
+            *(options or (f"--tables={_TABLES}", f"--table-size={_ROWS}")),
             f"--threads={_CLIENTS}",
             f"--time={_SECONDS}",
             # Two clients of oltp_write_only meet.

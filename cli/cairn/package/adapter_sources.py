@@ -33,7 +33,7 @@ MODULES = (
 )
 _RECIPE = ROOT / "packaging" / "adapters"
 _SOURCES = {
-    "cmake": ("*.cmake",),
+    "cmake": ("*.cmake", "relative_source.sh"),
     "cmake/rocksdb": ("definitions.cmake",),
     "engine": ("**/*.h", "**/*.def", "**/CMakeLists.txt"),
     "mariadb": ("**/*.h", "**/*.cc", "**/*.def", "**/CMakeLists.txt", "exports.map", "*.ld"),
