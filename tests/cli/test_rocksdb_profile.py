@@ -58,7 +58,7 @@ def test_the_same_counts_make_the_same_archive(profile: Path, tmp_path: Path) ->
         for number in (1, 0):
             (objects / f"unity_{number}_cxx.cxx.gcda").write_bytes(b"counts %d" % number)
             (objects / f"unity_{number}_cxx.cxx.o").write_bytes(b"an object")
-        assert rocksdb.save_profile(tmp_path / run) == 2
+        rocksdb.save_profile(tmp_path / run)
         archives.append(profile.read_bytes())
     assert archives[0] == archives[1]
     with tarfile.open(profile) as archive:

@@ -64,6 +64,7 @@ FLOORS = (
     Floor("tpcc-foreign-keys/new_orders/*", "innodb", 5.0),
     Floor("tpcc-cached-foreign-keys/new_orders/*", "innodb", 1.0),
     Floor("foreign-keys/insert_child/*", "innodb", 1.0),
+    Floor("foreign-keys/insert_child_one_processor/1", "innodb", 1.0),
     Floor("foreign-keys/cascade_1000/1", "innodb", 0.8),
     # Slower than the plug-in whose place it takes, Cairn would be no progress.
     Floor("*", "stock", 1.0),

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from cairn import sysbench as program
-from cairn.bench import idle
+from cairn.bench import idle, one_processor
 from cairn.bench.engines import MIB, BenchServer, Durability, Engine, Setup
 from cairn.bench.results import CPU
 from cairn.bench.settings import Settings
@@ -33,10 +34,12 @@ class Insert:
     threads: int
     parents: int
     own: bool
+    one_processor: bool = False  # For client and server.
 
 
 INSERTS = (
     Insert("insert_child", 1, PARENTS, own=False),
+    Insert("insert_child_one_processor", 1, PARENTS, own=False, one_processor=True),
     Insert("insert_child", 16, PARENTS, own=False),
     Insert("insert_one_parent", 64, 1, own=True),
     Insert("insert_64_parents", 64, 64, own=True),
@@ -94,22 +97,23 @@ class ForeignKeys(Workload):
     def _insert(self, insert: Insert, server: BenchServer, number: int) -> Outcome:
         server.query(f"TRUNCATE {program.DATABASE}.child")
         before = idle.work_of(server.pid or 0)
-        status, output = program.execute(
-            server.mariadb,
-            server.socket,
-            (
-                str(SCRIPT),
-                f"--parents={insert.parents}",
-                f"--own={int(insert.own)}",
-                f"--threads={insert.threads}",
-                f"--time={self._seconds:g}",
-                f"--rand-seed={SEED + number}",
-                "--report-interval=1",
-                "run",
-            ),
-            limit_s=self._seconds + GRACE_S,
-            log=server.directory / "sysbench.log",
-        )
+        with one_processor.together(server.pid or 0) if insert.one_processor else nullcontext():
+            status, output = program.execute(
+                server.mariadb,
+                server.socket,
+                (
+                    str(SCRIPT),
+                    f"--parents={insert.parents}",
+                    f"--own={int(insert.own)}",
+                    f"--threads={insert.threads}",
+                    f"--time={self._seconds:g}",
+                    f"--rand-seed={SEED + number}",
+                    "--report-interval=1",
+                    "run",
+                ),
+                limit_s=self._seconds + GRACE_S,
+                log=server.directory / "sysbench.log",
+            )
         used_s = idle.work_of(server.pid or 0).cpu_s - before.cpu_s
         name = f"{insert.name}/{insert.threads}"
         report = program.read_report(name, status, output)
