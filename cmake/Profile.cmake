@@ -3,15 +3,16 @@
 set(profile_archive "${PROJECT_SOURCE_DIR}/cmake/profile.tar.xz")
 set(profile_directory "${PROJECT_BINARY_DIR}/profile")
 set(profile_options "")
+file(RELATIVE_PATH root_from_build "${PROJECT_BINARY_DIR}" "${PROJECT_SOURCE_DIR}")
 # Counts are of one compiler.
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION MATCHES "^12\\." AND EXISTS "${profile_archive}"
    AND CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo" AND NOT CAIRN_TRAINING AND NOT CAIRN_SANITIZE AND NOT CAIRN_ENGINE_ROOT)
   file(REMOVE_RECURSE "${profile_directory}")
   file(ARCHIVE_EXTRACT INPUT "${profile_archive}" DESTINATION "${profile_directory}")
   # The number has sources compiled anew when there are other counts. ccache knows -fprofile-partial-training by the name
-  # of that file alone.
+  # of that file alone, which is relative so that all checkouts share what is compiled.
   file(SHA256 "${profile_archive}" profile_number)
-  set(profile_options -fprofile-use "-specs=${PROJECT_SOURCE_DIR}/cmake/profile.specs" -Wno-coverage-mismatch
+  set(profile_options -fprofile-use "-specs=${root_from_build}/cmake/profile.specs" -Wno-coverage-mismatch
     -Wno-missing-profile "-DCAIRN_PROFILE_NUMBER=${profile_number}")
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${profile_archive}")
 endif()
@@ -38,5 +39,4 @@ endfunction()
 
 # Counts name file-local functions by the path of their source as the compiler was told it: a target that ccache does not
 # compile is told one that is the same in every checkout. The same goes for what a compiler makes of it.
-file(RELATIVE_PATH root_from_build "${PROJECT_BINARY_DIR}" "${PROJECT_SOURCE_DIR}")
 set(CAIRN_RELATIVE_COMPILER sh "${PROJECT_SOURCE_DIR}/cmake/relative_source.sh" "${PROJECT_SOURCE_DIR}/" "${root_from_build}/")
