@@ -6,7 +6,7 @@ set(profile_options "")
 file(RELATIVE_PATH root_from_build "${PROJECT_BINARY_DIR}" "${PROJECT_SOURCE_DIR}")
 # Counts are of one compiler.
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION MATCHES "^12\\." AND EXISTS "${profile_archive}"
-   AND CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo" AND NOT CAIRN_TRAINING AND NOT CAIRN_SANITIZE AND NOT CAIRN_ENGINE_ROOT)
+   AND CMAKE_GENERATOR STREQUAL "Ninja" AND CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo" AND NOT CAIRN_TRAINING AND NOT CAIRN_SANITIZE AND NOT CAIRN_ENGINE_ROOT)
   file(REMOVE_RECURSE "${profile_directory}")
   file(ARCHIVE_EXTRACT INPUT "${profile_archive}" DESTINATION "${profile_directory}")
   # The number has sources compiled anew when there are other counts. ccache knows -fprofile-partial-training by the name

@@ -36,9 +36,11 @@ _CONFIGURATION = ROOT / ".clang-tidy"
 _COMMANDS = BUILD / "release" / "compile_commands.json"
 _SCRATCH = BUILD / "tidy"
 _LOGS = LOG / "tidy"
-# What gcc understands and clang does not; warnings, as an error among them ends clang's analysis;
-# and gcc's precompiled header.
-_LEFT_OUT = re.compile(r"-fno-gnu-unique|-W.*|-c|.*\.cc")
+# What gcc understands and clang does not, such as profiles; warnings, as an error among them ends
+# clang's analysis; and gcc's precompiled header.
+_LEFT_OUT = re.compile(
+    r"-fno-gnu-unique|-fprofile-use|-specs=.*|-DCAIRN_PROFILE_NUMBER=.*|-W.*|-c|.*\.cc"
+)
 _WITH_VALUE = ("-o", "-include")
 # What a source does not compile for.
 _BROKEN = "clang-diagnostic-error"

@@ -88,6 +88,7 @@ def test_headers_may_include_each_other(checkout):
 def test_arguments_count_from_the_root_and_leave_out_what_only_gcc_knows(tmp_path):
     command = (
         f"/usr/bin/c++ -DX=1 -I{tmp_path} -isystem /cache/rocksdb/11/include -O2 -fno-gnu-unique "
+        "-fprofile-use -specs=../../profile.specs -DCAIRN_PROFILE_NUMBER=1 "
         f"-std=c++20 -Wall -Werror -Winvalid-pch -include {tmp_path}/build/pch.hxx "
         f"-o engine/one.cc.o -c {tmp_path}/engine/one.cc"
     )
