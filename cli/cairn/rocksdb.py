@@ -18,7 +18,7 @@ from cairn.paths import LOG, ROCKSDB_RECIPE, cache
 from cairn.report import Phase, ninja_progress
 
 CRATE = "librocksdb-sys"
-# How often the branches of its code are taken, by a training run (./cairn train).
+# How often the branches of its code are taken, by a training run (./cairn train --rocksdb).
 PROFILE = ROCKSDB_RECIPE / "profile.tar.xz"
 # Where the compiler looks for it and where a process leaves it, below the build directory.
 _OBJECTS = Path("CMakeFiles", "rocksdb.dir", "Unity")
