@@ -37,6 +37,6 @@ function(cairn_profile target)
   endforeach()
 endfunction()
 
-# Counts name file-local functions by the path of their source as the compiler was told it: a target that ccache does not
-# compile is told one that is the same in every checkout. The same goes for what a compiler makes of it.
-set(CAIRN_RELATIVE_COMPILER sh "${PROJECT_SOURCE_DIR}/cmake/relative_source.sh" "${PROJECT_SOURCE_DIR}/" "${root_from_build}/")
+# Counts name file-local functions by the path of their file as the compiler was told it: a target that ccache does not
+# compile is told paths that are the same in every checkout. The same goes for what a compiler makes of it.
+set(CAIRN_RELATIVE_COMPILER sh "${PROJECT_SOURCE_DIR}/cmake/relative_source.sh" "${PROJECT_SOURCE_DIR}" "${root_from_build}")

@@ -75,13 +75,14 @@ def test_the_compiler_is_told_paths_from_the_build_directory() -> None:
     """Else two checkouts would name file-local functions differently."""
     told = subprocess.run(
         [
-            *(ROOT / "cmake" / "relative_source.sh", "/a checkout/", "../../"),
-            *("printf", "<%s>", "-I/a checkout/engine", "-o", "x.cc.o", "/a checkout/mariadb/x.cc"),
-            *("/elsewhere/y.cc", "*", ""),
+            *(ROOT / "cmake" / "relative_source.sh", "/a checkout", "../.."),
+            *("printf", "<%s>", "-I/a checkout", "-I/a checkout/a b", "-I/a checkout2", "-o"),
+            *("x.cc.o", "/a checkout/mariadb/x.cc", "/elsewhere/y.cc", "*", ""),
         ],
         capture_output=True,
         text=True,
         check=True,
     )
-    expected = ("-I/a checkout/engine", "-o", "x.cc.o", "../../mariadb/x.cc", "/elsewhere/y.cc")
-    assert told.stdout == "".join(f"<{argument}>" for argument in (*expected, "*", ""))
+    includes = ("-I../..", "-I../../a b", "-I/a checkout2")
+    others = ("-o", "x.cc.o", "../../mariadb/x.cc", "/elsewhere/y.cc", "*", "")
+    assert told.stdout == "".join(f"<{argument}>" for argument in (*includes, *others))
