@@ -9,12 +9,15 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION MATCHES "
    AND CMAKE_GENERATOR STREQUAL "Ninja" AND CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo" AND NOT CAIRN_TRAINING AND NOT CAIRN_SANITIZE AND NOT CAIRN_ENGINE_ROOT)
   file(REMOVE_RECURSE "${profile_directory}")
   file(ARCHIVE_EXTRACT INPUT "${profile_archive}" DESTINATION "${profile_directory}")
-  # The number has sources compiled anew when there are other counts. ccache knows -fprofile-partial-training by the name
-  # of that file alone, which is relative so that all checkouts share what is compiled.
+  # The number has sources compiled anew when there are other counts. Two options are in a file, whose path is relative so
+  # that all checkouts share what is compiled: ccache knows them by no other name. -fprofile-correction keeps the compiler
+  # from warning of a function that has changed while those that call it have not.
   file(SHA256 "${profile_archive}" profile_number)
+  file(SHA256 "${PROJECT_SOURCE_DIR}/cmake/profile.specs" specs_number)
   set(profile_options -fprofile-use "-specs=${root_from_build}/cmake/profile.specs" -Wno-coverage-mismatch
-    -Wno-missing-profile "-DCAIRN_PROFILE_NUMBER=${profile_number}")
-  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${profile_archive}")
+    -Wno-missing-profile "-DCAIRN_PROFILE_NUMBER=${profile_number}${specs_number}")
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS
+    "${profile_archive}" "${PROJECT_SOURCE_DIR}/cmake/profile.specs")
 endif()
 
 # Compiles a target by what is known of its sources, or so that it counts. The compiler looks for counts beside the object
