@@ -43,5 +43,10 @@ endfunction()
 
 # Counts name file-local functions by the path of their file as the compiler was told it: a target that ccache does not
 # compile is told paths that are the same in every checkout. The same goes for what a compiler makes of it.
-file(RELATIVE_PATH root_from_build "${PROJECT_BINARY_DIR}" "${PROJECT_SOURCE_DIR}")
-set(CAIRN_RELATIVE_COMPILER sh "${PROJECT_SOURCE_DIR}/cmake/relative_source.sh" "${PROJECT_SOURCE_DIR}" "${root_from_build}")
+# Paths count from where Ninja calls the compiler.
+set(CAIRN_RELATIVE_COMPILER "")
+if(CMAKE_GENERATOR STREQUAL "Ninja")
+  file(RELATIVE_PATH root_from_build "${PROJECT_BINARY_DIR}" "${PROJECT_SOURCE_DIR}")
+  set(CAIRN_RELATIVE_COMPILER sh "${PROJECT_SOURCE_DIR}/cmake/relative_source.sh" "${PROJECT_SOURCE_DIR}"
+    "${root_from_build}")
+endif()
