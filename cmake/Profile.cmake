@@ -5,7 +5,8 @@ set(profile_directory "${PROJECT_BINARY_DIR}/profile")
 set(profile_options "")
 # Counts are of one compiler.
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION MATCHES "^12\\." AND EXISTS "${profile_archive}"
-   AND CMAKE_GENERATOR STREQUAL "Ninja" AND CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo" AND NOT CAIRN_TRAINING AND NOT CAIRN_SANITIZE AND NOT CAIRN_ENGINE_ROOT)
+   AND CMAKE_GENERATOR STREQUAL "Ninja" AND CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo" AND NOT CAIRN_TRAINING
+   AND NOT CAIRN_SANITIZE AND NOT CAIRN_ENGINE_ROOT)
   file(REMOVE_RECURSE "${profile_directory}")
   file(ARCHIVE_EXTRACT INPUT "${profile_archive}" DESTINATION "${profile_directory}")
   # The number has sources compiled anew when there are other counts. Two options are in a file, as ccache knows them by no
