@@ -89,9 +89,11 @@ INSTANTIATE_TEST_SUITE_P(Policies, OwnWritesTest,
 TEST_P(OwnWritesTest, AreReadWheneverTheTransactionLooks) {
   cairn::testing::Random random;
   std::array<Values, 3> committed;
-  Transaction transaction(database_.get());  // One for all, as a session has.
+  std::optional<Transaction> session;  // One for many, as a session has.
   for (int program = 0; program < kPrograms; ++program) {
     SCOPED_TRACE("program " + std::to_string(program));
+    if (!session.has_value() || random.OneIn(8)) session.emplace(database_.get());
+    Transaction& transaction = *session;
     Start(transaction);
     std::array<Values, 3> values = committed;
     std::optional<std::pair<Savepoint, std::array<Values, 3>>> held;
