@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstring>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -28,6 +30,33 @@ namespace {
 // statement and table.
 constexpr uint64_t kComparedEntries = 1000;
 constexpr uint64_t kMostComparedEntries = 4000;
+
+// Whether a range of the statement is that of one row by a unique key, which no other index of
+// `others` can beat.
+bool IsOneRowByKey(const TABLE& table, const key_map& others) {
+  for (uint i = 0; i < table.s->keys; ++i) {
+    const KEY& key = table.key_info[i];
+    if (others.is_set(i) && (key.flags & (HA_NOSAME | HA_NULL_PART_KEY)) == HA_NOSAME &&
+        table.opt_range[i].ranges == 1 && table.opt_range[i].rows <= 1 &&
+        table.opt_range[i].key_parts == key.user_defined_key_parts) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// What statistics say of the rows that share one value of an index, or of its first parts; nullopt:
+// the range is of more values than one.
+std::optional<ha_rows> RowsOfOneValue(const KEY& key, const key_range* min_key,
+                                      const key_range* max_key) {
+  if (min_key == nullptr || max_key == nullptr || min_key->keypart_map == 0 ||
+      min_key->flag == HA_READ_AFTER_KEY || max_key->flag == HA_READ_BEFORE_KEY ||
+      min_key->length != max_key->length ||
+      memcmp(min_key->key, max_key->key, min_key->length) != 0) {
+    return std::nullopt;
+  }
+  return static_cast<ha_rows>(key.actual_rec_per_key(CountParts(key, min_key->keypart_map) - 1));
+}
 
 uint64_t NowUs() {
   return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(
@@ -229,6 +258,13 @@ cairn::OrderedIterator* ha_rocksdb::CountingIterator(uint index) {
 ha_rows ha_rocksdb::records_in_range(uint index, const key_range* min_key, const key_range* max_key,
                                      page_range*) {
   if (const uint32_t rows = cairn::FixedRangeRows(ha_thd(), table->force_index)) return rows;
+  key_map others = table->opt_range_keys;
+  others.clear_bit(index);
+  if (cairn::IsOneRowByKey(*table, others)) {
+    constexpr ha_rows kMoreThanOne = 2;
+    const auto rows = cairn::RowsOfOneValue(table->key_info[index], min_key, max_key);
+    if (rows.has_value()) return std::max(*rows, kMoreThanOne);
+  }
   const cairn::TableIndex& engine_index = engine_table_->index(index);
   const cairn::IndexCodec& codec = *engine_index.codec;
   const auto encode = [&](const key_range& range, std::string* bytes) {
@@ -258,8 +294,6 @@ ha_rows ha_rocksdb::records_in_range(uint index, const key_range* min_key, const
   cairn::Database* const database = &cairn::RunningEngine()->database();
   const auto sizes = shared_->CurrentSizes(database, *engine_table_, /*refresh=*/false);
   // Where several indexes are compared, small differences decide.
-  key_map others = table->opt_range_keys;
-  others.clear_bit(index);
   const bool compares =
       !others.is_clear_all() && estimates_.compared_entries < cairn::kMostComparedEntries;
   const auto rows =
