@@ -1,12 +1,22 @@
 #include "mariadb/table_name.h"
 
+#include <algorithm>
+
 #include "mariadb/server_headers.h"
 
 namespace cairn {
 namespace {
 
+// A name of nothing else is that of its file.
+bool IsPlain(std::string_view name) {
+  return std::all_of(name.begin(), name.end(), [](unsigned char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  });
+}
+
 std::string DecodeFileName(std::string_view encoded) {
-  const std::string text(encoded);
+  std::string text(encoded);
+  if (IsPlain(text)) return text;
   char decoded[NAME_LEN * 2 + 1];
   const uint length =
       filename_to_tablename(text.c_str(), decoded, sizeof(decoded), /*stay_quiet=*/true);
