@@ -356,6 +356,14 @@ class ha_rocksdb final : public handler {
     bool of_system_table = false;  // In a schema of the server's own.
   };
 
+  // What is looked for.
+  struct Search {
+    std::string key;
+    // Parts of a search key that is a complete primary key; beyond reach when a BLOB part makes
+    // search keys less than that.
+    uint32_t whole_key_parts = UINT32_MAX;
+  };
+
   // For records_in_range.
   struct RangeEstimates {
     std::vector<cairn::KnownFileSize> file_sizes;  // Of each index.
@@ -487,7 +495,7 @@ class ha_rocksdb final : public handler {
   int ReadNextOfRanges(range_id_t* range);
   int FetchRowsOfRanges();
   int ReadRowOfRanges(size_t row, uchar* record);
-  // The row whose primary key is in search_key_.
+  // The row whose primary key is in search_.key.
   int ReadSoughtRow(uchar* record);
   int ReadPendingRange(range_id_t* range);
   void ChoosePositions();
@@ -556,11 +564,8 @@ class ha_rocksdb final : public handler {
   PushedCondition pushed_condition_{this};
   PushedFilter pushed_filter_{this};
   Scan scan_;
-  std::string search_key_;
+  Search search_;
   Positions positions_;
   CountedRows counted_;
   RangeEstimates estimates_;
-  // Parts of a search key that is a complete primary key; beyond reach when a BLOB part makes
-  // search keys less than that.
-  uint32_t whole_key_parts_ = UINT32_MAX;
 };

@@ -26,7 +26,7 @@ void ha_rocksdb::EncodeConflictKey(const uchar* key) {
   const uint32_t part_count = definition.algorithm == HA_KEY_ALG_LONG_HASH
                                   ? definition.user_defined_key_parts
                                   : definition.user_defined_key_parts - 2;
-  engine_table_->index(active_index).codec->EncodeSearchKey(key, part_count, &search_key_);
+  engine_table_->index(active_index).codec->EncodeSearchKey(key, part_count, &search_.key);
 }
 
 // Whoever wants a row with the same hash, or with the same columns before the period, waits until
@@ -35,7 +35,7 @@ int ha_rocksdb::LockForConflictCheck(const uchar* key) {
   const cairn::TableIndex& index = engine_table_->index(active_index);
   EncodeConflictKey(key);
   cairn::ScopedWaitObserver observer(&cairn::Session::Of(ha_thd()));
-  return OperationError(transaction().Lock(index.family(), search_key_, LockMode::kExclusive));
+  return OperationError(transaction().Lock(index.family(), search_.key, LockMode::kExclusive));
 }
 
 // Reads what keeps another row out. A row that somebody is about to delete or to change may not do
@@ -77,7 +77,7 @@ int ha_rocksdb::WaitForConflict(const uchar* key) {
   cursor_->Close();
   const cairn::TableIndex& index = engine_table_->index(active_index);
   EncodeConflictKey(key);
-  transaction().TakeBackLock(index.family(), search_key_);
+  transaction().TakeBackLock(index.family(), search_.key);
   cairn::ScopedWaitObserver observer(&cairn::Session::Of(ha_thd()));
   const cairn::ColumnFamily& rows = engine_table_->primary().family();
   const LockMode mode = conflict_.locks_rows ? LockMode::kExclusive : LockMode::kShared;

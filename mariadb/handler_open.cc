@@ -234,9 +234,9 @@ int ha_rocksdb::BindTable() {
                                                  ? cairn::AutoIncrement::Role::kPrimaryKey
                                                  : cairn::AutoIncrement::Role::kColumn);
   estimates_.file_sizes.assign(bound->indexes().size(), cairn::KnownFileSize());
-  whole_key_parts_ = bound->primary().search_keys_end_early
-                         ? UINT32_MAX
-                         : static_cast<uint32_t>(bound->primary().layout().parts.size());
+  search_.whole_key_parts = bound->primary().search_keys_end_early
+                                ? UINT32_MAX
+                                : static_cast<uint32_t>(bound->primary().layout().parts.size());
   return 0;
 }
 

@@ -15,9 +15,9 @@ void ha_rocksdb::position(const uchar* record) {
   if (!engine_table_->has_hidden_key()) {
     // The server has made the record itself: a replica looks for the row that the binary log
     // describes.
-    engine_table_->primary().codec->EncodeKey(record, /*hidden_key=*/0, &search_key_,
+    engine_table_->primary().codec->EncodeKey(record, /*hidden_key=*/0, &search_.key,
                                               &positions_.unpack_info);
-    return SetPosition(search_key_);
+    return SetPosition(search_.key);
   }
   // The server asks only after a read; rnd_pos will find no row there.
   sql_print_error("RocksDB: table %s: no position: %s", dictionary_name_.c_str(),
@@ -53,14 +53,14 @@ int ha_rocksdb::rnd_pos(uchar* record, uchar* position) {
   const cairn::IndexCodec& codec = *engine_table_->primary().codec;
   if (positions_.are_images) {
     codec.EncodeSearchKey(position, static_cast<uint32_t>(codec.layout().parts.size()),
-                          &search_key_);
+                          &search_.key);
   } else {
     const size_t key_bytes = engine_table_->has_hidden_key()
                                  ? ref_length
                                  : uint4korr(position + ref_length - kPositionLengthBytes);
-    search_key_.clear();
-    cairn::AppendBigEndian(engine_table_->primary().definition.id.index_number, &search_key_);
-    search_key_.append(reinterpret_cast<const char*>(position), key_bytes);
+    search_.key.clear();
+    cairn::AppendBigEndian(engine_table_->primary().definition.id.index_number, &search_.key);
+    search_.key.append(reinterpret_cast<const char*>(position), key_bytes);
   }
   // By such a position the server reads the row that a key of its own has found in the way.
   conflict_.reads_duplicate =

@@ -69,7 +69,7 @@ int ha_rocksdb::FetchRowsOfRanges() {
   if (active_index == engine_table_->primary_position()) {
     const Status known = engine_table_->CheckDefinition(transaction(), active_index);
     if (!known.ok()) return OperationError(known);
-    multi_range_.TakeKeys(ha_thd(), whole_key_parts_);
+    multi_range_.TakeKeys(ha_thd(), search_.whole_key_parts);
   } else {
     cairn::Session& session = cairn::Session::Of(ha_thd());
     if (session.Interrupted()) return OperationError(Status(StatusCode::kInterrupted));

@@ -233,7 +233,7 @@ void ha_rocksdb::ReportAtOnce(int error) {
 // The row that kept out the last one that was written, and that the writer has locked: by its own
 // key, as it may be newer than what the statement sees.
 int ha_rocksdb::ReadDuplicate(uchar* record) {
-  search_key_.assign(writer_->duplicate_row_key());
+  search_.key.assign(writer_->duplicate_row_key());
   conflict_.reads_duplicate = true;
   const int error = ReadSoughtRow(record);
   conflict_.reads_duplicate = false;
@@ -323,7 +323,7 @@ int ha_rocksdb::ReadComparing(uchar* record, const uchar* key, uint key_bytes,
                               : start == Cursor::Start::kBefore ? Cursor::Start::kAtOrBefore
                                                                 : start;
   int error =
-      ReadWith(active_index, record, [&] { return cursor_->Read(search_key_, first, record); });
+      ReadWith(active_index, record, [&] { return cursor_->Read(search_.key, first, record); });
   while (error == 0) {
     const cairn::Result<int> compared = CompareKey(active_index, record, key, key_bytes);
     if (!compared.ok()) return OperationError(compared.status());
@@ -353,7 +353,7 @@ int ha_rocksdb::TakeUnread(uchar* record, const uchar* key, key_part_map key_par
   scan_.row_is_unread = true;
   const Status known = engine_table_->CheckDefinition(transaction(), active_index);
   if (!known.ok()) return OperationError(known);
-  return OperationError(transaction().Lock(engine_table_->primary().family(), search_key_,
+  return OperationError(transaction().Lock(engine_table_->primary().family(), search_.key,
                                            cairn::LockMode::kExclusive));
 }
 
@@ -392,7 +392,7 @@ int ha_rocksdb::index_read_map(uchar* record, const uchar* key, key_part_map key
       statement_.DeletesUnread(ha_thd(), *table, *engine_table_)) {
     const uint32_t part_count = cairn::CountParts(table->key_info[active_index], key_parts);
     const cairn::IndexCodec& codec = *engine_table_->primary().codec;
-    if (codec.EncodeSearchKey(key, part_count, &search_key_) == whole_key_parts_) {
+    if (codec.EncodeSearchKey(key, part_count, &search_.key) == search_.whole_key_parts) {
       return TakeUnread(record, key, key_parts);
     }
   }
@@ -413,20 +413,20 @@ int ha_rocksdb::ReadKey(uchar* record, const uchar* key, key_part_map key_parts,
   if (engine_table_->index(active_index).search_keys_end_early) {
     const cairn::IndexCodec& codec = *engine_table_->index(active_index).codec;
     codec.EncodeSearchKey(key, cairn::CountParts(table->key_info[active_index], key_parts),
-                          &search_key_);
+                          &search_.key);
     const uint key_bytes = calculate_key_len(table, active_index, key, key_parts);
     return ReadComparing(record, key, key_bytes, find_flag);
   }
   return ReadWith(active_index, record, [&]() -> Status {
     const cairn::TableIndex& index = engine_table_->index(active_index);
     const uint32_t part_count = cairn::CountParts(table->key_info[active_index], key_parts);
-    const uint32_t encoded = index.codec->EncodeSearchKey(key, part_count, &search_key_);
+    const uint32_t encoded = index.codec->EncodeSearchKey(key, part_count, &search_.key);
     if (find_flag == HA_READ_KEY_EXACT && active_index == engine_table_->primary_position() &&
-        encoded == whole_key_parts_) {
-      return cursor_->ReadRow(search_key_, record);
+        encoded == search_.whole_key_parts) {
+      return cursor_->ReadRow(search_.key, record);
     }
     cairn::ReadRange range;
-    if (search_key_.starts_with(scan_.range_prefix)) range.common_bytes = scan_.range_prefix.size();
+    if (search_.key.starts_with(scan_.range_prefix)) range.common_bytes = scan_.range_prefix.size();
     scan_.range_prefix.clear();
     range.prefix_is_key = encoded == index.codec->key_part_count() &&
                           !index.search_keys_end_early &&
@@ -435,7 +435,7 @@ int ha_rocksdb::ReadKey(uchar* record, const uchar* key, key_part_map key_parts,
     range.any_order = scan_.takes_any_order ||
                       (find_flag == HA_READ_KEY_EXACT && statement_.locks_rows() &&
                        !index.search_keys_end_early && statement_.WantsPlainRows(ha_thd()));
-    return cursor_->Read(search_key_, cairn::ToStart(find_flag), record, range);
+    return cursor_->Read(search_.key, cairn::ToStart(find_flag), record, range);
   });
 }
 
@@ -451,9 +451,9 @@ int ha_rocksdb::prepare_range_scan(const key_range* start, const key_range* end)
     index.codec->EncodeSearchKey(
         bound.key, cairn::CountParts(table->key_info[active_index], bound.keypart_map), key);
   };
-  encode(*start, &search_key_);
+  encode(*start, &search_.key);
   encode(*end, &scan_.range_prefix);
-  const auto differ = std::mismatch(search_key_.begin(), search_key_.end(),
+  const auto differ = std::mismatch(search_.key.begin(), search_.key.end(),
                                     scan_.range_prefix.begin(), scan_.range_prefix.end());
   scan_.range_prefix.resize(differ.second - scan_.range_prefix.begin());
   return 0;
@@ -525,7 +525,7 @@ int ha_rocksdb::index_next_same(uchar* record, const uchar* key, uint key_bytes)
 }
 
 int ha_rocksdb::ReadSoughtRow(uchar* record) {
-  return ReadWith(scan_index(), record, [&] { return cursor_->ReadRow(search_key_, record); });
+  return ReadWith(scan_index(), record, [&] { return cursor_->ReadRow(search_.key, record); });
 }
 
 int ha_rocksdb::ReadRowOfRanges(size_t row, uchar* record) {
