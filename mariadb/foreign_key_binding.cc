@@ -160,7 +160,10 @@ Result<std::shared_ptr<const BoundForeignKeys>> BindForeignKeys(
   return std::shared_ptr<const BoundForeignKeys>(std::move(bound));
 }
 
-Status LockReachedTables(THD* thd, std::string_view name, RowChanges changes) {
+namespace {
+
+std::vector<std::pair<std::string, DefinitionLock>> FindReachedTables(std::string_view name,
+                                                                      RowChanges changes) {
   const ForeignKeys& keys = RunningEngine()->dictionary().foreign_keys();
   std::map<std::string, DefinitionLock> reached;
   std::set<std::pair<std::string, bool>> seen;  // Tables, and whether their rows are deleted.
@@ -183,7 +186,18 @@ Status LockReachedTables(THD* thd, std::string_view name, RowChanges changes) {
     }
   }
   reached.erase(std::string(name));
-  for (const auto& [table, lock] : reached) {
+  return {reached.begin(), reached.end()};
+}
+
+}  // namespace
+
+Status ReachedTables::Lock(THD* thd, std::string_view name, RowChanges changes,
+                           uint64_t generation) {
+  Known& known = known_[(changes.deletes ? 1 : 0) + (changes.updates ? 2 : 0)];
+  if (known.generation != generation) {
+    known = {.generation = generation, .tables = FindReachedTables(name, changes)};
+  }
+  for (const auto& [table, lock] : known.tables) {
     if (!LockDefinition(thd, table, lock)) return RefusedLock(thd);
   }
   return Status();

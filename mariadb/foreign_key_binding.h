@@ -1,12 +1,18 @@
 // Joins the foreign keys of a table with the tables on their other sides.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "engine/base/status.h"
 #include "engine/table/foreign_key_check.h"
+#include "mariadb/other_table.h"
 
 class THD;
 
@@ -35,10 +41,23 @@ struct RowChanges {
   bool updates = false;
 };
 
-// Takes the metadata locks of a statement that does so to rows of the table `name`: of all tables
-// that actions of foreign keys may come to, and of their children, so that none gets another
-// definition before the transaction ends. The server does so itself for most of them, and only for
-// statements of users. Errors: kDeadlock, kInterrupted; the server has reported why.
-Status LockReachedTables(THD* thd, std::string_view name, RowChanges changes);
+// The tables that actions of foreign keys come to from the rows of one, and the children of all of
+// these, found anew when foreign keys have changed. Used by one thread at a time.
+class ReachedTables {
+ public:
+  // Takes the metadata locks of a statement that does so to rows of the table `name`, always the
+  // same, so that none that it reaches gets another definition before the transaction ends. The
+  // server does so itself for most of them, and only for statements of users. `generation`:
+  // ForeignKeys::generation() from before. Errors: kDeadlock, kInterrupted; the server has reported
+  // why.
+  Status Lock(THD* thd, std::string_view name, RowChanges changes, uint64_t generation);
+
+ private:
+  struct Known {
+    std::optional<uint64_t> generation;
+    std::vector<std::pair<std::string, DefinitionLock>> tables;  // In the order of their names.
+  };
+  std::array<Known, 4> known_;  // By what is done to rows.
+};
 
 }  // namespace cairn

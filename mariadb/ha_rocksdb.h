@@ -22,6 +22,7 @@
 #include "engine/table/table_statistics.h"
 #include "engine/table/table_writer.h"
 #include "mariadb/conflict_reads.h"
+#include "mariadb/foreign_key_binding.h"
 #include "mariadb/multi_range_read.h"
 #include "mariadb/open_tables.h"
 #include "mariadb/server_headers.h"
@@ -568,4 +569,5 @@ class ha_rocksdb final : public handler {
   Positions positions_;
   CountedRows counted_;
   RangeEstimates estimates_;
+  cairn::ReachedTables reached_;
 };

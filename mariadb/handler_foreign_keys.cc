@@ -91,7 +91,7 @@ int ha_rocksdb::BindForeignKeys(THD* thd) {
   uint64_t generation;
   do {
     generation = known.generation();
-    const Status locked = cairn::LockReachedTables(thd, dictionary_name_, ChangesOfStatement(thd));
+    const Status locked = reached_.Lock(thd, dictionary_name_, ChangesOfStatement(thd), generation);
     if (locked.ok()) continue;
     cairn::Session::Of(thd).NoteReportedError(thd->query_id);
     return OperationError(locked);

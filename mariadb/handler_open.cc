@@ -272,6 +272,7 @@ int ha_rocksdb::open(const char* name, int, uint) {
   auto dictionary_name = cairn::DictionaryName(name);
   if (!dictionary_name.ok()) return cairn::HandlerError(dictionary_name.status());
   dictionary_name_ = std::move(dictionary_name).value();
+  reached_ = cairn::ReachedTables();
   if (const int error = BindTable()) return error;
   if (table->s->table_type == TABLE_TYPE_SEQUENCE) {
     own_transaction_ = std::make_unique<cairn::Transaction>(&cairn::RunningEngine()->database());
