@@ -65,25 +65,43 @@ struct CountedEntries {
   bool complete = false;  // There are no more.
 };
 
-// Counts entries, but no more than `most`, and looks at no more than ten times as many deleted ones
-// in a row.
+// Counts entries on to `most` in all, and looks at no more than ten times as many deleted ones in a
+// row as it was made for.
+class EntryCounter {
+ public:
+  EntryCounter(Database* database, const ColumnFamily& family, const KeyRange& range, uint64_t most)
+      : range_(range), made_for_(most) {
+    rocksdb::ReadOptions options;
+    options.total_order_seek = true;
+    options.iterate_lower_bound = &range_.start;
+    options.iterate_upper_bound = &range_.limit;
+    options.max_skippable_internal_keys = 10 * most;
+    iterator_ = database->NewIterator(family, options);
+    iterator_->SeekToFirst();
+  }
+  EntryCounter(const EntryCounter&) = delete;
+  EntryCounter& operator=(const EntryCounter&) = delete;
+
+  Result<CountedEntries> CountTo(uint64_t most) {
+    for (; iterator_->Valid() && count_ < most; iterator_->Next()) ++count_;
+    if (!iterator_->status().ok() && !meets_deleted()) return FromRocksDb(iterator_->status());
+    return CountedEntries{.count = count_,
+                          .complete = !iterator_->Valid() && iterator_->status().ok()};
+  }
+  uint64_t made_for() const { return made_for_; }
+  // Whether it has ended at deleted entries.
+  bool meets_deleted() const { return iterator_->status().IsIncomplete(); }
+
+ private:
+  const KeyRange range_;
+  const uint64_t made_for_;
+  std::unique_ptr<rocksdb::Iterator> iterator_;
+  uint64_t count_ = 0;
+};
+
 Result<CountedEntries> CountEntries(Database* database, const ColumnFamily& family,
                                     const KeyRange& range, uint64_t most) {
-  rocksdb::ReadOptions options;
-  options.total_order_seek = true;
-  options.iterate_lower_bound = &range.start;
-  options.iterate_upper_bound = &range.limit;
-  options.max_skippable_internal_keys = 10 * most;
-  const std::unique_ptr<rocksdb::Iterator> iterator = database->NewIterator(family, options);
-  CountedEntries counted;
-  for (iterator->SeekToFirst(); iterator->Valid() && counted.count < most; iterator->Next()) {
-    ++counted.count;
-  }
-  if (!iterator->status().ok() && !iterator->status().IsIncomplete()) {
-    return FromRocksDb(iterator->status());
-  }
-  counted.complete = !iterator->Valid() && iterator->status().ok();
-  return counted;
+  return EntryCounter(database, family, range, most).CountTo(most);
 }
 
 // The same with an iterator that there is.
@@ -255,9 +273,18 @@ Result<uint64_t> EstimateRangeRows(Database* database, const TableIndex& index, 
   constexpr uint64_t kFewEntries = 16;
   if (first >= end) return uint64_t{0};
   const KeyRange range(index.family(), first, end);
+  std::optional<EntryCounter> own;
   const auto count = [&](uint64_t most) {
-    return iterator != nullptr ? CountEntries(iterator, first, end, most)
-                               : CountEntries(database, index.family(), range, most);
+    if (iterator != nullptr) return CountEntries(iterator, first, end, most);
+    // Goes on where it has stopped, which may be behind many deleted entries.
+    if (!own.has_value()) own.emplace(database, index.family(), range, most);
+    auto counted = own->CountTo(most);
+    // What was made for few entries gives up sooner.
+    if (own->meets_deleted() && own->made_for() < most) {
+      own.emplace(database, index.family(), range, most);
+      counted = own->CountTo(most);
+    }
+    return counted;
   };
   const std::optional<uint64_t> most = index.codec->MostKeysBetween(first, end);
   // Most ranges have few entries, which to count takes less than to look at the files' indexes.

@@ -133,6 +133,22 @@ TEST_P(TableStatisticsTest, RangesAreExactUpToWhatTheCallerAsksFor) {
   EXPECT_GE(RowsBetween(100, 433, 10), 10u);
 }
 
+TEST_P(TableStatisticsTest, SmallRangesAreExactAmongDeletedEntries) {
+  // More than the first look at a range passes, and fewer than the last: in front of the rows that
+  // are left, and behind the first few of them.
+  for (int i = 0; i < 500; ++i) Delete(i);
+  for (int i = 1020; i < 1520; ++i) Delete(i);
+  for (const bool flushed : {false, true}) {
+    if (flushed) {
+      ASSERT_TRUE(database_->maintenance().FlushMemtables().ok());
+    }
+    EXPECT_EQ(RowsBetween(0, 1020, 1000), 520u) << "flushed: " << flushed;
+    EXPECT_EQ(RowsBetween(1000, 1520, 1000), 20u) << "flushed: " << flushed;
+    EXPECT_EQ(RowsBetween(1000, 1560, 1000), 60u) << "flushed: " << flushed;
+    EXPECT_EQ(RowsBetween(500, 530, 1000), 30u) << "flushed: " << flushed;
+  }
+}
+
 TEST_P(TableStatisticsTest, LargeRangesAreNeverTakenForSmallOnes) {
   EXPECT_GE(RowsBetween(0, kRows), kExactRangeEntries);
   ASSERT_TRUE(database_->maintenance().FlushMemtables().ok());
