@@ -184,7 +184,10 @@ Result<bool> ForeignKeyChecks::IsKnown(Transaction* transaction, const BoundFore
       !transaction->found_parents().HasWritten(index.layout().index_number)) {
     return false;
   }
-  return transaction->HasPut(index.family(), prefix_);
+  CAIRN_ASSIGN_OR_RETURN(const bool has_put, transaction->HasPut(index.family(), prefix_));
+  // The next child of it is likely to come soon: the lines of one order.
+  if (has_put) transaction->found_parents().Add(key.key->number, prefix_, keys_->generation);
+  return has_put;
 }
 
 // One that somebody has not committed yet is not seen: he is waited for, where he has a lock that
