@@ -406,6 +406,15 @@ ENDS = (
         lambda told: not told.ours.error and told.right == 1823,
     ),
     Reason(
+        "refused by the copy alone",
+        "ours drops a column at once; a copy computes generated columns again, and one may not fit",
+        lambda told: (
+            not told.ours.error
+            and told.right in OF_VALUES
+            and re.fullmatch(r"ALTER TABLE \S+ DROP COLUMN \S+", told.statement) is not None
+        ),
+    ),
+    Reason(
         "renamed in a copy",
         "InnoDB refuses to rename a column of a foreign key in the copy that adds another",
         lambda told: not told.ours.error and told.right == 1846,
