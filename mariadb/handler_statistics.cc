@@ -31,10 +31,12 @@ namespace {
 constexpr uint64_t kComparedEntries = 1000;
 constexpr uint64_t kMostComparedEntries = 4000;
 
-// Whether a range of the statement is that of one row by a unique key, which no other index of
-// `others` can beat.
-bool IsOneRowByKey(const TABLE& table, const key_map& others) {
+// Whether a range of the statement, of an index of `others`, was estimated to have one row by a
+// unique key, which no other index can beat: by the primary key, or where each row is fetched to be
+// locked. An index that covers a query can beat another that has to fetch its row.
+bool IsOneRowByKey(const TABLE& table, const key_map& others, bool locks_rows) {
   for (uint i = 0; i < table.s->keys; ++i) {
+    if (i != table.s->primary_key && !locks_rows) continue;
     const KEY& key = table.key_info[i];
     if (others.is_set(i) && (key.flags & (HA_NOSAME | HA_NULL_PART_KEY)) == HA_NOSAME &&
         table.opt_range[i].ranges == 1 && table.opt_range[i].rows <= 1 &&
@@ -260,7 +262,7 @@ ha_rows ha_rocksdb::records_in_range(uint index, const key_range* min_key, const
   if (const uint32_t rows = cairn::FixedRangeRows(ha_thd(), table->force_index)) return rows;
   key_map others = table->opt_range_keys;
   others.clear_bit(index);
-  if (cairn::IsOneRowByKey(*table, others)) {
+  if (cairn::IsOneRowByKey(*table, others, statement_.locks_rows())) {
     constexpr ha_rows kMoreThanOne = 2;
     const auto rows = cairn::RowsOfOneValue(table->key_info[index], min_key, max_key);
     if (rows.has_value()) return std::max(*rows, kMoreThanOne);
