@@ -104,14 +104,11 @@ Result<CountedEntries> CountEntries(Database* database, const ColumnFamily& fami
   return EntryCounter(database, family, range, most).CountTo(most);
 }
 
-// The same with an iterator that there is.
-Result<CountedEntries> CountEntries(OrderedIterator* iterator, std::string_view first,
-                                    std::string_view end, uint64_t most) {
-  CountedEntries counted;
+// The same with an iterator that there is, which stands where `counted` ends.
+Result<CountedEntries> CountOn(OrderedIterator* iterator, std::string_view end, uint64_t most,
+                               CountedEntries counted) {
   const auto is_inside = [&] { return iterator->Valid() && iterator->key() < end; };
-  for (iterator->SeekAtOrAfter(first); counted.count < most && is_inside(); iterator->Next()) {
-    ++counted.count;
-  }
+  for (; counted.count < most && is_inside(); iterator->Next()) ++counted.count;
   CAIRN_RETURN_IF_ERROR(iterator->status());
   counted.complete = !is_inside();
   return counted;
@@ -274,9 +271,14 @@ Result<uint64_t> EstimateRangeRows(Database* database, const TableIndex& index, 
   if (first >= end) return uint64_t{0};
   const KeyRange range(index.family(), first, end);
   std::optional<EntryCounter> own;
-  const auto count = [&](uint64_t most) {
-    if (iterator != nullptr) return CountEntries(iterator, first, end, most);
-    // Goes on where it has stopped, which may be behind many deleted entries.
+  CountedEntries shown;
+  // Goes on where it has stopped, which may be behind many deleted entries.
+  const auto count = [&](uint64_t most) -> Result<CountedEntries> {
+    if (iterator != nullptr) {
+      if (shown.count == 0) iterator->SeekAtOrAfter(first);
+      CAIRN_ASSIGN_OR_RETURN(shown, CountOn(iterator, end, most, shown));
+      return shown;
+    }
     if (!own.has_value()) own.emplace(database, index.family(), range, most);
     auto counted = own->CountTo(most);
     // What was made for few entries gives up sooner.

@@ -199,9 +199,9 @@ Status Transaction::RollbackStatement() {
 // count on, and the snapshot if it was taken since.
 Status Transaction::RollbackToSavepoint(Savepoint savepoint) {
   CAIRN_ASSERT(started_ && !prepared_);
+  for_keys_.found_parents.Forget();
   CAIRN_RETURN_IF_ERROR(savepoints_.RollbackTo(savepoint, rocksdb_->GetWriteBatch()));
   row_counts_.RollbackTo(savepoint);
-  for_keys_.found_parents.Forget();
   CountWrites();
   ++epoch_;
   return Status();
